@@ -1,0 +1,1 @@
+"""The ground floor: text → translation, with every number the Transformer used on the way."""

@@ -1,0 +1,177 @@
+"""The one description of a model: small, frozen, validated, and the same in memory and in `config.json`."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from typing import Any, Self
+
+from model.errors import ConfigError
+
+POSITION_NAMES = ("none", "sinusoidal", "sinusoidal_halves", "learned", "rotary", "alibi", "relative")
+ACTIVATION_NAMES = ("relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu")
+NORM_NAMES = ("layer", "rms")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """What every configuration can do: check itself, and travel as JSON with no field unknown and none missing."""
+
+    def to_json(self) -> str:
+        """All fields as indented JSON, in the order of their declaration."""
+        return json.dumps(dataclasses.asdict(self), indent=2) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str, *, origin: str = "config.json") -> Self:
+        """Read what `to_json` wrote; a field too many, one too few or one of another type is an error."""
+        try:
+            values = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise ConfigError(f"{origin} is not JSON: {error}. Download or write it again.") from error
+        if not isinstance(values, dict):
+            raise ConfigError(f"{origin} holds {type(values).__name__}, but an object of fields is needed.")
+        fields = {field.name: field for field in dataclasses.fields(cls)}
+        unknown = sorted(set(values) - set(fields))
+        if unknown:
+            raise ConfigError(
+                f"{origin} has unknown field(s) {', '.join(unknown)}. "
+                f"Known are: {', '.join(fields)}. Remove the unknown, or update Headlight."
+            )
+        missing = sorted(set(fields) - set(values))
+        if missing:
+            raise ConfigError(f"{origin} lacks the field(s) {', '.join(missing)}. Add them, or export the model again.")
+        for name, value in values.items():
+            _check_type(origin, name, value, str(fields[name].type))
+        return cls(**values)
+
+    def _require(self, holds: bool, complaint: str) -> None:
+        if not holds:
+            raise ConfigError(f"{type(self).__name__}: {complaint}")
+
+    def _require_positive(self, *names: str) -> None:
+        for name in names:
+            value = getattr(self, name)
+            self._require(isinstance(value, int) and value > 0, f"{name} is {value!r}, but must be a number above 0.")
+
+    def _require_probability(self, *names: str) -> None:
+        for name in names:
+            value = getattr(self, name)
+            self._require(0.0 <= value < 1.0, f"{name} is {value!r}, but must lie in [0, 1).")
+
+    def _require_choice(self, name: str, choices: tuple[str, ...]) -> None:
+        value = getattr(self, name)
+        self._require(value in choices, f"{name} is {value!r}, but must be one of: {', '.join(choices)}.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransformerConfig(Config):
+    """An encoder-decoder Transformer. The defaults are the published base model ("Attention Is All You Need")."""
+
+    source_vocabulary: int
+    target_vocabulary: int
+    d_model: int = 512
+    heads: int = 8
+    head_width: int | None = None  # None: d_model / heads
+    d_ff: int = 2048
+    encoder_layers: int = 6
+    decoder_layers: int = 6
+
+    positions: str = "sinusoidal"
+    position_width: int = 0  # 0: added to the embedding; else concatenated to it, so wide
+    position_offset: int = 0  # row of the table that the first token takes
+    max_length: int = 512  # rows of a learned table; other encodings know no end
+    rotary_base: float = 10_000.0
+    relative_buckets: int = 32
+    relative_max_distance: int = 128
+
+    activation: str = "relu"
+    norm: str = "layer"
+    norm_first: bool = False  # False: after the residual sum, as published; True: before the sub-layer
+    final_norm: bool = False  # one more norm at the end of each stack; pre-norm needs it
+    norm_epsilon: float = 1e-5
+    attention_bias: bool = True
+    feed_forward_bias: bool = True
+    scale_embedding: bool = True  # embedding × √d_model
+    scale_scores: bool = True  # scores / √head_width
+
+    share_embeddings: bool = False  # source and target words in one table
+    tie_output: bool = True  # the output projection is the target's table
+    scale_output: bool = False  # output of the decoder × 1/√d_model before a tied projection
+    final_logits_bias: bool = False
+
+    dropout: float = 0.1
+    attention_dropout: float = 0.0
+
+    pad_id: int = 0
+    start_id: int = 1
+    end_id: int = 2
+
+    def __post_init__(self) -> None:
+        self._require_positive(
+            "source_vocabulary", "target_vocabulary", "d_model", "heads", "d_ff",
+            "encoder_layers", "decoder_layers", "max_length", "relative_buckets", "relative_max_distance",
+        )  # fmt: skip
+        self._require_choice("positions", POSITION_NAMES)
+        self._require_choice("activation", ACTIVATION_NAMES)
+        self._require_choice("norm", NORM_NAMES)
+        self._require_probability("dropout", "attention_dropout")
+        self._require(self.norm_epsilon > 0, f"norm_epsilon is {self.norm_epsilon}, but must be above 0.")
+        self._require(
+            self.head_width is not None or self.d_model % self.heads == 0,
+            f"d_model {self.d_model} cannot be split into {self.heads} equal heads; "
+            "change one of them, or set head_width.",
+        )
+        self._require(self.head_width is None or self.head_width > 0, "head_width must be above 0, or null.")
+        self._require(
+            not self.share_embeddings or self.source_vocabulary == self.target_vocabulary,
+            f"share_embeddings needs one vocabulary, but there are {self.source_vocabulary} source "
+            f"and {self.target_vocabulary} target words.",
+        )
+        self._require(
+            0 <= self.position_width < self.d_model,
+            f"position_width is {self.position_width}, but must be 0 (added) or below d_model {self.d_model}.",
+        )
+        self._require(
+            not self.position_width or self.positions in ("sinusoidal", "sinusoidal_halves", "learned"),
+            f"positions {self.positions!r} cannot be concatenated; set position_width to 0.",
+        )
+        self._require(
+            not (self.position_width and self.tie_output),
+            "a tied output needs embeddings as wide as d_model; untie it, or set position_width to 0.",
+        )
+        self._require(
+            self.positions != "rotary" or self.width_of_head % 2 == 0,
+            f"rotary positions turn pairs of numbers, but a head is {self.width_of_head} wide; choose an even width.",
+        )
+        self._require(
+            self.positions != "relative" or 4 <= self.relative_buckets < self.relative_max_distance,
+            "relative positions need at least 4 buckets, and a relative_max_distance beyond their number.",
+        )
+        self._require(self.position_offset >= 0, "position_offset must not be negative.")
+        for name in ("pad_id", "start_id", "end_id"):
+            limit = (
+                min(self.source_vocabulary, self.target_vocabulary) if name != "start_id" else self.target_vocabulary
+            )
+            value = getattr(self, name)
+            self._require(0 <= value < limit, f"{name} is {value}, but the vocabulary ends at {limit - 1}.")
+
+    @property
+    def width_of_head(self) -> int:
+        """How many numbers a query of one head has."""
+        return self.head_width or self.d_model // self.heads
+
+    @property
+    def embedding_width(self) -> int:
+        """How many numbers a token's embedding has: less than d_model where positions are concatenated."""
+        return self.d_model - self.position_width
+
+
+def _check_type(origin: str, name: str, value: Any, annotation: str) -> None:
+    allowed: tuple[type, ...] = ()
+    for part in annotation.split("|"):
+        kind = part.strip()
+        allowed += {"int": (int,), "float": (int, float), "bool": (bool,), "str": (str,)}.get(kind, (type(None),))
+    good = isinstance(value, allowed) and not (isinstance(value, bool) and bool not in allowed)
+    if not good:
+        raise ConfigError(f"{origin}: {name} is {value!r}, but must be {annotation.replace('|', 'or')}.")

@@ -1,0 +1,1 @@
+"""Choosing words: one cached step, and the ways to search with it."""

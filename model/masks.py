@@ -1,0 +1,42 @@
+"""Who may look at whom. One form for all masks: booleans, True where a query may look at a key.
+
+(PyTorch's own `nn.MultiheadAttention` says it the other way round: True is forbidden.)
+Masks broadcast to `[batch, heads, queries, keys]`; `None` forbids nothing.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def causal_mask(queries: int, keys: int | None = None, *, device: torch.device | None = None) -> Tensor:
+    """A query sees itself and what came before: `[queries, keys]`. Of more keys, the queries are the last."""
+    keys = queries if keys is None else keys
+    return torch.ones(queries, keys, dtype=torch.bool, device=device).tril(diagonal=keys - queries)
+
+
+def padding_mask(ids: Tensor, pad_id: int) -> Tensor:
+    """Nobody looks at padding: `[batch, keys]` ids → `[batch, 1, 1, keys]`."""
+    return (ids != pad_id)[:, None, None, :]
+
+
+def both(first: Tensor | None, second: Tensor | None) -> Tensor | None:
+    """What two masks both allow."""
+    if first is None or second is None:
+        return second if first is None else first
+    return first & second
+
+
+def split_mask(mask: Tensor | None) -> tuple[Tensor | None, Tensor | None]:
+    """Any mask → what is allowed (boolean) and what is added to the scores (float).
+
+    A boolean mask adds nothing. In an additive mask −∞ forbids, and every other number is added.
+    Bytes and integers are refused: read as booleans they would turn one convention silently into the other.
+    """
+    if mask is None or mask.dtype == torch.bool:
+        return mask, None
+    if not mask.is_floating_point():
+        raise TypeError(f"A mask must be boolean (True: may look) or floating point (added), not {mask.dtype}.")
+    forbidden = mask == float("-inf")
+    return ~forbidden, mask.masked_fill(forbidden, 0.0)

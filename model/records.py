@@ -1,0 +1,297 @@
+"""What goes in and what comes out: plain frozen values without tensors, so that anything can draw, store or send them.
+
+`TranslationRequest` decides the answer and nothing else does. `Translation` is the answer with every attention map.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from model.errors import RequestError
+
+Kind = Literal["encoder", "decoder", "cross"]
+KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
+Action = Literal["remove", "uniform", "scale"]
+ACTIONS: tuple[Action, ...] = ("remove", "uniform", "scale")
+Stopped = Literal["end", "length", "forced", "cancelled"]
+FloatArray = npt.NDArray[np.float32]
+BoolArray = npt.NDArray[np.bool_]
+
+
+# ---------------------------------------------------------------- what is asked
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecodingOptions:
+    """How the next word is chosen. Greedy is a beam of one; a temperature above zero samples instead."""
+
+    beam_size: int = 1
+    length_penalty: float = 1.0  # a hypothesis counts log p / length ** length_penalty
+    n_best: int = 1
+    max_length: int | None = None  # tokens written, the end token among them; None: twice the source + 16
+    temperature: float = 0.0
+    top_k: int = 0  # 0: all
+    top_p: float = 1.0
+    seed: int = 0
+    no_repeat: int = 0  # no n-gram of this length is written twice; 0: no such rule
+    alternatives: int = 5  # how many candidates of each step are reported
+
+    def __post_init__(self) -> None:
+        _whole(self, "beam_size", 1, 64)
+        _whole(self, "n_best", 1, self.beam_size)
+        _whole(self, "top_k", 0, 1_000_000)
+        _whole(self, "seed", 0, 2**63 - 1)
+        _whole(self, "no_repeat", 0, 100)
+        _whole(self, "alternatives", 0, 50)
+        if self.max_length is not None:
+            _whole(self, "max_length", 1, 4096)
+        _real(self, "length_penalty", 0.0, 10.0)
+        _real(self, "temperature", 0.0, 10.0)
+        _real(self, "top_p", 0.0, 1.0)
+        if self.temperature > 0 and self.beam_size > 1:
+            raise RequestError("Sampling and beam search exclude each other: set beam_size to 1.", field="beam_size")
+        if self.top_p == 0.0:
+            raise RequestError("top_p is 0, which allows no word at all: choose a number above 0.", field="top_p")
+
+    @property
+    def samples(self) -> bool:
+        """Whether chance takes part."""
+        return self.temperature > 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Intervention:
+    """One change to a head's weights, as data: `model/interventions.py` makes it happen."""
+
+    kind: Kind
+    layer: int
+    head: int | None  # None: all heads of the layer
+    action: Action
+    amount: float = 1.0  # the factor of "scale"
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise RequestError(f"There is no attention {self.kind!r}: choose {', '.join(KINDS)}.", field="kind")
+        if self.action not in ACTIONS:
+            raise RequestError(f"There is no action {self.action!r}: choose {', '.join(ACTIONS)}.", field="action")
+        _whole(self, "layer", 0, 10_000)
+        if self.head is not None:
+            _whole(self, "head", 0, 10_000)
+        _real(self, "amount", 0.0, 100.0)
+
+
+Words = str | tuple[int, ...]  # text, or exact token ids where text would be ambiguous
+
+
+@dataclass(frozen=True, kw_only=True)
+class TranslationRequest:
+    """Everything that decides a translation; equal requests have equal answers, so it can be the key of a cache."""
+
+    text: str
+    model: str = ""
+    options: DecodingOptions = field(default_factory=DecodingOptions)
+    target: Words | None = None  # the whole translation is given: score it and look at it
+    prefix: Words | None = None  # the translation begins so: go on from there
+    interventions: tuple[Intervention, ...] = ()
+    capture: tuple[str, ...] = ()  # further probes to bring home, by pattern
+
+    def __post_init__(self) -> None:
+        if self.target is not None and self.prefix is not None:
+            raise RequestError("A whole translation and a beginning cannot both be given: drop one.", field="prefix")
+
+
+# ---------------------------------------------------------------- what is answered
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """One candidate for a place in the translation."""
+
+    text: str
+    id: int
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One sub-word: what it reads, where it stands, which word it belongs to.
+
+    `start` and `end` count characters of the sentence it stands in. A character that the vocabulary lacks is cut into
+    bytes; then all its pieces carry the whole character as text, and `piece` of `pieces` tells them apart.
+    """
+
+    text: str
+    id: int
+    start: int
+    end: int
+    word: int | None = None  # None for special tokens
+    special: bool = False
+    piece: int = 0
+    pieces: int = 1
+    probability: float | None = None  # of written tokens
+    alternatives: tuple[Alternative, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionMap:
+    """One matrix with the names of its axes: `weights[row, column]`, rows look at columns."""
+
+    weights: FloatArray  # [rows, columns]
+    allowed: BoolArray  # [rows, columns]: False where the model may not look, and the weight is exactly zero
+    rows: tuple[Token, ...]  # decoder, cross: the tokens being written
+    columns: tuple[Token, ...]
+    after: tuple[Token, ...]  # the token each row's query was computed from: itself, or the one written before
+    kind: Kind
+    layer: int
+    head: int | None  # None: the average of all heads
+
+
+@dataclass(frozen=True, eq=False)
+class Attention:
+    """All maps of one sentence, each `[layer, head, query, key]`, float32, read-only."""
+
+    encoder: FloatArray
+    decoder: FloatArray
+    cross: FloatArray
+
+    def of(self, kind: Kind) -> FloatArray:
+        """The maps of one kind."""
+        if kind not in KINDS:
+            raise RequestError(f"There is no attention {kind!r}: choose {', '.join(KINDS)}.", field="kind")
+        maps: FloatArray = getattr(self, kind)
+        return maps
+
+    def allowed(self, kind: Kind) -> BoolArray:
+        """Where a query of this kind may look, `[query, key]`: everywhere, but never ahead in the decoder."""
+        allowed = np.ones(self.of(kind).shape[-2:], dtype=np.bool_)
+        return np.tril(allowed) if kind == "decoder" else allowed
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """One finished or abandoned translation of the beam. Its `ids` as a request's `target` bring its attention."""
+
+    text: str
+    ids: tuple[int, ...]  # with the end token, where it was reached
+    score: float  # log probability / length ** length_penalty
+    log_probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class BeamNode:
+    """One continuation that the search considered."""
+
+    parent: int  # index of the node it continues; -1 for the first step
+    step: int
+    id: int
+    text: str
+    log_probability: float  # of the whole path up to here
+    score: float
+    fate: Literal["kept", "finished", "dropped"]
+
+
+@dataclass(frozen=True, slots=True)
+class BeamTree:
+    """Everything a beam search looked at, in order of steps."""
+
+    nodes: tuple[BeamNode, ...] = ()
+
+    def path(self, index: int) -> tuple[int, ...]:
+        """The token ids from the start to this node: as a request's `target` they bring its attention."""
+        ids: list[int] = []
+        while index >= 0:
+            ids.append(self.nodes[index].id)
+            index = self.nodes[index].parent
+        return tuple(reversed(ids))
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Where the seconds went. A sentence translated in a batch carries the batch's seconds."""
+
+    encode: float = 0.0
+    decode: float = 0.0
+    capture: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Translation:
+    """A translation and everything the model looked at on the way. NumPy only, read-only, cropped of padding."""
+
+    request: TranslationRequest
+    source_text: str  # the sentence as the model read it (NFC); source tokens count its characters
+    text: str
+    source_tokens: tuple[Token, ...]  # the end token last
+    target_tokens: tuple[Token, ...]  # as written; the end token last, if it was reached
+    start_token: Token  # what the decoder reads before the first written token
+    attention: Attention
+    positions: Mapping[str, FloatArray]  # "encoder", "decoder": the encoding's table or bias, as far as it is used
+    score: float
+    log_probability: float
+    stopped: Stopped
+    captured: Mapping[str, FloatArray] = field(default_factory=lambda: MappingProxyType({}))
+    hypotheses: tuple[Hypothesis, ...] = ()
+    tree: BeamTree = BeamTree()
+    timing: Timing = Timing()
+    device: str = "cpu"
+
+    @property
+    def decoder_tokens(self) -> tuple[Token, ...]:
+        """What the decoder read: the start token, then all written tokens but the last. The decoder's keys."""
+        return (self.start_token, *self.target_tokens[:-1])
+
+    def attention_map(self, kind: Kind, layer: int, head: int | None = None) -> AttentionMap:
+        """One head's matrix with its tokens; without a head, the average of the layer."""
+        maps = self.attention.of(kind)
+        layers, heads = maps.shape[:2]
+        if not 0 <= layer < layers:
+            raise RequestError(f"There is no layer {layer}: choose 0 to {layers - 1}.", field="layer")
+        if head is not None and not 0 <= head < heads:
+            raise RequestError(f"There is no head {head}: choose 0 to {heads - 1}.", field="head")
+        weights = maps[layer].mean(axis=0, dtype=np.float32) if head is None else maps[layer, head]
+        rows = self.source_tokens if kind == "encoder" else self.target_tokens
+        columns = self.decoder_tokens if kind == "decoder" else self.source_tokens
+        return AttentionMap(
+            weights=read_only(weights),
+            allowed=read_only(self.attention.allowed(kind)),
+            rows=rows,
+            columns=columns,
+            after=self.source_tokens if kind == "encoder" else self.decoder_tokens,
+            kind=kind,
+            layer=layer,
+            head=head,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """News from a running translation: small while it runs; the last one carries the whole answer."""
+
+    step: int
+    text: str
+    tokens: tuple[Token, ...]  # what is written so far (a beam may still change its mind)
+    translation: Translation | None = None
+
+
+def read_only(array: Any) -> Any:
+    """The same array, closed to writing."""
+    array.flags.writeable = False
+    return array
+
+
+def _whole(record: object, name: str, low: int, high: int) -> None:
+    value = getattr(record, name)
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        raise RequestError(f"{name} is {value!r}: choose a whole number from {low} to {high}.", field=name)
+
+
+def _real(record: object, name: str, low: float, high: float) -> None:
+    value = getattr(record, name)
+    if not isinstance(value, int | float) or isinstance(value, bool) or not low <= value <= high:
+        raise RequestError(f"{name} is {value!r}: choose a number from {low:g} to {high:g}.", field=name)

@@ -1,0 +1,1 @@
+"""Corpora, batches, the loop, evaluation: how a model comes to know what it knows."""
