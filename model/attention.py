@@ -22,8 +22,9 @@ from model.probes import Probe
 def attention_scores(query: Tensor, key: Tensor, bias: Tensor | None = None, scale: float | None = None) -> Tensor:
     """How well each query fits each key: Q Kᵀ / √d (+ bias), `[batch, heads, queries, keys]`, in at least float32."""
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
-    scores = (query @ key.transpose(-2, -1)) * scale
-    scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
+    # Widened and scaled before the product, which float16 ends at 65,504; autocast may still narrow what comes out.
+    wide = torch.promote_types(query.dtype, torch.float32)
+    scores = ((query.to(wide) * scale) @ key.to(wide).transpose(-2, -1)).to(wide)
     return scores if bias is None else scores + bias
 
 
@@ -60,7 +61,9 @@ def attend(
     if bias is None:
         mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=allowed, scale=scale)
     else:
-        bias = bias.to(query.dtype)
+        if bias.dtype != query.dtype:  # what a narrower type cannot hold stays a number: −∞ would forbid
+            lowest = max(torch.finfo(query.dtype).min, torch.finfo(bias.dtype).min)
+            bias = bias.clamp(min=lowest).to(query.dtype)
         if allowed is not None:
             bias = torch.where(allowed, bias, float("-inf"))
         mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=bias, scale=scale)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -52,7 +53,8 @@ class Config:
     def _require_positive(self, *names: str) -> None:
         for name in names:
             value = getattr(self, name)
-            self._require(isinstance(value, int) and value > 0, f"{name} is {value!r}, but must be a number above 0.")
+            whole = isinstance(value, int) and not isinstance(value, bool)
+            self._require(whole and value > 0, f"{name} is {value!r}, but must be a whole number above 0.")
 
     def _require_probability(self, *names: str) -> None:
         for name in names:
@@ -116,7 +118,9 @@ class TransformerConfig(Config):
         self._require_choice("activation", ACTIVATION_NAMES)
         self._require_choice("norm", NORM_NAMES)
         self._require_probability("dropout", "attention_dropout")
-        self._require(self.norm_epsilon > 0, f"norm_epsilon is {self.norm_epsilon}, but must be above 0.")
+        for name in ("norm_epsilon", "rotary_base"):
+            value = getattr(self, name)
+            self._require(math.isfinite(value) and value > 0, f"{name} is {value}, but must be a number above 0.")
         self._require(
             self.head_width is not None or self.d_model % self.heads == 0,
             f"d_model {self.d_model} cannot be split into {self.heads} equal heads; "

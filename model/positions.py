@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from model.config import TransformerConfig
+from model.errors import RequestError
 
 
 class Positions(nn.Module):
@@ -60,9 +61,6 @@ class AddedPositions(Positions):
             return torch.cat([embedded, rows.expand(batch, tokens, self.width)], dim=-1)
         return embedded + rows
 
-    def picture(self, length: int) -> Tensor:
-        return self.rows(self.offset, self.offset + length, torch.zeros(0))
-
 
 class SinusoidalPositions(AddedPositions):
     """Waves of many lengths (section 3.5): PE(p, 2i) = sin(p / 10000^(2i/d)), PE(p, 2i+1) = cos(the same).
@@ -78,12 +76,16 @@ class SinusoidalPositions(AddedPositions):
 
     def rows(self, start: int, end: int, like: Tensor) -> Tensor:
         table = self.table
-        if end > len(table):  # grown beyond the need, so that this is rare; the newest table replaces the old as one
-            table = sinusoids(2 * end, self.width, halves=self.halves)
-        if table.device != like.device or table.dtype != like.dtype:
-            table = table.to(like)
-        self.table = table
+        if end > len(table) or table.device != like.device or table.dtype != like.dtype:
+            length = len(table) if end <= len(table) else 2 * end  # beyond the need, so that this is rare
+            with torch.inference_mode(False):  # training refuses tensors that inference made
+                # Made anew: a table once rounded to half precision would stay rounded.
+                table = sinusoids(length, self.width, halves=self.halves).to(like)
+            self.table = table  # as one: another thread has the old or the new
         return table[start:end]
+
+    def picture(self, length: int) -> Tensor:
+        return sinusoids(self.offset + length, self.width, halves=self.halves)[self.offset :]
 
 
 def sinusoids(length: int, width: int, *, halves: bool = False) -> Tensor:
@@ -107,7 +109,10 @@ class LearnedPositions(AddedPositions):
 
     def rows(self, start: int, end: int, like: Tensor) -> Tensor:
         if end > len(self.table):
-            raise ValueError(f"The learned table has {len(self.table)} positions, but {end} are needed.")
+            raise RequestError(
+                f"{end - self.offset:,} tokens are too many: this model learned {len(self.table) - self.offset:,} "
+                "positions. Give a shorter text."
+            )
         return self.table[start:end].to(like)
 
     def picture(self, length: int) -> Tensor:
@@ -133,14 +138,17 @@ class RotaryPositions(Positions):
 
     def rotate(self, vectors: Tensor, start: int = 0) -> Tensor:
         start, end = start + self.offset, start + self.offset + vectors.shape[2]
-        turns = self.turns if end <= len(self.turns[0]) else self._turns(2 * end)
-        if turns[0].device != vectors.device or turns[0].dtype != vectors.dtype:
-            turns = turns[0].to(vectors), turns[1].to(vectors)
-        self.turns = turns
-        cosines, sines = turns[0][start:end], turns[1][start:end]
+        turns = self.turns
+        if end > len(turns[0]) or turns[0].device != vectors.device:
+            length = len(turns[0]) if end <= len(turns[0]) else 2 * end  # beyond the need, so that this is rare
+            with torch.inference_mode(False):  # training refuses tensors that inference made
+                cosines, sines = self._turns(length)
+                turns = cosines.to(vectors.device), sines.to(vectors.device)
+            self.turns = turns  # as one: another thread has the old or the new
+        cosines, sines = turns[0][start:end], turns[1][start:end]  # float32, whatever the vectors are
         first, second = vectors[..., 0::2], vectors[..., 1::2]  # [batch, heads, tokens, pairs]
         turned = first * cosines - second * sines, first * sines + second * cosines
-        return torch.stack(turned, dim=-1).flatten(-2)
+        return torch.stack(turned, dim=-1).flatten(-2).to(vectors.dtype)
 
     def picture(self, length: int) -> Tensor:
         cosines, sines = self._turns(self.offset + length)

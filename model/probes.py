@@ -24,11 +24,12 @@ from contextvars import ContextVar
 from functools import lru_cache, partial
 from weakref import WeakKeyDictionary
 
+import torch
 from torch import Tensor, nn
 
 from model.errors import ProbeError
 
-Edit = Callable[[Tensor, str], Tensor]
+Edit = Callable[[Tensor, str], Tensor]  # gives a new tensor: the old one may be in an outer watch's hands
 
 
 class Probe(nn.Module):
@@ -101,13 +102,21 @@ class _Watch:
             self.seen._add(name, value)
             return None
         edited = self.edit(value, name)
-        if not isinstance(edited, Tensor) or edited.shape != value.shape:
-            given = f"shape {list(edited.shape)}" if isinstance(edited, Tensor) else repr(type(edited).__name__)
+        if not isinstance(edited, Tensor) or _form(edited) != _form(value):
+            given = _in_words(edited) if isinstance(edited, Tensor) else repr(type(edited).__name__)
             raise ProbeError(
-                f"The edit of {name} returned {given}, but {list(value.shape)} ({' '.join(probe.axes)}) must go on."
+                f"The edit of {name} returned {given}, but {_in_words(value)} ({' '.join(probe.axes)}) must go on."
             )
         self.seen._add(name, edited)
         return edited
+
+
+def _form(value: Tensor) -> tuple[torch.Size, torch.dtype, torch.device]:
+    return value.shape, value.dtype, value.device
+
+
+def _in_words(value: Tensor) -> str:
+    return f"{value.dtype} {list(value.shape)} on {value.device}".removeprefix("torch.")
 
 
 _watches: ContextVar[tuple[_Watch, ...]] = ContextVar("watches", default=())
@@ -120,7 +129,7 @@ _registering = threading.Lock()
 def watch(model: nn.Module, *patterns: str, edit: Edit | None = None) -> Iterator[Seen]:
     """Watch every probe whose path matches a pattern; `edit(value, name)` may replace what passes.
 
-    In a pattern `*` stands for anything within one part of a path, `**` for any number of parts.
+    In a pattern `*` stands for anything within one part of a path, `**` for any number of parts, or none.
     """
     places = {probe: name for name, probe in matching_probes(model, *patterns).items()}
     opened = _Watch(places, edit)
@@ -160,8 +169,8 @@ def matching_probes(model: nn.Module, *patterns: str) -> dict[str, Probe]:
 
 @lru_cache(maxsize=256)
 def _compiled(pattern: str) -> re.Pattern[str]:
-    escaped = re.escape(pattern).replace(r"\*\*", ".*").replace(r"\*", r"[^.]*")
-    return re.compile(escaped)
+    parts = re.escape(pattern).replace(r"\*\*\.", r"(?:.*\.)?").replace(r"\*\*", ".*")
+    return re.compile(parts.replace(r"\*", r"[^.]*"))
 
 
 def _no_such_probe(pattern: str, names: list[str]) -> str:

@@ -19,6 +19,7 @@ from model.blocks import Embedding, FeedForward, Output, Residual, make_norm
 from model.config import TransformerConfig
 from model.masks import causal_mask, padding_mask
 from model.positions import Positions, make_positions
+from model.records import Kind
 
 
 class Memory(NamedTuple):
@@ -207,6 +208,16 @@ class Transformer(nn.Module):
     def parameter_count(self) -> int:
         """How many numbers training may choose; shared ones count once."""
         return sum(parameter.numel() for parameter in self.parameters())
+
+
+def attention_path(kind: Kind, layer: int) -> str:
+    """Where a kind of attention stands in the model: its probes' paths begin so."""
+    side, name = {
+        "encoder": ("encoder", "self_attention"),
+        "decoder": ("decoder", "self_attention"),
+        "cross": ("decoder", "cross_attention"),
+    }[kind]
+    return f"{side}.layers.{layer}.{name}"
 
 
 def make_attention(config: TransformerConfig) -> MultiHeadAttention:

@@ -1,0 +1,107 @@
+"""Looking: one teacher-forced pass over a source and its translation brings home every attention map.
+
+Decoding runs first and unwatched. The encoder runs once for both: watched, if somebody wants to look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from model.attention import KeysValues
+from model.probes import Seen, matching_probes, watch
+from model.records import FloatArray, Kind, read_only
+from model.transformer import DecoderState, Memory, Transformer, attention_path
+
+ENCODER_WEIGHTS = "encoder.layers.*.self_attention.weights"
+DECODER_WEIGHTS = "decoder.layers.*.*_attention.weights"
+
+
+@dataclass
+class Sight:
+    """What a batch's passes showed: the attention of each kind, and further probes by name."""
+
+    attention: dict[Kind, FloatArray] = field(default_factory=dict)  # [layer, batch, head, query, key]
+    captured: dict[str, np.ndarray] = field(default_factory=dict)  # [batch, …] as the probe says
+    axes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass
+class Scores:
+    """What the model thought of each written token: `[batch, token]`, with the best `[batch, token, rank]`."""
+
+    log_probabilities: np.ndarray
+    best_ids: np.ndarray
+    best_probabilities: np.ndarray
+
+
+def read_source(model: Transformer, source_ids: Tensor, further: Sequence[str]) -> tuple[Memory, Sight]:
+    """Encode, watched: `[batch, source]` → the memory, and the encoder's attention."""
+    sight = Sight()
+    with watch(model, ENCODER_WEIGHTS, *_of("encoder", further)) as seen:
+        memory = model.encode(source_ids)
+    _collect(model, sight, seen, "encoder", model.config.encoder_layers)
+    _collect_further(sight, seen, _of("encoder", further), model)
+    return memory, sight
+
+
+def read_target(
+    model: Transformer,
+    memory: Memory,
+    cross: list[KeysValues],
+    target_ids: Tensor,
+    written_ids: Tensor,
+    sight: Sight,
+    further: Sequence[str],
+    alternatives: int,
+) -> Scores:
+    """Decode what is already written, watched: `target_ids` `[batch, tokens]` went in, `written_ids` came out."""
+    further = _of("decoder", further)
+    with watch(model, DECODER_WEIGHTS, *further) as seen:
+        # The keys and values of the source are at hand from decoding; only who wants to see them needs them again.
+        state = model.decoder.start(memory, cached=False) if further else DecoderState(cross, memory.mask, None)
+        logits = model.decoder(target_ids, state)  # [batch, tokens, vocabulary]
+    _collect(model, sight, seen, "decoder", model.config.decoder_layers)
+    _collect(model, sight, seen, "cross", model.config.decoder_layers)
+    _collect_further(sight, seen, further, model)
+    log_probabilities = logits.float().log_softmax(dim=-1)
+    best, best_ids = log_probabilities.topk(min(alternatives, log_probabilities.shape[-1]), dim=-1)
+    chosen = log_probabilities.gather(2, written_ids[..., None])[..., 0]
+    return Scores(to_numpy(chosen), to_numpy(best_ids), to_numpy(best.exp()))
+
+
+def to_numpy(tensor: Tensor) -> np.ndarray:
+    """A tensor as an array of its own kind; half precision becomes float32."""
+    if tensor.is_floating_point():
+        tensor = tensor.float()
+    array: np.ndarray = tensor.cpu().numpy()
+    return array
+
+
+def crop(array: np.ndarray, *lengths: int) -> np.ndarray:
+    """The last axes without their padding, closed to writing."""
+    places: tuple[Any, ...] = (..., *(slice(length) for length in lengths))
+    closed: np.ndarray = read_only(np.ascontiguousarray(array[places]))
+    return closed
+
+
+def _of(side: str, patterns: Sequence[str]) -> list[str]:
+    """The patterns that mean this half of the model; one that begins with a star means both."""
+    return [pattern for pattern in patterns if pattern.startswith((side, "*"))]
+
+
+def _collect(model: Transformer, sight: Sight, seen: Seen, kind: Kind, layers: int) -> None:
+    maps = [seen[f"{attention_path(kind, layer)}.weights"] for layer in range(layers)]
+    sight.attention[kind] = to_numpy(torch.stack(maps))
+
+
+def _collect_further(sight: Sight, seen: Seen, patterns: Sequence[str], model: Transformer) -> None:
+    for name, probe in matching_probes(model, *patterns).items():
+        if name in seen:
+            sight.captured[name] = to_numpy(seen[name])
+            sight.axes[name] = probe.axes

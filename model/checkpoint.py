@@ -1,0 +1,388 @@
+"""A model folder ↔ a model.
+
+    config.json        {"format": "headlight", "kind": "transformer", "version": 1, "config": {…}}
+    model.safetensors  or model-00001-of-0000N.safetensors, each below 10 MB, and model.safetensors.index.json
+    tokenizer.json     or source_tokenizer.json and target_tokenizer.json
+    README.md          the model card
+    SHA256SUMS         of all of them, for `sha256sum -c` too
+
+Another kind of model is one line in `KINDS`; another format of folders is one class and one line in `READERS`.
+Only safetensors and JSON are read: a pickle could run any code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import secrets
+import shutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from model.config import Config, TransformerConfig
+from model.errors import CheckpointError, ConfigError
+from model.storage import (
+    MissingTensorError,
+    Storage,
+    TensorStore,
+    all_finite,
+    is_plain_name,
+    read_json,
+    refuse_pointer,
+    write_weights,
+)
+from model.tokenizer import Tokenizer
+from model.transformer import Transformer
+
+CONFIG, CARD, SUMS = "config.json", "README.md", "SHA256SUMS"
+SHARED, SOURCE, TARGET = "tokenizer.json", "source_tokenizer.json", "target_tokenizer.json"
+VERSION = 1
+# What an earlier save may have left that would contradict a new one.
+REPLACED = re.compile(r"model(-.*)?\.safetensors(\.index\.json)?|(source_|target_)?tokenizer\.json")
+SUM_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
+
+ModelType = TypeVar("ModelType", bound=nn.Module)
+
+
+@dataclass(frozen=True)
+class Checkpoint(Generic[ModelType]):
+    """What a model folder holds, ready to run: the model is in evaluation mode and takes no gradients."""
+
+    model: ModelType
+    config: Any  # the model's own: a TransformerConfig, …
+    source_tokenizer: Tokenizer
+    target_tokenizer: Tokenizer  # the same object where both languages share one vocabulary
+    folder: Path
+    fingerprint: str  # changes with config, weights and vocabulary; empty without SHA256SUMS
+
+
+class Kind(NamedTuple):
+    """One kind of model that our own folders can hold."""
+
+    config: type[Config]
+    build: Callable[[Any], nn.Module]
+    vocabularies: Callable[[Any], tuple[int, int]]  # sizes: source, target
+
+
+KINDS: dict[str, Kind] = {
+    "transformer": Kind(TransformerConfig, Transformer, lambda c: (c.source_vocabulary, c.target_vocabulary)),
+}
+
+
+class FolderReader(Protocol):
+    """How the folders of one format become our models."""
+
+    needs_sums: bool  # whether a folder without SHA256SUMS is broken
+
+    def config(self, folder: Path, values: dict[str, Any]) -> Any:
+        """Our configuration, from theirs."""
+
+    def build(self, config: Any) -> nn.Module:
+        """The model; called while tensors are made without memory."""
+
+    def tokenizers(self, folder: Path, config: Any) -> tuple[Tokenizer, Tokenizer]:
+        """Source and target vocabulary."""
+
+    def weight(self, store: TensorStore, name: str) -> Tensor:
+        """The tensor that our model calls `name`; `MissingTensorError` where there is none."""
+
+    def spare(self, name: str) -> bool:
+        """Whether a stored tensor may be left unread, as a derived table may."""
+
+
+class HeadlightReader:
+    """Our own folders."""
+
+    needs_sums = True
+
+    def config(self, folder: Path, values: dict[str, Any]) -> Any:
+        path = folder / CONFIG
+        unknown = sorted(set(values) - {"format", "kind", "version", "config"})
+        missing = sorted({"kind", "version", "config"} - set(values))
+        if unknown or missing:
+            fault = f"has unknown field(s) {', '.join(unknown)}" if unknown else f"lacks {', '.join(missing)}"
+            raise ConfigError(f"{path} {fault}. It needs format, kind, version and config: save the model again.")
+        if values["version"] != VERSION:
+            raise ConfigError(
+                f"{path} has version {values['version']!r}, but this Headlight reads {VERSION}. Update Headlight."
+            )
+        kind = KINDS.get(values["kind"]) if isinstance(values["kind"], str) else None
+        if kind is None:
+            raise ConfigError(f"{path} has kind {values['kind']!r}, but known are: {', '.join(KINDS)}.")
+        try:
+            return kind.config.from_json(json.dumps(values["config"]), origin=str(path))
+        except ConfigError as error:
+            raise error if str(path) in str(error) else ConfigError(f"{path}: {error}") from error
+
+    def build(self, config: Any) -> nn.Module:
+        return _kind_of(config)[1].build(config)
+
+    def tokenizers(self, folder: Path, config: Any) -> tuple[Tokenizer, Tokenizer]:
+        shared = not (folder / SOURCE).exists() and not (folder / TARGET).exists()
+        for name in [SHARED] if shared else [SOURCE, TARGET]:
+            _require_file(folder, name)
+            refuse_pointer(folder / name)
+        source = Tokenizer.load(folder / (SHARED if shared else SOURCE))
+        target = source if shared else Tokenizer.load(folder / TARGET)
+        _check_vocabularies(f"{folder}: ", config, source, target)
+        return source, target
+
+    def weight(self, store: TensorStore, name: str) -> Tensor:
+        return store.read(name)
+
+    def spare(self, name: str) -> bool:
+        return False
+
+
+# The "format" of config.json, or the "model_type" that foreign ones have.
+READERS: dict[str, FolderReader] = {"headlight": HeadlightReader()}
+
+
+# ------------------------------------------------------------ saving
+
+
+def save_checkpoint(
+    folder: str | Path,
+    model: nn.Module,
+    source_tokenizer: Tokenizer,
+    target_tokenizer: Tokenizer,
+    *,
+    storage: Storage = "float16",
+    card: str = "",
+    shard_bytes: int = 9_500_000,
+) -> None:
+    """Write a model folder, wholly or not at all; other files that an earlier one holds stay in it."""
+    folder = Path(folder).resolve()
+    replaceable = not folder.exists() or (folder / CONFIG).exists() or (folder.is_dir() and not any(folder.iterdir()))
+    if not replaceable:
+        raise CheckpointError(f"{folder} is there already and is no model folder. Choose another name.")
+    kind, _ = _kind_of(model.config)
+    _check_vocabularies("", model.config, source_tokenizer, target_tokenizer)
+    part = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.part")
+    try:
+        part.mkdir(parents=True)
+        _write_config(part / CONFIG, kind, model.config)
+        weights = {name: tensor for name, (tensor, _) in _stored_tensors(model).items()}
+        write_weights(part, weights, storage, shard_bytes)
+        if target_tokenizer is source_tokenizer:
+            source_tokenizer.save(part / SHARED)
+        else:
+            source_tokenizer.save(part / SOURCE)
+            target_tokenizer.save(part / TARGET)
+        if card:
+            (part / CARD).write_text(card, encoding="utf-8")
+        sums = {path.name: _digest(path) for path in sorted(part.iterdir())}
+        (part / SUMS).write_text("".join(f"{sums[name]}  {name}\n" for name in sums), encoding="utf-8")
+        _put_in_place(part, folder)
+    except OSError as error:
+        raise CheckpointError(f"{folder}: cannot be written ({error}). Free some space or choose another.") from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _kind_of(config: object) -> tuple[str, Kind]:
+    for name, kind in KINDS.items():
+        if type(config) is kind.config:
+            return name, kind
+    raise CheckpointError(
+        f"{type(config).__name__} describes no model that can be saved; known are {', '.join(KINDS)}."
+    )
+
+
+def _write_config(path: Path, kind: str, config: Any) -> None:
+    values = {"format": "headlight", "kind": kind, "version": VERSION, "config": json.loads(config.to_json())}
+    path.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+
+
+def _put_in_place(part: Path, folder: Path) -> None:
+    """Rename the new folder to its name. An old one goes only once the new one stands."""
+    if not folder.exists():
+        part.rename(folder)
+        return
+    old = part.with_suffix(".old.part")
+    folder.rename(old)
+    try:
+        part.rename(folder)
+    except OSError:
+        old.rename(folder)
+        raise
+    for path in old.iterdir():
+        if not (folder / path.name).exists() and not REPLACED.fullmatch(path.name):
+            path.rename(folder / path.name)
+    shutil.rmtree(old)
+
+
+# ------------------------------------------------------------ loading
+
+
+def load_checkpoint(
+    folder: str | Path, *, device: str | torch.device = "cpu", dtype: torch.dtype = torch.float32, verify: bool = True
+) -> Checkpoint[Transformer]:
+    """Load a folder that holds a Transformer; `verify`: compare its files with their checksums, too."""
+    return read_checkpoint(folder, Transformer, device=device, dtype=dtype, verify=verify)
+
+
+def read_checkpoint(
+    folder: str | Path,
+    wanted: type[ModelType],
+    *,
+    device: str | torch.device = "cpu",
+    dtype: torch.dtype = torch.float32,
+    verify: bool = True,
+) -> Checkpoint[ModelType]:
+    """Load a folder that holds a model of the `wanted` class, and complain in words about whatever is wrong with it."""
+    try:
+        return _read(Path(folder), wanted, torch.device(device), dtype, verify)
+    except OSError as error:
+        raise CheckpointError(f"{folder}: cannot be read ({error}). Check the disk and who may read it.") from error
+
+
+def _read(
+    folder: Path, wanted: type[ModelType], device: torch.device, dtype: torch.dtype, verify: bool
+) -> Checkpoint[ModelType]:
+    if not folder.is_dir():
+        fault = "is a file, but a model folder is needed" if folder.exists() else "there is no such folder"
+        raise CheckpointError(f"{folder}: {fault}. Check the path, or download the model.")
+    values = read_json(folder / CONFIG)
+    reader = _reader_for(folder, values)
+    config = reader.config(folder, values)
+    store = TensorStore(folder)
+    if verify and (reader.needs_sums or (folder / SUMS).exists()):
+        _verify(folder, [CONFIG, *store.files])
+    source, target = reader.tokenizers(folder, config)
+    with torch.device("meta"), WithoutFirstNumbers():  # shapes alone: the numbers come straight from the file
+        model = reader.build(config)
+    if not isinstance(model, wanted):
+        raise CheckpointError(
+            f"{folder}: holds a {type(model).__name__}, but a {wanted.__name__} is needed. Choose another folder."
+        )
+    _fill(model, store, reader, device, dtype)
+    model.to(device=device).eval().requires_grad_(False)
+    return Checkpoint(model, config, source, target, folder, _fingerprint(folder))
+
+
+class WithoutFirstNumbers(TorchFunctionMode):
+    """Skips what fills fresh weights. On the meta device it fills nothing, yet loads all of PyTorch's compiler: 1 s."""
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if getattr(func, "__module__", "") == "torch.nn.init":
+            return args[0] if args else (kwargs or {})["tensor"]
+        return func(*args, **(kwargs or {}))
+
+
+def _reader_for(folder: Path, values: dict[str, Any]) -> FolderReader:
+    name = values.get("format", values.get("model_type"))
+    reader = READERS.get(name) if isinstance(name, str) else None
+    if reader is None:
+        fault = f"is of format {name!r}" if name is not None else "lacks the field format"
+        raise ConfigError(f"{folder / CONFIG} {fault}. Readable formats are: {', '.join(READERS)}. Convert the model.")
+    return reader
+
+
+def _stored_tensors(model: nn.Module) -> dict[str, tuple[Tensor, list[str]]]:
+    """Each tensor once, by the first of its names, with all the places where it is used: ties have several."""
+    by_identity: dict[int, tuple[Tensor, list[str]]] = {}
+    for place, tensor in model.state_dict(keep_vars=True).items():
+        by_identity.setdefault(id(tensor), (tensor, []))[1].append(place)
+    return {places[0]: (tensor, places) for tensor, places in by_identity.values()}
+
+
+def _fill(model: nn.Module, store: TensorStore, reader: FolderReader, device: torch.device, dtype: torch.dtype) -> None:
+    missing = []
+    for name, (expected, places) in _stored_tensors(model).items():
+        try:
+            tensor = reader.weight(store, name)
+        except MissingTensorError:
+            missing.append(name)
+            continue
+        if tensor.shape != expected.shape:
+            raise CheckpointError(
+                f"{store.folder}: {name} has shape {list(tensor.shape)}, but {CONFIG} leads to {list(expected.shape)}. "
+                "Config and weights are not of one model: download both again."
+            )
+        if not all_finite(tensor):
+            raise CheckpointError(
+                f"{store.folder}: {name} holds NaN or infinite numbers, so it was damaged or its training failed. "
+                "Download it again, or save an earlier state."
+            )
+        tensor = tensor.to(device, dtype).contiguous()  # a foreign one may be a transposed view
+        value = nn.Parameter(tensor, requires_grad=False) if isinstance(expected, nn.Parameter) else tensor
+        for place in places:
+            parent, _, leaf = place.rpartition(".")
+            setattr(model.get_submodule(parent), leaf, value)
+    unexpected = sorted(name for name in store.unread if not reader.spare(name))
+    for fault, names in (("lack", missing), ("also hold", unexpected)):
+        if names:
+            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+            raise CheckpointError(
+                f"{store.folder}: the weights {fault} {', '.join(names[:3])}{more}, unlike what {CONFIG} describes. "
+                "Config and weights are not of one model: download both again."
+            )
+    empty = [name for name, tensor in [*model.named_parameters(), *model.named_buffers()] if tensor.is_meta]
+    if empty:
+        raise RuntimeError(f"{', '.join(empty)} got no numbers: derived tensors must be made on the CPU explicitly.")
+
+
+# ------------------------------------------------------------ checks
+
+
+def _check_vocabularies(prefix: str, config: Any, source: Tokenizer, target: Tokenizer) -> None:
+    sizes = _kind_of(config)[1].vocabularies(config)
+    for side, tokenizer, size in zip(("source", "target"), (source, target), sizes, strict=True):
+        if tokenizer.vocabulary_size != size:
+            raise CheckpointError(
+                f"{prefix}the {side} vocabulary has {tokenizer.vocabulary_size} entries, but the config says {size}. "
+                "Use the tokenizer that the model was trained with."
+            )
+
+
+def _require_file(folder: Path, name: str) -> None:
+    if not (folder / name).exists():
+        raise CheckpointError(f"{folder}: {name} is missing. Download or save the model again.")
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _read_sums(folder: Path) -> dict[str, str]:
+    """File names and their checksums, but for the card's: whoever edits that changes no model."""
+    lines = (folder / SUMS).read_text(encoding="utf-8", errors="replace").splitlines()
+    matches = [SUM_LINE.fullmatch(line) for line in lines]
+    sums = {match[2]: match[1] for match in matches if match and is_plain_name(match[2])}
+    if len(sums) != len(lines):
+        raise CheckpointError(f"{folder}: {SUMS} is not what `sha256sum` writes for one folder. Download it again.")
+    sums.pop(CARD, None)
+    return sums
+
+
+def _verify(folder: Path, needed: Iterable[str]) -> None:
+    _require_file(folder, SUMS)
+    sums = _read_sums(folder)
+    for name in needed:
+        if name not in sums:
+            raise CheckpointError(f"{folder}: {SUMS} has no checksum of {name}. Download the model again.")
+    for name, expected in sums.items():
+        _require_file(folder, name)
+        refuse_pointer(folder / name)
+        if _digest(folder / name) != expected:
+            raise CheckpointError(
+                f"{folder}: {name} differs from its checksum in {SUMS}: it was changed or damaged. Download it again; "
+                f"if the change is meant, write a new {SUMS} with `sha256sum`."
+            )
+
+
+def _fingerprint(folder: Path) -> str:
+    if not (folder / SUMS).exists():
+        return ""
+    return hashlib.sha256(json.dumps(sorted(_read_sums(folder).items())).encode()).hexdigest()[:16]

@@ -1,0 +1,220 @@
+"""Ways to search for a translation, each advancing by one word at a time.
+
+    search = Beam(...)
+    while search.advance():
+        ...                     # look at search.best(0), stop, whatever
+    search.results[0]           # candidates of the first sentence, best first
+
+Nothing goes on between two steps, so a search can be left at any time, and what it has found so far is there.
+Sentences that are finished leave the batch. Call within `torch.inference_mode()`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor
+
+from model.decoding.step import DecoderStep, Row, Rule
+from model.transformer import DecoderState
+
+
+class Candidate(NamedTuple):
+    """One translation that a search arrived at."""
+
+    ids: list[int]  # with the end token, where it was reached
+    gains: list[float]  # the log probability of each; empty where scores are not kept
+    score: float
+    ended: bool
+
+    @property
+    def log_probability(self) -> float:
+        """Of all ids together."""
+        return sum(self.gains)
+
+
+@dataclass(slots=True)
+class Node:
+    """One continuation that a beam considered."""
+
+    parent: int
+    step: int
+    id: int
+    log_probability: float
+    score: float
+    fate: Literal["kept", "finished", "dropped"]
+
+
+class Plan(NamedTuple):
+    """What a search is given."""
+
+    decoder: DecoderStep
+    state: DecoderState  # cached, one row a sentence
+    rules: Sequence[Rule]
+    limits: Sequence[int]  # of each sentence: the most tokens it may have, the end token among them
+    start_id: int
+    end_id: int
+    device: torch.device
+
+
+class OneByOne:
+    """Greedy and sampling: one hypothesis a sentence, and what is written stays."""
+
+    def __init__(self, plan: Plan, choose: Callable[[Tensor, Sequence[Row]], Tensor], *, scored: bool) -> None:
+        self.plan = plan
+        self.choose = choose
+        self.scored = scored  # whether probabilities are wanted: they cost a pass over the vocabulary
+        self.rows = [Row(sentence) for sentence in range(len(plan.limits))]
+        self.all_rows = list(self.rows)
+        self.next_ids = torch.full((len(self.rows), 1), plan.start_id, device=plan.device)
+        self.results: list[list[Candidate]] = [[] for _ in self.rows]
+
+    def advance(self) -> bool:
+        """Write one word in every open sentence; False when none is open any more."""
+        if not self.rows:
+            return False
+        plan = self.plan
+        logits = plan.decoder(self.next_ids, plan.state)[:, -1]  # [rows, vocabulary]
+        raw = logits.clone() if self.scored else logits
+        for rule in plan.rules:
+            rule(logits, self.rows)
+        chosen = self.choose(logits, self.rows)  # [rows]
+        if self.scored:
+            gained = raw.log_softmax(dim=-1).gather(1, chosen[:, None])[:, 0]
+            for row, log_probability in zip(self.rows, gained.tolist(), strict=True):
+                row.log_probability += log_probability
+                row.gains.append(log_probability)
+        self._go_on(chosen)
+        return True
+
+    def best(self, sentence: int) -> Row:
+        """What is written so far."""
+        return self.all_rows[sentence]
+
+    def _go_on(self, chosen: Tensor) -> None:
+        open_rows = []
+        for position, (row, token) in enumerate(zip(self.rows, chosen.tolist(), strict=True)):
+            row.ids.append(token)
+            ended = token == self.plan.end_id
+            if ended or len(row.ids) >= self.plan.limits[row.sentence]:
+                score = row.log_probability / len(row.ids)
+                self.results[row.sentence] = [Candidate(row.ids, row.gains, score, ended)]
+            else:
+                open_rows.append(position)
+        self.next_ids = chosen[:, None]
+        if 0 < len(open_rows) < len(self.rows):
+            keep = torch.tensor(open_rows, device=chosen.device)
+            self.plan.state.select(keep)
+            self.next_ids = self.next_ids[keep]
+        self.rows = [self.rows[position] for position in open_rows]
+
+
+class Beam:
+    """Several hypotheses a sentence; the best continuations of all of them go on (Graves 2012, arXiv:1211.3711).
+
+    A sentence is finished when it has as many finished hypotheses as the beam is wide, and no open one could still
+    reach a better score than the worst of them if it ended now.
+    """
+
+    def __init__(self, plan: Plan, *, width: int, length_penalty: float, keep_tree: bool) -> None:
+        self.plan = plan
+        self.width = width
+        self.length_penalty = length_penalty
+        sentences = len(plan.limits)
+        self.results: list[list[Candidate]] = [[] for _ in range(sentences)]
+        self.trees: list[list[Node]] = [[] for _ in range(sentences)]
+        self.keep_tree = keep_tree
+        # One row a sentence until the first step has shown more than one way to begin.
+        self.rows = [Row(sentence) for sentence in range(sentences)]
+        self._best = list(self.rows)
+        self.next_ids = torch.full((sentences, 1), plan.start_id, device=plan.device)
+
+    def advance(self) -> bool:
+        """Continue every open hypothesis by one word; False when no sentence is open any more."""
+        if not self.rows:
+            return False
+        plan = self.plan
+        logits = plan.decoder(self.next_ids, plan.state)[:, -1].float()  # [rows, vocabulary]
+        log_probabilities = logits.log_softmax(dim=-1)
+        for rule in plan.rules:
+            rule(log_probabilities, self.rows)
+        # Of each row the best 2 × width continuations are enough: at most width of all of them can be ends.
+        values, tokens = log_probabilities.topk(min(2 * self.width, log_probabilities.shape[-1]), dim=-1)
+        self._go_on(values.tolist(), tokens.tolist())
+        return True
+
+    def best(self, sentence: int) -> Row:
+        """The hypothesis that leads at present; it may fall back."""
+        return self._best[sentence]
+
+    def _go_on(self, values: list[list[float]], tokens: list[list[int]]) -> None:
+        rows: list[Row] = []
+        origins: list[int] = []  # of each new row: the old row that it continues
+        position = 0
+        while position < len(self.rows):
+            sentence, first = self.rows[position].sentence, position
+            while position < len(self.rows) and self.rows[position].sentence == sentence:
+                position += 1
+            candidates = [
+                (self.rows[origin].log_probability + value, origin, token)
+                for origin in range(first, position)
+                for value, token in zip(values[origin], tokens[origin], strict=True)
+                if value > float("-inf")
+            ]
+            candidates.sort(key=lambda candidate: -candidate[0])
+            survivors = self._sort_out(sentence, candidates[: 2 * self.width])
+            rows += [row for row, _ in survivors]
+            origins += [origin for _, origin in survivors]
+        if rows and origins != list(range(len(self.rows))):
+            order = torch.tensor(origins, device=self.plan.device)
+            same_places = [row.sentence for row in rows] == [row.sentence for row in self.rows]
+            (self.plan.state.reorder if same_places else self.plan.state.select)(order)
+        self.rows = rows
+        self.next_ids = torch.tensor([[row.ids[-1]] for row in rows], device=self.plan.device).view(-1, 1)
+
+    def _sort_out(self, sentence: int, candidates: list[tuple[float, int, int]]) -> list[tuple[Row, int]]:
+        """Which continuations of one sentence go on, finish, or fall."""
+        survivors: list[tuple[Row, int]] = []
+        finished, limit = self.results[sentence], self.plan.limits[sentence]
+        for rank, (log_probability, origin, token) in enumerate(candidates):
+            old = self.rows[origin]
+            length = len(old.ids) + 1
+            score = log_probability / length**self.length_penalty
+            ended = token == self.plan.end_id
+            ids, gains = [*old.ids, token], [*old.gains, log_probability - old.log_probability]
+            if (ended and rank >= self.width) or len(survivors) == self.width:
+                self._note(sentence, old, token, log_probability, score, "dropped")
+            elif ended or length >= limit:
+                self._note(sentence, old, token, log_probability, score, "finished")
+                finished.append(Candidate(ids, gains, score, ended))
+            else:
+                node = self._note(sentence, old, token, log_probability, score, "kept")
+                survivors.append((Row(sentence, ids, log_probability, gains, node), origin))
+        finished.sort(key=lambda candidate: (-candidate.ended, -candidate.score))
+        del finished[self.width :]
+        if survivors:
+            self._best[sentence] = survivors[0][0]
+            reachable = survivors[0][0].log_probability / len(survivors[0][0].ids) ** self.length_penalty
+            if len(finished) == self.width and finished[-1].score >= reachable:
+                survivors = []
+        if not survivors and finished:
+            self._best[sentence] = Row(sentence, finished[0].ids, finished[0].log_probability, finished[0].gains)
+        return survivors
+
+    def _note(
+        self,
+        sentence: int,
+        old: Row,
+        token: int,
+        log_probability: float,
+        score: float,
+        fate: Literal["kept", "finished", "dropped"],
+    ) -> int:
+        if not self.keep_tree:
+            return -1
+        tree = self.trees[sentence]
+        tree.append(Node(old.node, len(old.ids), token, log_probability, score, fate))
+        return len(tree) - 1

@@ -1,0 +1,134 @@
+"""What every way of searching shares: the rows being written, and the rules about what may come next.
+
+A rule is a small class that is called with the logits of the next word, `[rows, vocabulary]`, and the rows; it may
+write −∞ where a word is not allowed. The logits are the step's own, so rules change them in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from model.config import TransformerConfig
+from model.records import DecodingOptions
+from model.transformer import DecoderState
+
+FORBIDDEN = float("-inf")
+DecoderStep = Callable[[Tensor, DecoderState], Tensor]  # ids [rows, 1] → logits [rows, 1, vocabulary]
+
+
+@dataclass(slots=True)
+class Row:
+    """One hypothesis while it is written."""
+
+    sentence: int  # which sentence of the batch
+    ids: list[int] = field(default_factory=list)  # written so far, without the start token
+    log_probability: float = 0.0  # of all ids together
+    gains: list[float] = field(default_factory=list)  # of each id; only where scores are kept
+    node: int = -1  # its newest node in the sentence's tree
+
+
+class Rule(Protocol):
+    """Something that forbids words."""
+
+    def __call__(self, logits: Tensor, rows: Sequence[Row]) -> None:
+        """Write −∞ into `logits`, `[rows, vocabulary]`, where a row must not go on so."""
+
+
+class Never:
+    """Some tokens are never written, such as padding and the start."""
+
+    def __init__(self, ids: Sequence[int], device: torch.device) -> None:
+        self.ids = torch.tensor(ids, device=device)
+
+    def __call__(self, logits: Tensor, rows: Sequence[Row]) -> None:
+        logits.index_fill_(1, self.ids, FORBIDDEN)
+
+
+class NoRepeat:
+    """No run of `length` tokens is written twice: small models otherwise stumble into loops."""
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+
+    def __call__(self, logits: Tensor, rows: Sequence[Row]) -> None:
+        before = self.length - 1
+        for position, row in enumerate(rows):
+            ids = row.ids
+            if len(ids) < self.length:
+                continue
+            tail = ids[len(ids) - before :]
+            for start in range(len(ids) - before):
+                if ids[start : start + before] == tail:
+                    logits[position, ids[start + before]] = FORBIDDEN
+
+
+class Forced:
+    """The first words are given: there only the given one is allowed, whatever other rules say. It stands last."""
+
+    def __init__(self, prefixes: Sequence[Sequence[int]]) -> None:
+        self.prefixes = prefixes
+
+    def __call__(self, logits: Tensor, rows: Sequence[Row]) -> None:
+        for position, row in enumerate(rows):
+            prefix, step = self.prefixes[row.sentence], len(row.ids)
+            if step < len(prefix):
+                given = logits[position, prefix[step]].clone()
+                logits[position] = FORBIDDEN
+                logits[position, prefix[step]] = given.clamp(min=-1e4)  # allowed even where another rule forbade it
+
+
+def make_rules(
+    config: TransformerConfig, options: DecodingOptions, prefixes: Sequence[Sequence[int]], device: torch.device
+) -> list[Rule]:
+    """The rules that a request asks for, in the order in which they act."""
+    never = sorted({config.pad_id, config.start_id} - {config.end_id})
+    rules: list[Rule] = [Never(never, device)]
+    if options.no_repeat:
+        rules.append(NoRepeat(options.no_repeat))
+    if any(prefixes):
+        rules.append(Forced(prefixes))
+    return rules
+
+
+# ---------------------------------------------------------------- choosing one word a row
+
+
+def choose_best(logits: Tensor, rows: Sequence[Row]) -> Tensor:
+    """Greedy: the likeliest word of each row, `[rows]`."""
+    return logits.argmax(dim=-1)
+
+
+class Sample:
+    """Chance decides, in proportion to probability, among the likeliest words. Each sentence has dice of its own."""
+
+    def __init__(self, options: DecodingOptions, sentences: int) -> None:
+        self.options = options
+        self.dice = [torch.Generator().manual_seed(options.seed) for _ in range(sentences)]
+
+    def __call__(self, logits: Tensor, rows: Sequence[Row]) -> Tensor:
+        probabilities = self.probabilities(logits).cpu()
+        chosen = [
+            torch.multinomial(row_probabilities, 1, generator=self.dice[row.sentence])
+            for row_probabilities, row in zip(probabilities, rows, strict=True)
+        ]
+        return torch.cat(chosen).to(logits.device)
+
+    def probabilities(self, logits: Tensor) -> Tensor:
+        """Softmax at a temperature, cut to the top k, then to the fewest words that together reach p."""
+        logits = logits.float() / self.options.temperature
+        if 0 < self.options.top_k < logits.shape[-1]:
+            least = logits.topk(self.options.top_k, dim=-1).values[:, -1:]
+            logits = logits.masked_fill(logits < least, FORBIDDEN)
+        probabilities = logits.softmax(dim=-1)
+        if self.options.top_p < 1:
+            ordered, order = probabilities.sort(dim=-1, descending=True, stable=True)
+            already = ordered.cumsum(dim=-1) - ordered  # what the better ones reach together
+            ordered = ordered.masked_fill(already >= self.options.top_p, 0.0)
+            probabilities = torch.zeros_like(probabilities).scatter_(1, order, ordered)
+            probabilities = probabilities / probabilities.sum(dim=-1, keepdim=True)
+        return probabilities

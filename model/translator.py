@@ -1,0 +1,391 @@
+"""A model folder that translates: text in, `Translation` out. Here, and only here, tensors become records.
+
+    translator = Translator.load("assets/models/de-en")
+    result = translator.translate("Ich trinke ein Bier.", beam_size=4)
+    result.text, result.attention.cross  # [layer, head, query, key]
+
+Decode first, look second: the words are chosen with caches and nothing watched; then one teacher-forced pass over
+source and translation captures every map, and every probability comes from that pass.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from model.answers import Written, make_translation
+from model.attention import KeysValues
+from model.capture import Scores, Sight, read_source, read_target
+from model.checkpoint import load_checkpoint
+from model.decoding.search import Beam, Candidate, OneByOne, Plan
+from model.decoding.step import Row, Sample, choose_best, make_rules
+from model.device import DeviceChoice, choose_device, in_smaller_batches
+from model.errors import RequestError
+from model.fast import StepWeights, prepare
+from model.interventions import check_interventions, intervening
+from model.records import DecodingOptions, Progress, Timing, Token, Translation, TranslationRequest, Words
+from model.text import tidy
+from model.tokenizer import Tokenizer
+from model.transformer import Memory, Transformer, count_bytes
+
+OPTION_NAMES = tuple(field.name for field in fields(DecodingOptions))
+REQUEST_NAMES = ("target", "prefix", "interventions", "capture")
+
+
+@dataclass
+class Job:
+    """A batch of requests that differ in text, target and prefix alone, made ready for the model."""
+
+    requests: Sequence[TranslationRequest]
+    sources: list[tuple[Token, ...]]
+    texts: list[str]
+    source_ids: Tensor  # [batch, source]
+    limits: list[int]
+    prefixes: list[list[int]]
+    targets: list[list[int] | None]
+
+    @property
+    def options(self) -> DecodingOptions:
+        """How words are chosen: the same in the whole batch."""
+        return self.requests[0].options
+
+
+class Translator:
+    """One loaded model with its vocabularies. It keeps nothing of a sentence, so threads may share it."""
+
+    def __init__(
+        self,
+        model: Transformer,
+        source_tokenizer: Tokenizer,
+        target_tokenizer: Tokenizer,
+        *,
+        name: str = "",
+        choice: DeviceChoice | None = None,
+        step_weights: StepWeights = "float16",
+    ) -> None:
+        self.choice = choice or DeviceChoice(torch.device("cpu"), torch.float32, "given by the caller.")
+        self.device = self.choice.device
+        self.model = model.to(self.device, self.choice.dtype).eval().requires_grad_(requires_grad=False)
+        self.source_tokenizer = source_tokenizer
+        self.target_tokenizer = target_tokenizer
+        self.name = name
+        on_cpu = self.device.type == "cpu" and self.choice.dtype == torch.float32
+        self.step, self.copied_bytes = prepare(self.model.decoder, step_weights if on_cpu else "plain")
+        self.weight_bytes = count_bytes(self.model) + self.copied_bytes
+
+    @classmethod
+    def load(
+        cls, folder: str | Path, device: str | None = None, *, step_weights: StepWeights = "float16"
+    ) -> Translator:
+        """Load a model folder; the device is chosen, or named."""
+        choice = choose_device(device)
+        loaded = load_checkpoint(folder, device=choice.device, dtype=choice.dtype)
+        return cls(
+            loaded.model,
+            loaded.source_tokenizer,
+            loaded.target_tokenizer,
+            name=Path(folder).resolve().name,
+            choice=choice,
+            step_weights=step_weights,
+        )
+
+    # ------------------------------------------------------------ translating
+
+    def translate(
+        self, text: str | TranslationRequest, *, cancelled: Callable[[], bool] | None = None, **options: Any
+    ) -> Translation:
+        """One sentence, and everything the model looked at. Options are those of `DecodingOptions` and of the request.
+
+        `cancelled` is asked between two words; when it says yes, the answer is what is written by then.
+        """
+        return self._translate_alike([self.request(text, **options)], cancelled)[0]
+
+    def translate_batch(self, texts: Sequence[str | TranslationRequest], **options: Any) -> list[Translation]:
+        """Several sentences in as few passes as their options allow, each with a `Translation` of its own."""
+        requests = [self.request(text, **options) for text in texts]
+        answers: dict[int, Translation] = {}
+        order = sorted(range(len(requests)), key=lambda place: repr(_alike(requests[place])))
+        for _, group in groupby(order, key=lambda place: _alike(requests[place])):
+            places = list(group)
+            alike = [requests[place] for place in places]
+            answers |= zip(places, in_smaller_batches(self._translate_alike, alike), strict=True)
+        return [answers[place] for place in range(len(requests))]
+
+    def translate_lines(
+        self,
+        lines: Sequence[str],
+        *,
+        batch_tokens: int = 3000,
+        on_progress: Callable[[int], None] | None = None,
+        **options: Any,
+    ) -> list[str]:
+        """Many lines to as many translations, batched by length, with nothing captured; a blank line stays blank."""
+        chosen = self._options(options)
+        requests = {
+            place: TranslationRequest(text=line, model=self.name, options=chosen)
+            for place, line in enumerate(lines)
+            if line.strip()
+        }
+        lengths = {place: len(ids) for place, ids in zip(requests, self._encode_all(requests.values()), strict=True)}
+        texts = [""] * len(lines)
+        for places in _batches(lengths, batch_tokens // chosen.beam_size):
+            translated = in_smaller_batches(self._write_only, [requests[place] for place in places])
+            for place, text in zip(places, translated, strict=True):
+                texts[place] = text
+            if on_progress:
+                on_progress(len(places))
+        return texts
+
+    def stream(self, text: str | TranslationRequest, **options: Any) -> Iterator[Progress]:
+        """The same as `translate`, with news after each word; the last one carries the translation.
+
+        Leave the loop, or close the iterator, and the work ends: between two words nothing runs.
+        """
+        request = self.request(text, **options)
+        job = self._job([request])
+        clock = Clock()
+        with torch.inference_mode(), intervening(self.model, request.interventions):
+            memory, sight = read_source(self.model, job.source_ids, request.capture)
+        clock.lap("encode")
+        search, cross = self._search(job, memory, scored=True)
+        advancing = search is not None
+        step = 0
+        while advancing and search is not None:
+            with torch.inference_mode(), intervening(self.model, request.interventions):
+                advancing = search.advance()
+            if advancing:
+                step += 1
+                yield self._progress(step, search.best(0))
+        clock.lap("decode")
+        translation = self._answer(job, search, memory, cross, sight, clock, cancelled=False)[0]
+        yield Progress(step + 1, translation.text, translation.target_tokens, translation)
+
+    def request(self, text: str | TranslationRequest, **options: Any) -> TranslationRequest:
+        """A checked request to this model, from text and options or from a request."""
+        if isinstance(text, TranslationRequest):
+            if options:
+                raise RequestError(
+                    f"The request has options of its own: {', '.join(options)} must be part of it.", field="options"
+                )
+            request = replace(text, model=self.name)
+        else:
+            given = {name: options.pop(name) for name in REQUEST_NAMES if name in options}
+            request = TranslationRequest(text=text, model=self.name, options=self._options(options), **given)
+        check_interventions(self.model.config, request.interventions)
+        return request
+
+    # ------------------------------------------------------------ the way of a batch
+
+    def _translate_alike(
+        self, requests: Sequence[TranslationRequest], cancelled: Callable[[], bool] | None = None
+    ) -> list[Translation]:
+        job = self._job(requests)
+        clock = Clock()
+        stopped = False
+        with torch.inference_mode(), intervening(self.model, requests[0].interventions):
+            memory, sight = read_source(self.model, job.source_ids, requests[0].capture)
+            clock.lap("encode")
+            search, cross = self._search(job, memory, scored=False)
+            while search is not None and not stopped and search.advance():
+                stopped = cancelled is not None and cancelled()
+            clock.lap("decode")
+        return self._answer(job, search, memory, cross, sight, clock, cancelled=stopped)
+
+    def _write_only(self, requests: Sequence[TranslationRequest]) -> list[str]:
+        job = self._job(requests)
+        with torch.inference_mode():
+            search, _ = self._search(job, self.model.encode(job.source_ids), scored=False, keep_tree=False)
+            while search is not None and search.advance():
+                pass
+        assert search is not None  # noqa: S101 - lines come without targets
+        return [self.target_tokenizer.decode(found[0].ids) for found in search.results]
+
+    def _search(
+        self, job: Job, memory: Memory, *, scored: bool, keep_tree: bool = True
+    ) -> tuple[OneByOne | Beam | None, list[KeysValues]]:
+        """The search that the options ask for, none where targets are given; and the keys and values of the source."""
+        with torch.inference_mode():
+            state = self.model.decoder.start(memory, cached=True)
+        cross = state.cross
+        if job.targets[0] is not None:
+            return None, cross
+        options, config = job.options, self.model.config
+        plan = Plan(
+            decoder=self.model.decoder if job.requests[0].interventions else self.step,
+            state=state,
+            rules=make_rules(config, options, job.prefixes, self.device),
+            limits=job.limits,
+            start_id=config.start_id,
+            end_id=config.end_id,
+            device=self.device,
+        )
+        if options.beam_size > 1:
+            penalty = options.length_penalty
+            return Beam(plan, width=options.beam_size, length_penalty=penalty, keep_tree=keep_tree), cross
+        choose = Sample(options, len(job.limits)) if options.samples else choose_best
+        return OneByOne(plan, choose, scored=scored), cross
+
+    def _answer(
+        self,
+        job: Job,
+        search: OneByOne | Beam | None,
+        memory: Memory,
+        cross: list[KeysValues],
+        sight: Sight,
+        clock: Clock,
+        *,
+        cancelled: bool,
+    ) -> list[Translation]:
+        """Look at what was written, and make the records."""
+        found = [_candidates(search, sentence, target) for sentence, target in enumerate(job.targets)]
+        rows = [candidates[0].ids for candidates in found]
+        starts = [[self.model.config.start_id, *ids[:-1]] for ids in rows]
+        request = job.requests[0]
+        with torch.inference_mode(), intervening(self.model, request.interventions):
+            scores = read_target(
+                self.model, memory, cross, self._pad(starts), self._pad(rows), sight, request.capture,
+                job.options.alternatives,
+            )  # fmt: skip
+        clock.lap("capture")
+        written = [
+            Written(
+                candidates,
+                search.trees[sentence] if isinstance(search, Beam) else [],
+                cancelled and not candidates[0].ended,
+            )
+            for sentence, candidates in enumerate(found)
+        ]
+        return [self._record(job, sentence, written[sentence], sight, scores, clock) for sentence in range(len(rows))]
+
+    def _record(
+        self, job: Job, sentence: int, written: Written, sight: Sight, scores: Scores, clock: Clock
+    ) -> Translation:
+        return make_translation(
+            self.model,
+            self.target_tokenizer,
+            request=job.requests[sentence],
+            source_text=job.texts[sentence],
+            source_tokens=job.sources[sentence],
+            sentence=sentence,
+            written=written,
+            sight=sight,
+            scores=scores,
+            timing=clock.timing(),
+            device=str(self.device),
+        )
+
+    # ------------------------------------------------------------ requests → ids
+
+    def _options(self, options: dict[str, Any]) -> DecodingOptions:
+        unknown = sorted(set(options) - set(OPTION_NAMES))
+        if unknown:
+            known = ", ".join([*OPTION_NAMES, *REQUEST_NAMES])
+            raise RequestError(f"There is no option {', '.join(unknown)}. Known are: {known}.", field="options")
+        return DecodingOptions(**options)
+
+    def _job(self, requests: Sequence[TranslationRequest]) -> Job:
+        texts = [tidy(request.text) for request in requests]
+        sources = [self.source_tokenizer.source_tokens(text) for text in texts]
+        limits = []
+        for request, source in zip(requests, sources, strict=True):
+            self._check_length(len(source), "text")
+            limit = request.options.max_length or 2 * len(source) + 16
+            limits.append(min(limit, self.model.config.max_length))
+        return Job(
+            requests=requests,
+            sources=sources,
+            texts=texts,
+            source_ids=self._pad([[token.id for token in source] for source in sources]),
+            limits=limits,
+            prefixes=[self._ids(request.prefix, "prefix", ended=False) or [] for request in requests],
+            targets=[self._ids(request.target, "target", ended=True) for request in requests],
+        )
+
+    def _ids(self, words: Words | None, field: str, *, ended: bool) -> list[int] | None:
+        if words is None:
+            return None
+        if isinstance(words, str):
+            ids = self.target_tokenizer.encode(tidy(words, field=field))
+            ids += [self.model.config.end_id] if ended else []
+        else:
+            ids = [int(token) for token in words]
+            size = self.model.config.target_vocabulary
+            if not ids or not all(0 <= token < size for token in ids):
+                raise RequestError(f"{field} must be text, or token ids from 0 to {size - 1}.", field=field)
+        self._check_length(len(ids), field)
+        return ids
+
+    def _check_length(self, tokens: int, field: str) -> None:
+        most = self.model.config.max_length
+        if tokens > most:
+            raise RequestError(
+                f"The {field} has {tokens} tokens, but this model reads at most {most}. Shorten it, or split it.",
+                field=field,
+            )
+
+    def _encode_all(self, requests: Iterator[TranslationRequest] | Any) -> list[list[int]]:
+        return self.source_tokenizer.encode_batch([tidy(request.text) for request in requests])
+
+    def _pad(self, rows: Sequence[Sequence[int]]) -> Tensor:
+        """Rows of ids to one tensor `[batch, longest]`, filled up with padding."""
+        longest = max(map(len, rows))
+        padding = self.model.config.pad_id
+        return torch.tensor([[*row, *[padding] * (longest - len(row))] for row in rows], device=self.device)
+
+    def _progress(self, step: int, row: Row) -> Progress:
+        tokens = self.target_tokenizer.written_tokens(row.ids)
+        chances = torch.tensor(row.gains).exp().tolist()
+        tokens = tuple(replace(token, probability=chance) for token, chance in zip(tokens, chances, strict=True))
+        return Progress(step, self.target_tokenizer.decode(row.ids), tokens)
+
+
+class Clock:
+    """Seconds from lap to lap."""
+
+    def __init__(self) -> None:
+        self._last = time.perf_counter()
+        self._laps: dict[str, float] = {}
+
+    def lap(self, name: str) -> None:
+        """What just ended had this name."""
+        now = time.perf_counter()
+        self._laps[name] = now - self._last
+        self._last = now
+
+    def timing(self) -> Timing:
+        """The laps as a record."""
+        return Timing(**self._laps)
+
+
+def _alike(request: TranslationRequest) -> tuple[Any, ...]:
+    """What requests must share to be translated in one batch."""
+    return request.options, request.interventions, request.capture, request.target is None
+
+
+def _candidates(search: OneByOne | Beam | None, sentence: int, target: list[int] | None) -> list[Candidate]:
+    if target is not None:
+        return [Candidate(target, [], 0.0, ended=False)]
+    assert search is not None  # noqa: S101 - whatever has no target was searched for
+    if search.results[sentence]:
+        return search.results[sentence]
+    row = search.best(sentence)  # cancelled before its end
+    return [Candidate(row.ids, row.gains, row.log_probability, ended=False)]
+
+
+def _batches(lengths: dict[int, int], most_tokens: int) -> Iterator[list[int]]:
+    """Places of like length together, longest first, so that a batch wastes little on padding."""
+    batch: list[int] = []
+    for place in sorted(lengths, key=lambda place: -lengths[place]):
+        if batch and (len(batch) + 1) * lengths[batch[0]] > most_tokens:
+            yield batch
+            batch = []
+        batch.append(place)
+    if batch:
+        yield batch
