@@ -1,4 +1,4 @@
-"""From arrays to the `Translation` record: tokens with their probabilities, maps cropped of padding, the beam's tree."""
+"""From arrays to the `Translation` record: tokens with probabilities, maps cropped of padding, the beam's tree."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def read_source(model: Transformer, source_ids: Tensor, further: Sequence[str]) 
     sight = Sight()
     with watch(model, ENCODER_WEIGHTS, *_of("encoder", further)) as seen:
         memory = model.encode(source_ids)
-    _collect(model, sight, seen, "encoder", model.config.encoder_layers)
+    _collect(sight, seen, "encoder", model.config.encoder_layers)
     _collect_further(sight, seen, _of("encoder", further), model)
     return memory, sight
 
@@ -66,8 +66,8 @@ def read_target(
         # The keys and values of the source are at hand from decoding; only who wants to see them needs them again.
         state = model.decoder.start(memory, cached=False) if further else DecoderState(cross, memory.mask, None)
         logits = model.decoder(target_ids, state)  # [batch, tokens, vocabulary]
-    _collect(model, sight, seen, "decoder", model.config.decoder_layers)
-    _collect(model, sight, seen, "cross", model.config.decoder_layers)
+    _collect(sight, seen, "decoder", model.config.decoder_layers)
+    _collect(sight, seen, "cross", model.config.decoder_layers)
     _collect_further(sight, seen, further, model)
     log_probabilities = logits.float().log_softmax(dim=-1)
     best, best_ids = log_probabilities.topk(min(alternatives, log_probabilities.shape[-1]), dim=-1)
@@ -95,7 +95,7 @@ def _of(side: str, patterns: Sequence[str]) -> list[str]:
     return [pattern for pattern in patterns if pattern.startswith((side, "*"))]
 
 
-def _collect(model: Transformer, sight: Sight, seen: Seen, kind: Kind, layers: int) -> None:
+def _collect(sight: Sight, seen: Seen, kind: Kind, layers: int) -> None:
     maps = [seen[f"{attention_path(kind, layer)}.weights"] for layer in range(layers)]
     sight.attention[kind] = to_numpy(torch.stack(maps))
 

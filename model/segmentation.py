@@ -29,8 +29,8 @@ from enum import Enum
 from functools import lru_cache
 
 # A word in the middle of a sentence has a space before it, so the first word gets one too, and both are one token.
-# Not so before Han, Kana and Hangul, also after quotes or numbers: “你好”, 3个.
-UNSPACED_START = r"\A (?=[\p{P}\p{N}]*[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}ー、-〿！-･])"
+# Not so before Han and Kana, also after quotes or numbers: “你好”, 3个.
+UNSPACED_START = r"\A (?=[\p{P}\p{N}]*[\p{Han}\p{Hiragana}\p{Katakana}ー、-〿！-･])"
 
 # The first pattern that fits cuts; they are tried from top to bottom.
 PIECES = "|".join(

@@ -29,6 +29,7 @@ INDEX = "model.safetensors.index.json"
 READABLE = ("F64", "F32", "F16", "BF16", "I8")  # safetensors' names of the types we read
 HEADER_ENTRY = 256  # bytes that one tensor takes in a file's header, at most
 LARGEST_HEADER = 100_000_000  # safetensors' own limit
+MAPPED_AT_ONCE = 8_000_000  # bytes of a file that reading keeps in memory
 POINTER = b"version https://git-lfs"
 PICKLES = ("pytorch_model.bin", "model.pt", "model.pth", "model.ckpt")
 
@@ -195,9 +196,15 @@ class TensorStore:
                 f"{self.folder}: {name} is stored as {entry.dtype}, but only {', '.join(READABLE)} can be read. "
                 "Convert it to one of them."
             )
-        # Opened anew for each tensor: closing gives the mapped pages back, which else would count as our memory.
-        with safe_open(entry.path, framework="pt") as file:
-            target.copy_(file.get_tensor(name))
+        if target.ndim == 0:
+            with safe_open(entry.path, framework="pt") as file:
+                target.copy_(file.get_tensor(name))
+            return
+        rows = max(1, MAPPED_AT_ONCE * len(target) // max(1, target.nbytes))
+        for start in range(0, len(target), rows):
+            # Opened anew each time: closing gives the mapped pages back, which else would count as our memory.
+            with safe_open(entry.path, framework="pt") as file:
+                target[start : start + rows].copy_(file.get_slice(name)[start : start + rows])
 
     def _scaled(self, name: str, first_part: str, tensor: Tensor) -> Tensor:
         if self._entries[first_part].dtype != "I8":

@@ -166,10 +166,14 @@ def test_the_first_word_is_the_same_token_as_inside_a_sentence(tokenizer: Tokeni
     assert texts(tokenizer, "Garten") == ["Garten", END]
 
 
-@pytest.mark.parametrize("text", ["我们", "コーヒー", "します", "“我们”", "3我们", "한국", "。我们"])
-def test_no_space_is_put_before_han_kana_and_hangul(tokenizer: Tokenizer, text: str) -> None:
+@pytest.mark.parametrize("text", ["我们", "コーヒー", "します", "“我们”", "3我们", "。我们"])
+def test_no_space_is_put_before_han_and_kana(tokenizer: Tokenizer, text: str) -> None:
     assert not tokenizer.label(tokenizer.encode(text)[0]).startswith(" ")
     assert tokenizer.encode("我们") == tokenizer.encode("谢谢我们")[-1:]
+
+
+def test_korean_has_spaces_and_so_a_first_word_like_the_others(tokenizer: Tokenizer) -> None:
+    assert tokenizer.encode("한국") == tokenizer.encode("Im 한국")[-len(tokenizer.encode("한국")) :]
 
 
 def test_chinese_is_cut_into_what_the_vocabulary_has_learned(tokenizer: Tokenizer) -> None:

@@ -1,0 +1,45 @@
+"""`python -m model COMMAND`: translate, inspect, and make models, without a page.
+
+Each command is one file in `model/commands/` with `add(parser)` and `run(arguments)`; it is imported when it is called.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+from model.errors import ModelError
+
+COMMANDS = {
+    "translate": "translate a sentence, or every line of standard input",
+    "inspect": "write every attention map of one sentence to a file",
+    "tokenizer": "learn a sub-word vocabulary from text files",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; what a person can mend is said in one line, without a traceback."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    parser = argparse.ArgumentParser(prog="python -m model", description="Headlight on the command line.")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, purpose in COMMANDS.items():
+        command = commands.add_parser(name, help=purpose, description=purpose[0].upper() + purpose[1:] + ".")
+        if name in given[:1]:
+            module = importlib.import_module(f"model.commands.{name}")
+            module.add(command)
+            command.set_defaults(run=module.run)
+    chosen = parser.parse_args(given)
+    try:
+        return int(chosen.run(chosen) or 0)
+    except ModelError as error:
+        print(f"{parser.prog} {chosen.command}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"{parser.prog} {chosen.command}: stopped.", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

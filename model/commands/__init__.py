@@ -1,0 +1,1 @@
+"""What `python -m model` can do, one file a command."""

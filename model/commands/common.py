@@ -1,0 +1,91 @@
+"""What several commands share: which model, how to decode, how to say how far one is."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from model.errors import CheckpointError
+from model.translator import Translator
+
+MODELS = Path(__file__).resolve().parents[2] / "assets" / "models"
+DEFAULT_MODEL = "de-en"
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """`--model`, `--device`, `--step-weights`."""
+    parser.add_argument(
+        "--model", default=DEFAULT_MODEL, help=f"a folder, or a name in assets/models ({DEFAULT_MODEL})"
+    )
+    parser.add_argument("--device", help="cuda, mps or cpu (the best there is)")
+    parser.add_argument(
+        "--step-weights",
+        choices=("float16", "float32", "plain"),
+        default="float16",
+        help="how the decoding step holds its weights on a CPU (float16)",
+    )
+
+
+def add_decoding(parser: argparse.ArgumentParser) -> None:
+    """How the next word is chosen."""
+    parser.add_argument("--beam", type=int, default=1, metavar="N", help="width of the beam (1: greedy)")
+    parser.add_argument(
+        "--length-penalty", type=float, default=1.0, metavar="X", help="scores are divided by length^X (1)"
+    )
+    parser.add_argument("--max-length", type=int, metavar="N", help="the most tokens written (twice the source + 16)")
+    parser.add_argument("--no-repeat", type=int, default=0, metavar="N", help="write no run of N tokens twice (0: any)")
+    parser.add_argument(
+        "--temperature", type=float, default=0.0, metavar="X", help="sample at this temperature (0: don't)"
+    )
+    parser.add_argument("--top-k", type=int, default=0, metavar="N", help="sample among the N likeliest (0: all)")
+    parser.add_argument(
+        "--top-p", type=float, default=1.0, metavar="X", help="sample among the likeliest of joint X (1)"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the dice (0)")
+
+
+def decoding_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The options that `add_decoding` asked for, as `translate` takes them."""
+    names = ("length_penalty", "max_length", "no_repeat", "temperature", "top_k", "top_p", "seed")
+    return {"beam_size": arguments.beam} | {name: getattr(arguments, name) for name in names}
+
+
+def load(arguments: argparse.Namespace) -> Translator:
+    """The translator that `--model` names."""
+    folder = Path(arguments.model)
+    if not folder.is_dir() and (MODELS / arguments.model).is_dir():
+        folder = MODELS / arguments.model
+    if not folder.is_dir():
+        shipped = sorted(path.parent.name for path in MODELS.glob("*/config.json"))
+        raise CheckpointError(
+            f"There is no model {arguments.model!r}. "
+            f"Name a folder, or one of assets/models: {', '.join(shipped) or 'none'}."
+        )
+    return Translator.load(folder, arguments.device, step_weights=arguments.step_weights)
+
+
+class ProgressLine:
+    """`1,200 of 2,000 lines, 310 a second, 3 s left` on standard error, rewritten in place where it is a terminal."""
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.done = 0
+        self._started = time.perf_counter()
+        self._shown = 0.0
+        self._in_place = sys.stderr.isatty()
+
+    def add(self, lines: int) -> None:
+        """Some more lines are done."""
+        self.done += lines
+        now = time.perf_counter()
+        if self.done < self.total and now - self._shown < (0.2 if self._in_place else 5.0):
+            return
+        self._shown = now
+        rate = self.done / max(now - self._started, 1e-9)
+        left = (self.total - self.done) / rate
+        line = f"{self.done:,} of {self.total:,} lines, {rate:,.0f} a second, {left:,.0f} s left"
+        end = "\n" if self.done >= self.total or not self._in_place else ""
+        print(f"\r{line}\x1b[K" if self._in_place else line, end=end, file=sys.stderr, flush=True)

@@ -1,0 +1,44 @@
+"""`python -m model tokenizer FILE … --size N --output tokenizer.json`: learn a sub-word vocabulary from text."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+
+from model.errors import TokenizerError
+from model.tokenizer import Tokenizer
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument(
+        "files", nargs="+", type=Path, metavar="FILE", help="UTF-8 text, one sentence a line, or .gz of it"
+    )
+    parser.add_argument("--size", type=int, default=8000, metavar="N", help="entries of the vocabulary (8000)")
+    parser.add_argument(
+        "--output", type=Path, required=True, metavar="FILE", help="where to write, e.g. tokenizer.json"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Learn, save, and say what was learned."""
+    tokenizer = Tokenizer.train(_lines(arguments.files), arguments.size)
+    tokenizer.save(arguments.output)
+    print(f"{arguments.output}: {tokenizer.vocabulary_size:,} entries.")
+    return 0
+
+
+def _lines(files: list[Path]) -> Iterator[str]:
+    for path in files:
+        try:
+            with (
+                gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file
+            ):
+                for line in file:
+                    yield line.rstrip("\n")
+        except FileNotFoundError as error:
+            raise TokenizerError(f"{path}: there is no such file. Check the path.") from error
+        except UnicodeDecodeError as error:
+            raise TokenizerError(f"{path}: is not UTF-8 text ({error.reason}). Convert it first.") from error

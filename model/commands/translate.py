@@ -1,0 +1,59 @@
+"""`python -m model translate [TEXT …]`: sentences from the command line, or one a line from standard input."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from model.commands.common import ProgressLine, add_decoding, add_model, decoding_options, load
+from model.errors import RequestError
+from model.translator import Translator
+
+CHUNK = 10_000  # lines sorted by length together, so that standard input may be longer than memory
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument(
+        "text", nargs="*", metavar="TEXT", help="sentences (without any: one a line from standard input)"
+    )
+    parser.add_argument(
+        "--batch-tokens", type=int, default=3000, metavar="N", help="padded source tokens a batch (3000)"
+    )
+    add_model(parser)
+    add_decoding(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """One translation a line on standard output, in the order of the sentences."""
+    if arguments.batch_tokens < 1:
+        raise RequestError(f"--batch-tokens is {arguments.batch_tokens}, but must be at least 1.", field="batch_tokens")
+    translator = load(arguments)
+    if not arguments.text and sys.stdin.isatty():
+        print("Type a sentence and press Enter; Ctrl-D ends.", file=sys.stderr)
+        chunks: Iterable[list[str]] = ([line] for line in sys.stdin)
+    else:
+        chunks = _chunks(arguments.text or sys.stdin)
+    for chunk in chunks:
+        _translate(translator, chunk, arguments)
+    return 0
+
+
+def _translate(translator: Translator, lines: list[str], arguments: argparse.Namespace) -> None:
+    progress = ProgressLine(sum(bool(line.strip()) for line in lines)) if len(lines) > 20 else None
+    translated = translator.translate_lines(
+        lines,
+        batch_tokens=arguments.batch_tokens,
+        on_progress=progress.add if progress else None,
+        **decoding_options(arguments),
+    )
+    sys.stdout.write("".join(f"{line}\n" for line in translated))
+    sys.stdout.flush()
+
+
+def _chunks(lines: Iterable[str]) -> Iterator[list[str]]:
+    rest = iter(lines)
+    while chunk := list(islice(rest, CHUNK)):
+        yield [line.rstrip("\n") for line in chunk]

@@ -1,0 +1,25 @@
+"""One helper that compares two tensors and says where they differ most."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def assert_close(actual: Tensor, expected: Tensor, *, within: float = 1e-5, of: str = "result") -> None:
+    """|actual − expected| ≤ within · (1 + |expected|) everywhere; NaN equals nothing."""
+    assert actual.shape == expected.shape, f"{of}: shape {list(actual.shape)}, but {list(expected.shape)} expected"
+    if not actual.numel():
+        return
+    given, wanted = actual.detach().double().cpu(), expected.detach().double().cpu()
+    gaps = ((given - wanted).abs() / (1 + wanted.abs())).nan_to_num(nan=torch.inf)
+    gaps = torch.where(given == wanted, 0.0, gaps)  # equal infinities
+    worst = int(gaps.argmax())
+    if gaps.flatten()[worst] <= within:
+        return
+    place = [int(index) for index in torch.unravel_index(torch.tensor(worst), gaps.shape)]
+    wrong = int((gaps > within).sum())
+    raise AssertionError(
+        f"{of}: {wrong:,} of {gaps.numel():,} numbers are off by more than {within:g}; the most at {place}: "
+        f"{given.flatten()[worst]:.8g} instead of {wanted.flatten()[worst]:.8g}"
+    )

@@ -1,0 +1,21 @@
+"""What every test shares: one thread, a fixed seed, and the devices at hand."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+# Most tensors here are too small to share: on busy cores, two threads took twenty times as long as one.
+torch.set_num_threads(1)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test that asks for `device` runs on the CPU and, where there is one, on a GPU: nothing to skip."""
+    if "device" in metafunc.fixturenames:
+        gpu = [pytest.param("cuda", marks=pytest.mark.gpu)] if torch.cuda.is_available() else []
+        metafunc.parametrize("device", ["cpu", *gpu])
+
+
+@pytest.fixture(autouse=True)
+def _seeded() -> None:
+    torch.manual_seed(0)

@@ -1,0 +1,1 @@
+"""The upper floor: what the model did, drawn. It changes no number's meaning."""
