@@ -12,12 +12,11 @@ Only safetensors and JSON are read: a pickle could run any code.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import secrets
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
@@ -26,6 +25,7 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from model.checksums import CARD, SUMS, fingerprint, require_file, verify_sums, write_sums
 from model.config import Config, TransformerConfig
 from model.errors import CheckpointError, ConfigError
 from model.storage import (
@@ -33,7 +33,6 @@ from model.storage import (
     Storage,
     TensorStore,
     all_finite,
-    is_plain_name,
     read_json,
     refuse_pointer,
     write_weights,
@@ -41,12 +40,11 @@ from model.storage import (
 from model.tokenizer import Tokenizer
 from model.transformer import Transformer
 
-CONFIG, CARD, SUMS = "config.json", "README.md", "SHA256SUMS"
+CONFIG = "config.json"
 SHARED, SOURCE, TARGET = "tokenizer.json", "source_tokenizer.json", "target_tokenizer.json"
 VERSION = 1
 # What an earlier save may have left that would contradict a new one.
 REPLACED = re.compile(r"model(-.*)?\.safetensors(\.index\.json)?|(source_|target_)?tokenizer\.json")
-SUM_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
 
 ModelType = TypeVar("ModelType", bound=nn.Module)
 
@@ -127,7 +125,7 @@ class HeadlightReader:
     def tokenizers(self, folder: Path, config: Any) -> tuple[Tokenizer, Tokenizer]:
         shared = not (folder / SOURCE).exists() and not (folder / TARGET).exists()
         for name in [SHARED] if shared else [SOURCE, TARGET]:
-            _require_file(folder, name)
+            require_file(folder, name)
             refuse_pointer(folder / name)
         source = Tokenizer.load(folder / (SHARED if shared else SOURCE))
         target = source if shared else Tokenizer.load(folder / TARGET)
@@ -178,8 +176,7 @@ def save_checkpoint(
             target_tokenizer.save(part / TARGET)
         if card:
             (part / CARD).write_text(card, encoding="utf-8")
-        sums = {path.name: _digest(path) for path in sorted(part.iterdir())}
-        (part / SUMS).write_text("".join(f"{sums[name]}  {name}\n" for name in sums), encoding="utf-8")
+        write_sums(part)
         _put_in_place(part, folder)
     except OSError as error:
         raise CheckpointError(f"{folder}: cannot be written ({error}). Free some space or choose another.") from error
@@ -255,7 +252,7 @@ def _read(
     config = reader.config(folder, values)
     store = TensorStore(folder)
     if verify and (reader.needs_sums or (folder / SUMS).exists()):
-        _verify(folder, [CONFIG, *store.files])
+        verify_sums(folder, [CONFIG, *store.files])
     source, target = reader.tokenizers(folder, config)
     with torch.device("meta"), WithoutFirstNumbers():  # shapes alone: the numbers come straight from the file
         model = reader.build(config)
@@ -265,7 +262,7 @@ def _read(
         )
     _fill(model, store, reader, device, dtype)
     model.to(device=device).eval().requires_grad_(False)
-    return Checkpoint(model, config, source, target, folder, _fingerprint(folder))
+    return Checkpoint(model, config, source, target, folder, fingerprint(folder))
 
 
 class WithoutFirstNumbers(TorchFunctionMode):
@@ -343,46 +340,3 @@ def _check_vocabularies(prefix: str, config: Any, source: Tokenizer, target: Tok
                 f"{prefix}the {side} vocabulary has {tokenizer.vocabulary_size} entries, but the config says {size}. "
                 "Use the tokenizer that the model was trained with."
             )
-
-
-def _require_file(folder: Path, name: str) -> None:
-    if not (folder / name).exists():
-        raise CheckpointError(f"{folder}: {name} is missing. Download or save the model again.")
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _read_sums(folder: Path) -> dict[str, str]:
-    """File names and their checksums, but for the card's: whoever edits that changes no model."""
-    lines = (folder / SUMS).read_text(encoding="utf-8", errors="replace").splitlines()
-    matches = [SUM_LINE.fullmatch(line) for line in lines]
-    sums = {match[2]: match[1] for match in matches if match and is_plain_name(match[2])}
-    if len(sums) != len(lines):
-        raise CheckpointError(f"{folder}: {SUMS} is not what `sha256sum` writes for one folder. Download it again.")
-    sums.pop(CARD, None)
-    return sums
-
-
-def _verify(folder: Path, needed: Iterable[str]) -> None:
-    _require_file(folder, SUMS)
-    sums = _read_sums(folder)
-    for name in needed:
-        if name not in sums:
-            raise CheckpointError(f"{folder}: {SUMS} has no checksum of {name}. Download the model again.")
-    for name, expected in sums.items():
-        _require_file(folder, name)
-        refuse_pointer(folder / name)
-        if _digest(folder / name) != expected:
-            raise CheckpointError(
-                f"{folder}: {name} differs from its checksum in {SUMS}: it was changed or damaged. Download it again; "
-                f"if the change is meant, write a new {SUMS} with `sha256sum`."
-            )
-
-
-def _fingerprint(folder: Path) -> str:
-    if not (folder / SUMS).exists():
-        return ""
-    return hashlib.sha256(json.dumps(sorted(_read_sums(folder).items())).encode()).hexdigest()[:16]

@@ -55,6 +55,8 @@ class Config:
             value = getattr(self, name)
             whole = isinstance(value, int) and not isinstance(value, bool)
             self._require(whole and value > 0, f"{name} is {value!r}, but must be a whole number above 0.")
+            most = 1_000 if name.endswith("layers") else 10_000_000  # beyond any model: a slip, or malice
+            self._require(value <= most, f"{name} is {value:,}, but no more than {most:,} can be built.")
 
     def _require_probability(self, *names: str) -> None:
         for name in names:

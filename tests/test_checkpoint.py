@@ -265,7 +265,7 @@ def test_a_broken_save_leaves_the_old_model_and_nothing_half_written(
     def fail(path: Path) -> str:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(checkpoint_module, "_digest", fail)
+    monkeypatch.setattr(checkpoint_module, "write_sums", fail)
     for place in (folder, tmp_path / "new"):
         with pytest.raises(CheckpointError, match=r"cannot be written.*No space left"):
             save_checkpoint(place, model, source, target)

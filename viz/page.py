@@ -20,6 +20,7 @@ SYSTEM_FONTS = ("system-ui", "PingFang SC", "Hiragino Sans", "Microsoft YaHei", 
 def build_page() -> gr.Blocks:
     """The Gradio app, not yet launched."""
     folder = default_model()
+    page: gr.Blocks
     with gr.Blocks(title="Headlight", analytics_enabled=False) as page:
         gr.Markdown("# Headlight\nTranslate a sentence with a Transformer written from scratch.")
         sentence = gr.Textbox(label="Sentence", value=EXAMPLES.get(folder.name, ""), submit_btn="Translate")
