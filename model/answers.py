@@ -149,5 +149,5 @@ def _cropped(name: str, sight: Sight, sentence: int, source: int, target: int) -
     lengths = {"tokens": here, "queries": here, "keys": there}
     axes = sight.axes[name][1:]  # without the batch
     cut = sight.captured[name][sentence][tuple(slice(lengths.get(axis)) for axis in axes)]
-    closed: FloatArray = read_only(np.ascontiguousarray(cut))
+    closed: FloatArray = read_only(cut.copy())  # a view would hold on to the whole batch
     return closed

@@ -14,7 +14,8 @@ import torch
 from torch import Tensor
 
 from model.attention import KeysValues
-from model.probes import Seen, matching_probes, watch
+from model.decoding.step import never_written
+from model.probes import Seen, all_probes, matching_probes, watch
 from model.records import FloatArray, Kind, read_only
 from model.transformer import DecoderState, Memory, Transformer, attention_path
 
@@ -43,10 +44,11 @@ class Scores:
 def read_source(model: Transformer, source_ids: Tensor, further: Sequence[str]) -> tuple[Memory, Sight]:
     """Encode, watched: `[batch, source]` → the memory, and the encoder's attention."""
     sight = Sight()
-    with watch(model, ENCODER_WEIGHTS, *_of("encoder", further)) as seen:
+    further = _of("encoder", further, model)
+    with watch(model, ENCODER_WEIGHTS, *further) as seen:
         memory = model.encode(source_ids)
     _collect(sight, seen, "encoder", model.config.encoder_layers)
-    _collect_further(sight, seen, _of("encoder", further), model)
+    _collect_further(model, sight, seen, further)
     return memory, sight
 
 
@@ -61,17 +63,19 @@ def read_target(
     alternatives: int,
 ) -> Scores:
     """Decode what is already written, watched: `target_ids` `[batch, tokens]` went in, `written_ids` came out."""
-    further = _of("decoder", further)
+    further = _of("decoder", further, model)
     with watch(model, DECODER_WEIGHTS, *further) as seen:
         # The keys and values of the source are at hand from decoding; only who wants to see them needs them again.
         state = model.decoder.start(memory, cached=False) if further else DecoderState(cross, memory.mask, None)
         logits = model.decoder(target_ids, state)  # [batch, tokens, vocabulary]
     _collect(sight, seen, "decoder", model.config.decoder_layers)
     _collect(sight, seen, "cross", model.config.decoder_layers)
-    _collect_further(sight, seen, further, model)
+    _collect_further(model, sight, seen, further)
     log_probabilities = logits.float().log_softmax(dim=-1)
-    best, best_ids = log_probabilities.topk(min(alternatives, log_probabilities.shape[-1]), dim=-1)
     chosen = log_probabilities.gather(2, written_ids[..., None])[..., 0]
+    never = never_written(model.config)  # no alternatives: nobody could go on with them
+    log_probabilities[..., never] = float("-inf")
+    best, best_ids = log_probabilities.topk(min(alternatives, log_probabilities.shape[-1] - len(never)), dim=-1)
     return Scores(to_numpy(chosen), to_numpy(best_ids), to_numpy(best.exp()))
 
 
@@ -90,9 +94,9 @@ def crop(array: np.ndarray, *lengths: int) -> np.ndarray:
     return closed
 
 
-def _of(side: str, patterns: Sequence[str]) -> list[str]:
-    """The patterns that mean this half of the model; one that begins with a star means both."""
-    return [pattern for pattern in patterns if pattern.startswith((side, "*"))]
+def _of(side: str, patterns: Sequence[str], model: Transformer) -> list[str]:
+    """What the patterns name in this half of the model."""
+    return [name for name in matching_probes(model, *patterns) if name.startswith(f"{side}.")]
 
 
 def _collect(sight: Sight, seen: Seen, kind: Kind, layers: int) -> None:
@@ -100,8 +104,7 @@ def _collect(sight: Sight, seen: Seen, kind: Kind, layers: int) -> None:
     sight.attention[kind] = to_numpy(torch.stack(maps))
 
 
-def _collect_further(sight: Sight, seen: Seen, patterns: Sequence[str], model: Transformer) -> None:
-    for name, probe in matching_probes(model, *patterns).items():
-        if name in seen:
-            sight.captured[name] = to_numpy(seen[name])
-            sight.axes[name] = probe.axes
+def _collect_further(model: Transformer, sight: Sight, seen: Seen, names: Sequence[str]) -> None:
+    for name in names:
+        sight.captured[name] = to_numpy(seen[name])
+        sight.axes[name] = all_probes(model)[name].axes

@@ -90,11 +90,14 @@ class _Preparation:
         return twin
 
     def linear(self, weight: Tensor, bias: Tensor | None) -> Callable[[Tensor], Tensor]:
-        if not self.packs or weight.numel() < SMALL or weight.abs().max() > LARGEST_FLOAT16:
+        if not self.packable(weight):
             return partial(_plain_linear, weight, bias)
         packed = torch.ops.quantized.linear_prepack_fp16(weight.float(), None if bias is None else bias.float())
         self.bytes += 2 * weight.numel()
         return partial(_packed_linear, packed)
+
+    def packable(self, weight: Tensor) -> bool:
+        return self.packs and weight.numel() >= SMALL and bool(weight.abs().max() <= LARGEST_FLOAT16)
 
     def projection(self, module: MultiHeadAttention) -> Callable[[Tensor], tuple[Tensor, ...]]:
         """Queries, keys and values from one product."""
@@ -102,7 +105,7 @@ class _Preparation:
         biases = [part.bias.detach() for part in parts if part.bias is not None]
         weight = torch.cat([part.weight.detach() for part in parts])
         together = self.linear(weight, torch.cat(biases) if biases else None)
-        if not self.packs or weight.numel() < SMALL:
+        if not self.packable(weight):  # then it is a copy all the same
             self.bytes += weight.numel() * weight.element_size()
         heads, width = module.heads, module.head_width
 

@@ -16,7 +16,10 @@ from model.transformer import Transformer, attention_path
 
 @contextmanager
 def intervening(model: Transformer, interventions: Sequence[Intervention]) -> Iterator[None]:
-    """Let the interventions act, in their order, on whatever the model does in the `with` block."""
+    """Let the interventions act on whatever the model does in the `with` block.
+
+    Their order makes no difference: "uniform" acts before the softmax, and the others multiply what comes after it.
+    """
     check_interventions(model.config, interventions)
     with ExitStack() as stack:
         for intervention in interventions:

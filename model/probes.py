@@ -43,11 +43,15 @@ class Probe(nn.Module):
         # A call of an empty nn.Module costs half a microsecond, twelve of them a tenth of a small model's step.
         if not self._forward_hooks:
             return value
-        passed: Tensor = super().__call__(value)
-        return passed
+        # As PyTorch runs them, but from a copy: other threads' hooks come and go, and where an edit raises,
+        # PyTorch's own loop would then fail on that ("OrderedDict mutated during iteration") and hide the reason.
+        for hook in tuple(self._forward_hooks.values()):
+            changed = hook(self, (value,), value)
+            value = value if changed is None else changed
+        return value
 
     def forward(self, value: Tensor) -> Tensor:
-        """The identity: hooks do the rest."""
+        """The identity: hooks do all else."""
         return value
 
     @property

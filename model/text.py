@@ -9,7 +9,7 @@ from model.errors import RequestError
 
 # Invisible characters that come along when text is copied; joiners stay, since emoji and several scripts need them.
 _STRAY = re.compile(r"[\u0000-\u0008\u000e-\u001b\u007f-\u0084\u0086-\u009f\u00ad\u200b\u2060\ufeff]")
-_JOINERS = "\u200c\u200d\u200e\u200f"
+_UNSEEN = ("Cc", "Cf")  # Unicode's categories of control and formatting characters, joiners among them
 
 
 def tidy(text: object, *, field: str = "text") -> str:
@@ -23,7 +23,12 @@ def tidy(text: object, *, field: str = "text") -> str:
             f"The text holds half a character at place {error.start + 1}. Type it again or copy it from elsewhere.",
             field=field,
         ) from error
-    line = " ".join(_STRAY.sub("", unicodedata.normalize("NFC", text)).split())
-    if not line.strip(_JOINERS + " "):
+    if is_blank(text):
         raise RequestError("There is no text yet: type a sentence first.", field=field)
-    return line
+    # Composed last: a stray character may have stood between a letter and its accent.
+    return " ".join(unicodedata.normalize("NFC", _STRAY.sub("", text)).split())
+
+
+def is_blank(text: str) -> bool:
+    """Whether there is nothing to see: white space of any width, control characters and joiners alone."""
+    return all(character.isspace() or unicodedata.category(character) in _UNSEEN for character in text)

@@ -30,8 +30,18 @@ from model.device import DeviceChoice, choose_device, in_smaller_batches
 from model.errors import RequestError
 from model.fast import StepWeights, prepare
 from model.interventions import check_interventions, intervening
-from model.records import DecodingOptions, Progress, Timing, Token, Translation, TranslationRequest, Words
-from model.text import tidy
+from model.probes import matching_probes
+from model.records import (
+    DecodingOptions,
+    Intervention,
+    Progress,
+    Timing,
+    Token,
+    Translation,
+    TranslationRequest,
+    Words,
+)
+from model.text import is_blank, tidy
 from model.tokenizer import Tokenizer
 from model.transformer import Memory, Transformer, count_bytes
 
@@ -131,9 +141,11 @@ class Translator:
         requests = {
             place: TranslationRequest(text=line, model=self.name, options=chosen)
             for place, line in enumerate(lines)
-            if line.strip()
+            if not is_blank(line)
         }
         lengths = {place: len(ids) for place, ids in zip(requests, self._encode_all(requests.values()), strict=True)}
+        for place, length in lengths.items():
+            self._check_length(length + 1, f"line {place + 1}")
         texts = [""] * len(lines)
         for places in _batches(lengths, batch_tokens // chosen.beam_size):
             translated = in_smaller_batches(self._write_only, [requests[place] for place in places])
@@ -155,16 +167,17 @@ class Translator:
             memory, sight = read_source(self.model, job.source_ids, request.capture)
         clock.lap("encode")
         search, cross = self._search(job, memory, scored=True)
-        advancing = search is not None
         step = 0
-        while advancing and search is not None:
+        while search is not None:
             with torch.inference_mode(), intervening(self.model, request.interventions):
-                advancing = search.advance()
-            if advancing:
-                step += 1
-                yield self._progress(step, search.best(0))
-        clock.lap("decode")
-        translation = self._answer(job, search, memory, cross, sight, clock, cancelled=False)[0]
+                advanced = search.advance()
+            clock.lap("decode")
+            if not advanced:
+                break
+            step += 1
+            yield self._progress(step, search.best(0))
+            clock.resume()
+        translation = self._answer(job, search, memory, cross, sight, clock)[0]
         yield Progress(step + 1, translation.text, translation.target_tokens, translation)
 
     def request(self, text: str | TranslationRequest, **options: Any) -> TranslationRequest:
@@ -176,9 +189,11 @@ class Translator:
                 )
             request = replace(text, model=self.name)
         else:
-            given = {name: options.pop(name) for name in REQUEST_NAMES if name in options}
+            given = {name: _frozen(options.pop(name)) for name in REQUEST_NAMES if name in options}
             request = TranslationRequest(text=text, model=self.name, options=self._options(options), **given)
+        _check_types(request)
         check_interventions(self.model.config, request.interventions)
+        matching_probes(self.model, *request.capture)  # an unknown name is an error
         return request
 
     # ------------------------------------------------------------ the way of a batch
@@ -188,15 +203,15 @@ class Translator:
     ) -> list[Translation]:
         job = self._job(requests)
         clock = Clock()
-        stopped = False
         with torch.inference_mode(), intervening(self.model, requests[0].interventions):
             memory, sight = read_source(self.model, job.source_ids, requests[0].capture)
             clock.lap("encode")
             search, cross = self._search(job, memory, scored=False)
-            while search is not None and not stopped and search.advance():
-                stopped = cancelled is not None and cancelled()
+            while search is not None and search.advance():
+                if cancelled is not None and cancelled():
+                    break
             clock.lap("decode")
-        return self._answer(job, search, memory, cross, sight, clock, cancelled=stopped)
+        return self._answer(job, search, memory, cross, sight, clock)
 
     def _write_only(self, requests: Sequence[TranslationRequest]) -> list[str]:
         job = self._job(requests)
@@ -240,8 +255,6 @@ class Translator:
         cross: list[KeysValues],
         sight: Sight,
         clock: Clock,
-        *,
-        cancelled: bool,
     ) -> list[Translation]:
         """Look at what was written, and make the records."""
         found = [_candidates(search, sentence, target) for sentence, target in enumerate(job.targets)]
@@ -254,12 +267,9 @@ class Translator:
                 job.options.alternatives,
             )  # fmt: skip
         clock.lap("capture")
+        cancelled = set() if search is None else {row.sentence for row in search.rows}  # still open
         written = [
-            Written(
-                candidates,
-                search.trees[sentence] if isinstance(search, Beam) else [],
-                cancelled and not candidates[0].ended,
-            )
+            Written(candidates, search.trees[sentence] if isinstance(search, Beam) else [], sentence in cancelled)
             for sentence, candidates in enumerate(found)
         ]
         return [self._record(job, sentence, written[sentence], sight, scores, clock) for sentence in range(len(rows))]
@@ -293,32 +303,46 @@ class Translator:
     def _job(self, requests: Sequence[TranslationRequest]) -> Job:
         texts = [tidy(request.text) for request in requests]
         sources = [self.source_tokenizer.source_tokens(text) for text in texts]
-        limits = []
-        for request, source in zip(requests, sources, strict=True):
+        for source in sources:
             self._check_length(len(source), "text")
-            limit = request.options.max_length or 2 * len(source) + 16
-            limits.append(min(limit, self.model.config.max_length))
+        prefixes = [self._ids(request.prefix, "prefix", ended=False) or [] for request in requests]
         return Job(
             requests=requests,
             sources=sources,
             texts=texts,
             source_ids=self._pad([[token.id for token in source] for source in sources]),
-            limits=limits,
-            prefixes=[self._ids(request.prefix, "prefix", ended=False) or [] for request in requests],
+            limits=list(map(self._limit, requests, sources, prefixes)),
+            prefixes=prefixes,
             targets=[self._ids(request.target, "target", ended=True) for request in requests],
         )
+
+    def _limit(self, request: TranslationRequest, source: Sequence[Token], prefix: Sequence[int]) -> int:
+        """How many tokens may be written."""
+        limit = request.options.max_length or max(2 * len(source), len(prefix)) + 16
+        limit = min(limit, self.model.config.max_length)
+        if len(prefix) > limit:
+            raise RequestError(
+                f"The prefix has {len(prefix)} tokens, but at most {limit} may be written. "
+                "Shorten it, or raise max_length.",
+                field="prefix",
+            )
+        return limit
 
     def _ids(self, words: Words | None, field: str, *, ended: bool) -> list[int] | None:
         if words is None:
             return None
+        end = self.model.config.end_id
         if isinstance(words, str):
             ids = self.target_tokenizer.encode(tidy(words, field=field))
-            ids += [self.model.config.end_id] if ended else []
+            ids += [end] if ended else []
         else:
-            ids = [int(token) for token in words]
             size = self.model.config.target_vocabulary
-            if not ids or not all(0 <= token < size for token in ids):
+            # Not isinstance: True is an int, too.
+            if not isinstance(words, tuple) or not all(type(token) is int and 0 <= token < size for token in words):
                 raise RequestError(f"{field} must be text, or token ids from 0 to {size - 1}.", field=field)
+            ids = list(words)
+        if not ids or end in ids[:-1]:
+            raise RequestError(f"{field} must have a token, and none after the sentence's end ({end}).", field=field)
         self._check_length(len(ids), field)
         return ids
 
@@ -354,14 +378,33 @@ class Clock:
         self._laps: dict[str, float] = {}
 
     def lap(self, name: str) -> None:
-        """What just ended had this name."""
+        """What just ended had this name, as other laps may have."""
         now = time.perf_counter()
-        self._laps[name] = now - self._last
+        self._laps[name] = self._laps.get(name, 0.0) + now - self._last
         self._last = now
+
+    def resume(self) -> None:
+        """What just ended was somebody else's."""
+        self._last = time.perf_counter()
 
     def timing(self) -> Timing:
         """The laps as a record."""
         return Timing(**self._laps)
+
+
+def _frozen(given: Any) -> Any:
+    """A list as a tuple, so that a request can be the key of a cache."""
+    return tuple(given) if isinstance(given, list) else given
+
+
+def _check_types(request: TranslationRequest) -> None:
+    """What a type checker would have said. Of text, target and prefix it is said where they become ids."""
+    if not isinstance(request.options, DecodingOptions):
+        raise RequestError(f"options is {request.options!r}, but must be DecodingOptions.", field="options")
+    for name, kind in (("interventions", Intervention), ("capture", str)):
+        given = getattr(request, name)
+        if not isinstance(given, tuple) or not all(isinstance(entry, kind) for entry in given):
+            raise RequestError(f"{name} is {given!r}, but must be a tuple of {kind.__name__}.", field=name)
 
 
 def _alike(request: TranslationRequest) -> tuple[Any, ...]:

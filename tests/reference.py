@@ -58,7 +58,8 @@ def transformer_reference(ours: Transformer) -> nn.Transformer:
     layers = {"num_encoder_layers": config.encoder_layers, "num_decoder_layers": config.decoder_layers}
     theirs = nn.Transformer(**common, **layers, custom_encoder=encoder)
     _copy(transformer_pairs(ours, theirs))
-    return theirs.to(next(ours.parameters()).device)
+    weight = next(ours.parameters())
+    return theirs.to(weight.device, weight.dtype)
 
 
 def attention_pairs(name: str, ours: MultiHeadAttention, theirs: nn.MultiheadAttention) -> Iterator[Pair]:

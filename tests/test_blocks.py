@@ -15,7 +15,7 @@ from model.config import ACTIVATION_NAMES
 from model.positions import make_positions, sinusoids
 from model.probes import watch
 from tests.compare import assert_close
-from tests.sizes import BATCH, D_FF, D_MODEL, SOURCE, SOURCE_VOCABULARY, TARGET_VOCABULARY, small_config
+from tests.sizes import BATCH, D_FF, D_MODEL, POSITION_WIDTH, SOURCE, SOURCE_VOCABULARY, TARGET_VOCABULARY, small_config
 
 
 def vectors() -> Tensor:
@@ -114,6 +114,21 @@ def test_gated_feed_forward_bends_one_projection_to_open_another(name: str, bend
     assert_close(given, F.linear(seen["hidden"], narrow.weight, narrow.bias))
 
 
+@pytest.mark.parametrize("activation", ["relu", "swiglu"])
+def test_feed_forward_drops_hidden_numbers_in_training_only(activation: str) -> None:
+    forward, x = FeedForward(small_config(activation=activation, dropout=0.5)).eval(), vectors()
+    with torch.no_grad():
+        forward.narrow.weight.copy_(torch.eye(D_MODEL, D_FF))  # what is kept comes out as it is
+        forward.narrow.bias.zero_()
+    with watch(forward, "hidden") as seen:
+        assert torch.equal(forward(x)[..., :D_FF], seen["hidden"])
+        given = forward.train()(x)[..., :D_FF]
+    alive = seen["hidden"] != 0
+    kept = given != 0
+    assert_close(given[kept], seen["hidden"][kept] / 0.5)
+    assert 0.4 < (kept & alive).sum() / alive.sum() < 0.6
+
+
 def test_every_activation_is_covered_here() -> None:
     assert set(ACTIVATION_NAMES) == set(ACTIVATIONS) == {*FORMULAS, "swiglu", "geglu"}
 
@@ -176,6 +191,13 @@ def test_embedding_is_a_table_row_times_the_root_of_the_width_plus_the_position(
     assert_close(seen["embedded"], rows)
     assert_close(given, rows + sinusoids(4 + SOURCE, D_MODEL)[4:])
     assert given is seen["positioned"]
+
+
+def test_embedding_beside_positions_is_scaled_by_the_models_width_too() -> None:
+    config = small_config(position_width=POSITION_WIDTH, tie_output=False)
+    table = nn.Embedding(SOURCE_VOCABULARY, D_MODEL - POSITION_WIDTH)
+    given = Embedding(table, make_positions(config, one_way=False), config)(torch.tensor([[7]]))
+    assert_close(given[0, 0, :-POSITION_WIDTH], table.weight[7] * math.sqrt(D_MODEL))
 
 
 def test_embedding_drops_of_the_sum_in_training_only() -> None:

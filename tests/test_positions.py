@@ -331,6 +331,18 @@ def test_encoder_and_decoder_learn_their_own_relative_bias_in_all_layers_at_once
         assert gradient.abs().max() > 0
 
 
+def test_encoders_look_both_ways_and_decoders_back_only() -> None:
+    """One-way buckets are finer, and know nothing of keys ahead."""
+    model = make_model("relative")
+    encoder, decoder = model.encoder.embedding.positions, model.decoder.embedding.positions
+    assert isinstance(encoder, RelativePositions)
+    assert isinstance(decoder, RelativePositions)
+    assert (encoder.one_way, decoder.one_way) == (False, True)
+    ahead, behind = encoder.picture(KEYS)[:, 3, 5], encoder.picture(KEYS)[:, 5, 3]
+    assert not torch.equal(ahead, behind)
+    assert torch.equal(decoder.picture(KEYS)[:, 3, 5], decoder.picture(KEYS)[:, 3, 3])
+
+
 # ---------------------------------------------------------------- all of them
 
 
@@ -449,6 +461,18 @@ def test_training_works_after_inference_mode_made_the_tables(variant: str, lengt
     model.float().train()
     model(source, target).square().mean().backward()
     assert all(parameter.grad is not None and parameter.grad.isfinite().all() for parameter in model.parameters())
+
+
+@pytest.mark.parametrize("variant", ["sinusoidal", "sinusoidal_halves", "rotary"])
+def test_no_table_is_an_inference_tensor(variant: str) -> None:
+    positions = make_positions(config_of(variant), one_way=False)
+    with torch.inference_mode():
+        for dtype in (torch.float32, torch.bfloat16):
+            positions(torch.zeros(1, 101, D_MODEL, dtype=dtype))
+            positions.rotate(torch.zeros(1, 1, 101, 6, dtype=dtype))
+    tables = positions.turns if isinstance(positions, RotaryPositions) else (positions.table,)
+    assert not any(table.is_inference() for table in tables)  # type: ignore[union-attr]
+    assert len(tables[0]) >= 101  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)

@@ -6,7 +6,9 @@ import contextvars
 import copy
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -53,6 +55,14 @@ def sentences(rows: int = BATCH) -> tuple[Tensor, Tensor]:
 
 def zeros(value: Tensor, name: str) -> Tensor:
     return torch.zeros_like(value)
+
+
+def run_together(tasks: list[Callable[[], object]]) -> None:
+    threads = [threading.Thread(target=task) for task in tasks]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def hooks_of(model: nn.Module) -> int:
@@ -454,14 +464,10 @@ def test_four_threads_on_one_model_two_of_them_ablating_give_no_wrong_value_in_2
                     wrong.append(f"thread {index}: {error!r}")
                 runs[index] += 1
 
-    threads = [threading.Thread(target=work, args=(index,)) for index in range(len(ways))]
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)  # threads change places within a forward, not after it
     try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        run_together([partial(work, index) for index in range(len(ways))])
     finally:
         sys.setswitchinterval(interval)
     assert not wrong, wrong[:5]
@@ -480,6 +486,56 @@ def test_a_hook_that_acted_on_every_run_would_be_caught_by_the_test_above(tiny: 
     thread.join()
     handle.remove()
     assert not torch.equal(results[0], plain)
+
+
+def test_threads_open_their_watches_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyTorch numbers hooks with an unguarded counter: two that register at once may become one."""
+    place, one = nn.ModuleList([Probe("numbers")]), torch.ones(1)
+    register, inside, overlaps, seen_by = Probe.register_forward_hook, threading.Lock(), [], []
+
+    def slowly(self: Probe, hook: Any) -> Any:
+        alone = inside.acquire(blocking=False)
+        overlaps.append(not alone)
+        time.sleep(0.002)
+        handle = register(self, hook)
+        if alone:
+            inside.release()
+        return handle
+
+    monkeypatch.setattr(Probe, "register_forward_hook", slowly)
+
+    def work() -> None:
+        for _ in range(5):
+            with watch(place, "0") as seen:
+                place[0](one)
+            seen_by.append(len(seen.passes("0")))
+
+    run_together([work] * 4)
+    assert overlaps == [False] * 20
+    assert seen_by == [1] * 20
+
+
+def test_hooks_of_others_may_come_and_go_while_an_edit_runs_or_raises() -> None:
+    place, one = nn.ModuleList([Probe("numbers")]), torch.ones(1)
+
+    def from_elsewhere() -> None:
+        with watch(place, "0", edit=zeros):
+            place[0](one)
+
+    def disturbed(value: Tensor, name: str) -> Tensor:
+        run_together([from_elsewhere] * 3)
+        return value + 1
+
+    def broken(value: Tensor, name: str) -> Tensor:
+        run_together([from_elsewhere] * 3)
+        raise ProbeError("for a reason")
+
+    with watch(place, "0", edit=disturbed), watch(place, "0", edit=disturbed) as seen:
+        assert place[0](one).item() == 3.0
+        assert len(seen.passes("0")) == 1
+        with pytest.raises(ProbeError, match="for a reason"), watch(place, "0", edit=broken):
+            place[0](one)
+    assert hooks_of(place) == 0
 
 
 def test_a_watch_kept_open_by_a_generator_acts_in_its_own_context_only(tiny: Transformer) -> None:

@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from model.decoding.step import DecoderStep, Row, Rule
+from model.decoding.step import FORBIDDEN, DecoderStep, Row, Rule
 from model.transformer import DecoderState
 
 
@@ -78,12 +78,12 @@ class OneByOne:
             return False
         plan = self.plan
         logits = plan.decoder(self.next_ids, plan.state)[:, -1]  # [rows, vocabulary]
-        raw = logits.clone() if self.scored else logits
+        log_probabilities = logits.float().log_softmax(dim=-1) if self.scored else None
         for rule in plan.rules:
             rule(logits, self.rows)
         chosen = self.choose(logits, self.rows)  # [rows]
-        if self.scored:
-            gained = raw.log_softmax(dim=-1).gather(1, chosen[:, None])[:, 0]
+        if log_probabilities is not None:
+            gained = log_probabilities.gather(1, chosen[:, None])[:, 0]
             for row, log_probability in zip(self.rows, gained.tolist(), strict=True):
                 row.log_probability += log_probability
                 row.gains.append(log_probability)
@@ -140,9 +140,10 @@ class Beam:
         logits = plan.decoder(self.next_ids, plan.state)[:, -1].float()  # [rows, vocabulary]
         log_probabilities = logits.log_softmax(dim=-1)
         for rule in plan.rules:
-            rule(log_probabilities, self.rows)
+            rule(logits, self.rows)
         # Of each row the best 2 × width continuations are enough: at most width of all of them can be ends.
-        values, tokens = log_probabilities.topk(min(2 * self.width, log_probabilities.shape[-1]), dim=-1)
+        best, tokens = logits.topk(min(2 * self.width, logits.shape[-1]), dim=-1)
+        values = log_probabilities.gather(1, tokens).masked_fill(best == FORBIDDEN, FORBIDDEN)
         self._go_on(values.tolist(), tokens.tolist())
         return True
 
@@ -162,7 +163,7 @@ class Beam:
                 (self.rows[origin].log_probability + value, origin, token)
                 for origin in range(first, position)
                 for value, token in zip(values[origin], tokens[origin], strict=True)
-                if value > float("-inf")
+                if value > FORBIDDEN
             ]
             candidates.sort(key=lambda candidate: -candidate[0])
             survivors = self._sort_out(sentence, candidates[: 2 * self.width])
@@ -184,10 +185,11 @@ class Beam:
             length = len(old.ids) + 1
             score = log_probability / length**self.length_penalty
             ended = token == self.plan.end_id
+            complete = ended or length >= limit
             ids, gains = [*old.ids, token], [*old.gains, log_probability - old.log_probability]
-            if (ended and rank >= self.width) or len(survivors) == self.width:
+            if (complete and rank >= self.width) or len(survivors) == self.width:
                 self._note(sentence, old, token, log_probability, score, "dropped")
-            elif ended or length >= limit:
+            elif complete:
                 self._note(sentence, old, token, log_probability, score, "finished")
                 finished.append(Candidate(ids, gains, score, ended))
             else:

@@ -1,7 +1,8 @@
 """What every way of searching shares: the rows being written, and the rules about what may come next.
 
 A rule is a small class that is called with the logits of the next word, `[rows, vocabulary]`, and the rows; it may
-write −∞ where a word is not allowed. The logits are the step's own, so rules change them in place.
+write −∞ where a word is not allowed. The logits are the step's own, so rules change them in place. A rule decides what
+may be chosen, never what it counts: log probabilities are taken before the rules act.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Never:
     """Some tokens are never written, such as padding and the start."""
 
     def __init__(self, ids: Sequence[int], device: torch.device) -> None:
-        self.ids = torch.tensor(ids, device=device)
+        self.ids = torch.tensor(ids, dtype=torch.long, device=device)
 
     def __call__(self, logits: Tensor, rows: Sequence[Row]) -> None:
         logits.index_fill_(1, self.ids, FORBIDDEN)
@@ -77,17 +78,20 @@ class Forced:
         for position, row in enumerate(rows):
             prefix, step = self.prefixes[row.sentence], len(row.ids)
             if step < len(prefix):
-                given = logits[position, prefix[step]].clone()
                 logits[position] = FORBIDDEN
-                logits[position, prefix[step]] = given.clamp(min=-1e4)  # allowed even where another rule forbade it
+                logits[position, prefix[step]] = 0.0  # any finite number: nothing else is left to choose
+
+
+def never_written(config: TransformerConfig) -> list[int]:
+    """The tokens that stand in no translation: padding and the start, unless one of them also marks the end."""
+    return sorted({config.pad_id, config.start_id} - {config.end_id})
 
 
 def make_rules(
     config: TransformerConfig, options: DecodingOptions, prefixes: Sequence[Sequence[int]], device: torch.device
 ) -> list[Rule]:
     """The rules that a request asks for, in the order in which they act."""
-    never = sorted({config.pad_id, config.start_id} - {config.end_id})
-    rules: list[Rule] = [Never(never, device)]
+    rules: list[Rule] = [Never(never_written(config), device)]
     if options.no_repeat:
         rules.append(NoRepeat(options.no_repeat))
     if any(prefixes):
@@ -120,10 +124,12 @@ class Sample:
 
     def probabilities(self, logits: Tensor) -> Tensor:
         """Softmax at a temperature, cut to the top k, then to the fewest words that together reach p."""
-        logits = logits.float() / self.options.temperature
+        logits = logits.float()
+        # The best becomes 0 first: divided by a tiny temperature, all of them would be infinite.
+        logits = (logits - logits.max(dim=-1, keepdim=True).values) / max(self.options.temperature, 1e-30)
         if 0 < self.options.top_k < logits.shape[-1]:
-            least = logits.topk(self.options.top_k, dim=-1).values[:, -1:]
-            logits = logits.masked_fill(logits < least, FORBIDDEN)
+            best, ids = logits.topk(self.options.top_k, dim=-1)
+            logits = torch.full_like(logits, FORBIDDEN).scatter_(1, ids, best)
         probabilities = logits.softmax(dim=-1)
         if self.options.top_p < 1:
             ordered, order = probabilities.sort(dim=-1, descending=True, stable=True)

@@ -1,0 +1,220 @@
+"""Imports run downward only: app → viz → model, and within `model/` as the table of rooms says.
+
+A new file in `model/` gets a line in `ROOMS` that names all it may import, beside the standard library.
+"""
+
+from __future__ import annotations
+
+import ast
+import graphlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# What a file may import, from the ground up. `model.*` is anything in model/; the first pattern that fits counts.
+ROOMS = {
+    "model/errors.py": "",
+    "model/segmentation.py": "",
+    "model/text.py": "model.errors",
+    "model/config.py": "model.errors",
+    "model/records.py": "numpy model.errors",
+    "model/measures/*": "numpy model.errors model.records model.measures",
+    "model/device.py": "torch model.errors",
+    "model/storage.py": "numpy torch safetensors model.errors",
+    "model/checksums.py": "model.errors model.storage",
+    "model/probes.py": "torch model.errors",
+    "model/masks.py": "torch",
+    "model/positions.py": "torch model.config model.errors",
+    "model/attention.py": "torch model.masks model.positions model.probes",
+    "model/blocks.py": "torch model.config model.positions model.probes",
+    "model/transformer.py": (
+        "torch model.attention model.blocks model.config model.masks model.positions model.probes model.records"
+    ),
+    "model/classifier.py": (
+        "torch model.attention model.blocks model.config model.masks model.positions model.probes model.records"
+        " model.transformer"
+    ),
+    "model/interventions.py": "torch model.config model.errors model.probes model.records model.transformer",
+    "model/fast.py": "torch model.attention model.blocks model.config model.probes model.transformer",
+    "model/decoding/*": "torch model.config model.decoding model.errors model.records model.transformer",
+    "model/capture.py": "numpy torch model.attention model.decoding model.probes model.records model.transformer",
+    "model/tokenizer.py": "tokenizers sentencepiece model.errors model.records model.segmentation",
+    "model/checkpoint.py": (
+        "torch safetensors model.checksums model.classifier model.config model.device model.errors model.families"
+        " model.storage model.tokenizer model.transformer"
+    ),
+    "model/families/*": (
+        "numpy torch safetensors sentencepiece tokenizers model.checkpoint model.config model.errors model.families"
+        " model.segmentation model.storage model.tokenizer"
+    ),
+    "model/answers.py": (
+        "numpy model.capture model.decoding model.errors model.records model.tokenizer model.transformer"
+    ),
+    "model/translator.py": (
+        "numpy torch model.answers model.attention model.capture model.checkpoint model.config model.decoding"
+        " model.device model.errors model.fast model.interventions model.positions model.probes model.records"
+        " model.text model.tokenizer model.transformer"
+    ),
+    "model/experiments.py": "numpy model.errors model.interventions model.measures model.records model.translator",
+    "model/training/*": "numpy torch safetensors tokenizers sacrebleu model.*",
+    "model/commands/*": "numpy torch model.*",
+    "model/__main__.py": "numpy torch model.*",
+    "model/__init__.py": "model.*",
+    "viz/theme.py": "plotly",
+    "viz/words.py": "",
+    "viz/labels.py": "model.errors model.records",
+    "viz/session.py": "model.errors model.records",
+    "viz/figures/*": "numpy plotly model.errors model.records viz.figures viz.labels viz.theme viz.words",
+}
+# For whole floors: what nothing on them imports.
+NEVER = {
+    "model/*": "app viz gradio plotly transformers",
+    "viz/*": "app torch transformers",
+    "app.py": "transformers",
+}
+
+
+def files() -> list[str]:
+    """Every Python file of the three floors, by its path from the root."""
+    found = [ROOT / "app.py", *(ROOT / "model").rglob("*.py"), *(ROOT / "viz").rglob("*.py")]
+    return sorted(path.relative_to(ROOT).as_posix() for path in found if path.exists())
+
+
+def imports(source: str, path: str) -> Iterator[str]:
+    """What code imports, wherever in it, as dotted names; from packages, the names that are taken, too."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = list(Path(path).parts[: -node.level]) if node.level else []
+            name = ".".join([*above, *([node.module] if node.module else [])])
+            yield from (f"{name}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__")):
+            first = node.args[0] if node.args else None
+            if isinstance(first, ast.Constant):
+                yield str(first.value)
+
+
+def allows(allowed: str, name: str) -> bool:
+    """Whether a name, or what it is part of, is in a list; `model.*` does not name `model` itself."""
+    if name.partition(".")[0] in sys.stdlib_module_names or name.startswith("__future__"):
+        return True
+    return any(fnmatch(name, f"{part}.*" if part[-1] != "*" else part) or name == part for part in allowed.split())
+
+
+def complaints(path: str, source: str) -> list[str]:
+    """Why a file may not stay as it is."""
+    names = sorted(set(imports(source, path)))
+    found = [
+        f"{path} imports {name}: nothing in {floor} may"
+        for floor, never in NEVER.items()
+        if fnmatch(path, floor)
+        for name in names
+        if name.partition(".")[0] in never.split()
+    ]
+    room = next((allowed for pattern, allowed in ROOMS.items() if fnmatch(path, pattern)), None)
+    if room is not None:
+        found += [f"{path} imports {name}, but only: {room or 'std'}" for name in names if not allows(room, name)]
+    elif path.startswith("model/"):
+        found.append(f"{path} is not in ROOMS of tests/test_architecture.py: add it with all that it may import")
+    return found
+
+
+@pytest.mark.parametrize("path", files())
+def test_imports_run_downward_only(path: str) -> None:
+    assert complaints(path, (ROOT / path).read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "complaint"),
+    [
+        ("model/masks.py", "import gradio as gr", "nothing in model"),
+        ("model/translator.py", "def late():\n    from viz.store import Store", "nothing in model"),
+        ("model/training/loop.py", "import plotly.express", "nothing in model"),
+        ("model/checkpoint.py", "import importlib\nimportlib.import_module('transformers')", "nothing in model"),
+        ("app.py", "from transformers import pipeline", "nothing in app.py"),
+        ("viz/page.py", "from app import settings", "nothing in viz"),
+        ("viz/tabs/explore.py", "import torch", "nothing in viz"),
+        ("model/attention.py", "from model.blocks import RMSNorm", "imports model.blocks.RMSNorm, but only: torch"),
+        ("model/attention.py", "from model import transformer", "imports model.transformer, but only"),
+        ("model/attention.py", "from . import transformer", "imports model.transformer, but only"),
+        ("model/decoding/step.py", "from ..translator import Translator", "imports model.translator.Translator"),
+        ("model/masks.py", "from model.maskstore import x", "imports model.maskstore.x"),
+        ("model/records.py", "import torch.nn.functional as F", "imports torch.nn.functional, but only: numpy"),
+        ("model/errors.py", "import numpy", "imports numpy, but only: std"),
+        ("viz/figures/heatmap.py", "import torch", "nothing in viz"),
+        ("viz/figures/heatmap.py", "import gradio", "imports gradio, but only: numpy plotly"),
+        ("viz/figures/heatmap.py", "from model import Translator", "imports model.Translator, but only"),
+        ("model/novelty.py", "import math", "is not in ROOMS of tests/test_architecture.py: add it"),
+        ("model/novelties/first.py", "", "is not in ROOMS"),
+    ],
+)
+def test_an_import_that_goes_upward_is_reported(path: str, source: str, complaint: str) -> None:
+    assert complaint in "\n".join(complaints(path, source))
+
+
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [
+        ("model/attention.py", "import math\nimport torch.nn.functional as F\nfrom model.masks import split_mask"),
+        ("model/decoding/search.py", "from model.decoding.step import Row\nfrom . import step"),
+        ("model/training/loop.py", "from model.translator import Translator"),
+        ("viz/figures/heatmap.py", "import plotly.graph_objects as go\nfrom model.records import AttentionMap"),
+        ("viz/tabs/explore.py", "import gradio as gr\nfrom viz.figures import heatmap"),
+        ("app.py", "from viz.page import build\nfrom model import Translator"),
+    ],
+)
+def test_an_import_that_goes_downward_is_none_of_our_business(path: str, source: str) -> None:
+    assert complaints(path, source) == []
+
+
+def needs(sources: dict[str, str]) -> dict[str, set[str]]:
+    """Which files each file imports at its top, where a circle breaks one of them, depending on who comes first."""
+    modules = {path.removesuffix(".py").removesuffix("/__init__").replace("/", "."): path for path in sources}
+    graph = {}
+    for module, path in modules.items():
+        body = ast.parse(sources[path]).body
+        top = "\n".join(ast.unparse(node) for node in body if isinstance(node, ast.Import | ast.ImportFrom))
+        names = set(imports(top, path))
+        graph[module] = (names | {name.rpartition(".")[0] for name in names}) & set(modules)
+    return graph
+
+
+def test_no_two_files_import_each_other() -> None:
+    graph = needs({path: (ROOT / path).read_text(encoding="utf-8") for path in files()})
+    assert "model.masks" in graph["model.attention"]
+    graphlib.TopologicalSorter(graph).prepare()
+
+
+def test_a_circle_of_imports_would_be_found() -> None:
+    circle = {
+        "model/a.py": "from model.b import B",
+        "model/b.py": "from model import c",
+        "model/c.py": "import model.a",
+    }
+    with pytest.raises(graphlib.CycleError):
+        graphlib.TopologicalSorter(needs(circle)).prepare()
+
+
+# Torch takes two seconds to load: whoever needs records, settings or figures alone does not wait for it.
+LIGHT = ["model", "model.records", "model.config", "model.errors"]
+
+
+def light_modules() -> list[str]:
+    """The above, and all that exists of what draws and measures."""
+    rest = [path for path in files() if path.startswith(("viz/figures/", "model/measures/"))]
+    return LIGHT + [path.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for path in rest]
+
+
+@pytest.mark.parametrize("name", light_modules())
+def test_what_needs_no_tensors_does_not_load_torch(name: str) -> None:
+    code = f"import sys, {name}\nprint(*sorted({{'torch', 'gradio', 'transformers'}} & set(sys.modules)))"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.split() == []

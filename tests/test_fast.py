@@ -1,0 +1,245 @@
+"""The prepared decoder is the plain one, only faster: the same logits, the same words, and the model left as it was.
+
+Tolerances: with float32 weights 1e-5; with float16 weights the probability of any word shifts by less than 0.002.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import model.fast
+from model.config import ACTIVATION_NAMES, NORM_NAMES, POSITION_NAMES
+from model.fast import StepWeights, can_pack, prepare
+from model.transformer import Transformer, count_bytes
+from model.translator import Translator
+from tests.compare import assert_close
+from tests.tiny import (
+    D_FF,
+    D_MODEL,
+    DECODER_LAYERS,
+    HEAD_WIDTH,
+    HEADS,
+    SENTENCES,
+    TARGET_VOCABULARY,
+    tiny_model,
+    tiny_translator,
+    tokenizers,
+)
+
+STEPS = 40  # beyond the room that caches begin with
+FLOAT16 = 0.002
+VARIANTS: list[dict[str, Any]] = [
+    *({"positions": name} for name in POSITION_NAMES),
+    *({"activation": name} for name in ACTIVATION_NAMES),
+    *({"norm": name} for name in NORM_NAMES),
+    {"norm_first": True, "final_norm": True},
+    {"norm_first": True, "final_norm": True, "norm": "rms"},
+    {"attention_bias": False},
+    {"feed_forward_bias": False},
+    {"attention_bias": False, "feed_forward_bias": False, "final_logits_bias": False},
+    {"tie_output": True},
+    {"tie_output": True, "scale_output": True, "final_logits_bias": False},
+    {"scale_embedding": False, "scale_scores": False},
+    {"positions": "sinusoidal", "position_width": 6},
+    {"positions": "learned", "position_offset": 2},
+    {"positions": "rotary", "position_offset": 3},
+    {"dropout": 0.3, "attention_dropout": 0.2},  # not while translating
+]
+
+
+@pytest.fixture
+def pack_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pack even matrices as small as these."""
+    monkeypatch.setattr(model.fast, "SMALL", 1)
+
+
+@torch.inference_mode()
+def steps(plain: Transformer, decoder: Any) -> Tensor:
+    """The log probabilities of many cached steps about a padded batch, `[steps, rows, vocabulary]`."""
+    ids = torch.randint(3, 400, (3, 11), generator=torch.Generator().manual_seed(1))
+    ids[1, 4:] = plain.config.pad_id
+    state = plain.decoder.start(plain.encode(ids), cached=True)
+    rows, written = torch.arange(3), torch.full((3, 1), plain.config.start_id)
+    found = []
+    for step in range(STEPS):
+        if step == 5:
+            rows = torch.tensor([2, 0])  # one is finished
+            state.select(rows)
+            written = written[rows]
+        logits = decoder(written, state)
+        assert logits.shape == (len(rows), 1, TARGET_VOCABULARY)
+        found.append(logits[-2:, 0].log_softmax(dim=-1))
+        written = (written * 7 + step * 11) % TARGET_VOCABULARY  # some words or other
+    return torch.stack(found)
+
+
+@pytest.mark.parametrize("fields", VARIANTS, ids=str)
+def test_the_twin_computes_what_the_decoder_computes(fields: dict[str, Any]) -> None:
+    plain = tiny_model(**fields)
+    twin, _ = prepare(plain.decoder, "float32")
+    assert_close(steps(plain, twin), steps(plain, plain.decoder))
+
+
+@pytest.mark.parametrize("fields", VARIANTS, ids=str)
+def test_with_float16_weights_it_computes_almost_the_same(pack_all: None, fields: dict[str, Any]) -> None:
+    plain = tiny_model(**fields)
+    twin, _ = prepare(plain.decoder, "float16")
+    expected, given = steps(plain, plain.decoder).exp(), steps(plain, twin).exp()
+    gap = float((given - expected).abs().max())
+    assert gap < FLOAT16
+    assert (gap > 1e-6) == can_pack()  # float16 was at work, where it can be
+
+
+@pytest.mark.parametrize("weights", ["float32", "float16"])
+def test_a_translator_writes_the_same_with_prepared_weights(pack_all: None, weights: StepWeights) -> None:
+    plain, fast = tiny_translator(), tiny_translator(step_weights=weights)
+    for options in ({}, {"beam_size": 3}, {"temperature": 0.5, "seed": 2}):
+        for one, other in zip(
+            plain.translate_batch(SENTENCES, **options), fast.translate_batch(SENTENCES, **options), strict=True
+        ):
+            assert [token.id for token in one.target_tokens] == [token.id for token in other.target_tokens]
+
+
+# ---------------------------------------------------------------- what it costs
+
+
+def packed_entries() -> int:
+    """Of one tiny decoder: the entries of all matrices that a step multiplies with."""
+    width = HEADS * HEAD_WIDTH
+    self_attention = 3 * width * D_MODEL + D_MODEL * width
+    cross_attention = 2 * width * D_MODEL  # queries and output; keys and values are made by the plain model
+    feed_forward = 2 * D_FF * D_MODEL
+    return DECODER_LAYERS * (self_attention + cross_attention + feed_forward) + TARGET_VOCABULARY * D_MODEL
+
+
+def test_copied_bytes_are_two_for_each_packed_entry(pack_all: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model.fast, "can_pack", lambda: True)
+    linear = torch.nn.functional.linear  # only counted here: any stand-in for the kernel will do
+    monkeypatch.setattr(model.fast, "_packed_linear", lambda packed, x: linear(x, *packed))
+    _, copied = prepare(tiny_model().decoder, "float16")
+    assert copied == 2 * packed_entries()
+
+
+def test_without_packing_only_the_joined_projections_are_copies() -> None:
+    joined = 4 * DECODER_LAYERS * 3 * HEADS * HEAD_WIDTH * D_MODEL
+    for weights in ("float32", "float16"):  # of which these are too small to pack
+        _, copied = prepare(tiny_model().decoder, weights)
+        assert copied == joined
+
+
+def test_plain_weights_mean_the_module_itself_and_no_copy() -> None:
+    decoder = tiny_model().decoder
+    assert prepare(decoder, "plain") == (decoder, 0)
+    translator = tiny_translator(step_weights="plain")
+    assert translator.copied_bytes == 0
+    assert translator.weight_bytes == count_bytes(translator.model)
+
+
+def test_a_translator_says_how_much_its_weights_and_copies_take(pack_all: None) -> None:
+    translator = tiny_translator(step_weights="float16")
+    _, copied = prepare(translator.model.decoder, "float16")
+    assert translator.copied_bytes == copied > 0
+    assert translator.weight_bytes == count_bytes(translator.model) + copied
+
+
+# ---------------------------------------------------------------- falling back
+
+
+def test_without_the_kernels_weights_stay_float32(pack_all: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model.fast, "can_pack", lambda: False)
+    plain = tiny_model()
+    twin, copied = prepare(plain.decoder, "float16")
+    assert_close(steps(plain, twin), steps(plain, plain.decoder))
+    assert copied == prepare(plain.decoder, "float32")[1]
+
+
+@pytest.mark.parametrize("machine", ["aarch64", "arm64"])
+def test_on_arm_nothing_is_packed(monkeypatch: pytest.MonkeyPatch, machine: str) -> None:
+    monkeypatch.setattr("platform.machine", lambda: machine)
+    assert can_pack.__wrapped__() is False
+
+
+def test_a_kernel_that_fails_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*arguments: Any) -> None:
+        raise RuntimeError("no fbgemm here")
+
+    monkeypatch.setattr(torch.ops.quantized, "linear_prepack_fp16", fail, raising=False)
+    assert can_pack.__wrapped__() is False
+
+
+@pytest.mark.parametrize("name", ["self_attention.query", "self_attention.output", "feed_forward.wide"])
+def test_weights_beyond_the_range_of_float16_stay_float32(pack_all: None, name: str) -> None:
+    plain = tiny_model()
+    _, usual = prepare(plain.decoder, "float16")
+    layer: Any = plain.decoder.layers[1]
+    linear = layer.get_submodule(name)
+    with torch.no_grad():
+        linear.weight[0, 0] = 70_000.0
+    twin, copied = prepare(plain.decoder, "float16")
+    given = steps(plain, twin)
+    assert torch.isfinite(given).all()
+    assert_close(given, steps(plain, plain.decoder), within=0.02)
+    if can_pack():
+        joined = name == "self_attention.query"  # whose joined projection is a copy all the same
+        entries = linear.weight.numel() * (3 if joined else 1)
+        assert copied == usual + (2 * entries if joined else -2 * entries)
+
+
+def test_a_matrix_of_few_entries_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = tiny_model()
+    monkeypatch.setattr(model.fast, "SMALL", D_FF * D_MODEL + 1)  # above feed-forward, below the joined projection
+    _, copied = prepare(plain.decoder, "float16")
+    joined = DECODER_LAYERS * 3 * HEADS * HEAD_WIDTH * D_MODEL
+    assert copied == (2 * (joined + TARGET_VOCABULARY * D_MODEL) if can_pack() else 4 * joined)
+
+
+# ---------------------------------------------------------------- the model stays as it was
+
+
+@pytest.mark.parametrize("weights", ["float32", "float16"])
+def test_neither_preparing_nor_stepping_changes_the_model(pack_all: None, weights: StepWeights) -> None:
+    plain = tiny_model(norm="rms", positions="relative")
+    before, attributes = copy.deepcopy(plain.state_dict()), {name: set(vars(m)) for name, m in plain.named_modules()}
+    expected = steps(plain, plain.decoder)
+    twin, _ = prepare(plain.decoder, weights)
+    steps(plain, twin)
+    assert {name: set(vars(m)) for name, m in plain.named_modules()} == attributes
+    for name, tensor in plain.state_dict().items():
+        assert torch.equal(tensor, before[name]), name
+    assert torch.equal(steps(plain, plain.decoder), expected)
+    assert all(parameter.requires_grad for parameter in plain.parameters())
+
+
+def test_a_twin_keeps_nothing_of_a_step(pack_all: None) -> None:
+    plain = tiny_model()
+    twin, _ = prepare(plain.decoder, "float16")
+    first = steps(plain, twin)
+    names = set(vars(twin))
+    assert torch.equal(steps(plain, twin), first)
+    assert set(vars(twin)) == names
+    assert not isinstance(twin, nn.Module)
+
+
+def test_a_twin_is_made_for_inference_even_of_a_model_that_trains() -> None:
+    plain = tiny_model(dropout=0.5, attention_dropout=0.5)
+    expected = steps(plain, plain.decoder)
+    twin, _ = prepare(plain.train().decoder, "float32")
+    plain.eval()
+    assert_close(steps(plain, twin), expected)
+
+
+def test_interventions_are_served_by_the_plain_decoder(pack_all: None) -> None:
+    """Nobody can reach into the twin: it has no probes."""
+    from model.records import Intervention
+
+    interventions = (Intervention(kind="cross", layer=1, head=None, action="remove"),)
+    plain, fast = tiny_translator(), Translator(tiny_model(), *tokenizers(), step_weights="float16")
+    fast.step = None  # whoever called it would fail
+    for text in SENTENCES[:3]:
+        one, other = (each.translate(text, interventions=interventions) for each in (plain, fast))
+        assert [token.id for token in one.target_tokens] == [token.id for token in other.target_tokens]

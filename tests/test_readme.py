@@ -1,0 +1,53 @@
+"""The README tells the truth: its tree is the tree on disk, its commands and examples exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from model.__main__ import COMMANDS
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+LISTED_ONE_BY_ONE = ("model", "viz", "benchmarks")
+ENTRY = re.compile(r"^((?:│   |    )*)(?:├── |└── )(\S+)( +\S.*)?$")
+
+
+def tree() -> dict[str, str]:
+    """Path → phrase, as the README's last code block says."""
+    block = README.rstrip().rsplit("```", 2)[1]
+    parents: list[str] = []
+    entries: dict[str, str] = {}
+    for line in block.splitlines():
+        if match := ENTRY.match(line):
+            depth = len(match[1]) // 4
+            parents[depth:] = [match[2].rstrip("/")]
+            entries["/".join(parents)] = (match[3] or "").strip()
+    return entries
+
+
+def test_every_path_of_the_tree_exists() -> None:
+    assert len(tree()) > 30
+    assert [path for path in tree() if not (ROOT / path).exists()] == []
+
+
+def test_every_module_is_in_the_tree() -> None:
+    files = [path for folder in LISTED_ONE_BY_ONE for path in (ROOT / folder).rglob("*.py")]
+    names = {path.relative_to(ROOT).as_posix() for path in files if path.name != "__init__.py"}
+    assert sorted(names - set(tree())) == []
+
+
+def test_every_entry_has_its_phrase() -> None:
+    assert [path for path, phrase in tree().items() if not phrase] == []
+
+
+def test_the_commands_it_shows_exist() -> None:
+    assert set(re.findall(r"python -m model (\w+)", README)) <= set(COMMANDS)
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
+    assert set(re.findall(r"\bmake ([a-z]+)", README)) <= targets
+
+
+def test_every_setting_is_in_its_table() -> None:
+    files = [ROOT / "app.py", *(path for folder in ("model", "viz") for path in (ROOT / folder).rglob("*.py"))]
+    used = {name for path in files for name in re.findall(r"HEADLIGHT_[A-Z_]+", path.read_text(encoding="utf-8"))}
+    assert used - set(re.findall(r"HEADLIGHT_[A-Z_]+", README)) == set()
