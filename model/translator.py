@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from model.answers import Written, make_translation
 from model.attention import KeysValues
@@ -27,44 +26,13 @@ from model.checkpoint import load_checkpoint
 from model.decoding.search import Beam, Candidate, OneByOne, Plan
 from model.decoding.step import Row, Sample, choose_best, make_rules
 from model.device import DeviceChoice, choose_device, in_smaller_batches
-from model.errors import RequestError
 from model.fast import StepWeights, prepare
-from model.interventions import check_interventions, intervening
-from model.probes import matching_probes
-from model.records import (
-    DecodingOptions,
-    Intervention,
-    Progress,
-    Timing,
-    Token,
-    Translation,
-    TranslationRequest,
-    Words,
-)
-from model.text import is_blank, tidy
+from model.interventions import intervening
+from model.jobs import Intake, Job, alike, batches_by_length
+from model.records import Progress, Timing, Translation, TranslationRequest
+from model.text import is_blank
 from model.tokenizer import Tokenizer
 from model.transformer import Memory, Transformer, count_bytes
-
-OPTION_NAMES = tuple(field.name for field in fields(DecodingOptions))
-REQUEST_NAMES = ("target", "prefix", "interventions", "capture")
-
-
-@dataclass
-class Job:
-    """A batch of requests that differ in text, target and prefix alone, made ready for the model."""
-
-    requests: Sequence[TranslationRequest]
-    sources: list[tuple[Token, ...]]
-    texts: list[str]
-    source_ids: Tensor  # [batch, source]
-    limits: list[int]
-    prefixes: list[list[int]]
-    targets: list[list[int] | None]
-
-    @property
-    def options(self) -> DecodingOptions:
-        """How words are chosen: the same in the whole batch."""
-        return self.requests[0].options
 
 
 class Translator:
@@ -87,6 +55,7 @@ class Translator:
         self.target_tokenizer = target_tokenizer
         self.name = name
         on_cpu = self.device.type == "cpu" and self.choice.dtype == torch.float32
+        self.intake = Intake(self.model, source_tokenizer, target_tokenizer, name, self.device)
         self.step, self.copied_bytes = prepare(self.model.decoder, step_weights if on_cpu else "plain")
         self.weight_bytes = count_bytes(self.model) + self.copied_bytes
 
@@ -115,17 +84,17 @@ class Translator:
 
         `cancelled` is asked between two words; when it says yes, the answer is what is written by then.
         """
-        return self._translate_alike([self.request(text, **options)], cancelled)[0]
+        return self._translate_alike([self.intake.request(text, **options)], cancelled)[0]
 
     def translate_batch(self, texts: Sequence[str | TranslationRequest], **options: Any) -> list[Translation]:
         """Several sentences in as few passes as their options allow, each with a `Translation` of its own."""
-        requests = [self.request(text, **options) for text in texts]
+        requests = [self.intake.request(text, **options) for text in texts]
         answers: dict[int, Translation] = {}
-        order = sorted(range(len(requests)), key=lambda place: repr(_alike(requests[place])))
-        for _, group in groupby(order, key=lambda place: _alike(requests[place])):
+        order = sorted(range(len(requests)), key=lambda place: repr(alike(requests[place])))
+        for _, group in groupby(order, key=lambda place: alike(requests[place])):
             places = list(group)
-            alike = [requests[place] for place in places]
-            answers |= zip(places, in_smaller_batches(self._translate_alike, alike), strict=True)
+            batch = [requests[place] for place in places]
+            answers |= zip(places, in_smaller_batches(self._translate_alike, batch), strict=True)
         return [answers[place] for place in range(len(requests))]
 
     def translate_lines(
@@ -137,17 +106,18 @@ class Translator:
         **options: Any,
     ) -> list[str]:
         """Many lines to as many translations, batched by length, with nothing captured; a blank line stays blank."""
-        chosen = self._options(options)
+        chosen = self.intake.options(options)
         requests = {
             place: TranslationRequest(text=line, model=self.name, options=chosen)
             for place, line in enumerate(lines)
             if not is_blank(line)
         }
-        lengths = {place: len(ids) for place, ids in zip(requests, self._encode_all(requests.values()), strict=True)}
+        counted = self.intake.lengths([request.text for request in requests.values()])
+        lengths = dict(zip(requests, counted, strict=True))
         for place, length in lengths.items():
-            self._check_length(length + 1, f"line {place + 1}")
+            self.intake.check_length(length, f"line {place + 1}")
         texts = [""] * len(lines)
-        for places in _batches(lengths, batch_tokens // chosen.beam_size):
+        for places in batches_by_length(lengths, batch_tokens // chosen.beam_size):
             translated = in_smaller_batches(self._write_only, [requests[place] for place in places])
             for place, text in zip(places, translated, strict=True):
                 texts[place] = text
@@ -160,8 +130,8 @@ class Translator:
 
         Leave the loop, or close the iterator, and the work ends: between two words nothing runs.
         """
-        request = self.request(text, **options)
-        job = self._job([request])
+        request = self.intake.request(text, **options)
+        job = self.intake.job([request])
         clock = Clock()
         with torch.inference_mode(), intervening(self.model, request.interventions):
             memory, sight = read_source(self.model, job.source_ids, request.capture)
@@ -181,27 +151,15 @@ class Translator:
         yield Progress(step + 1, translation.text, translation.target_tokens, translation)
 
     def request(self, text: str | TranslationRequest, **options: Any) -> TranslationRequest:
-        """A checked request to this model, from text and options or from a request."""
-        if isinstance(text, TranslationRequest):
-            if options:
-                raise RequestError(
-                    f"The request has options of its own: {', '.join(options)} must be part of it.", field="options"
-                )
-            request = replace(text, model=self.name)
-        else:
-            given = {name: _frozen(options.pop(name)) for name in REQUEST_NAMES if name in options}
-            request = TranslationRequest(text=text, model=self.name, options=self._options(options), **given)
-        _check_types(request)
-        check_interventions(self.model.config, request.interventions)
-        matching_probes(self.model, *request.capture)  # an unknown name is an error
-        return request
+        """The request that `translate` would make of this, checked: equal requests have equal answers."""
+        return self.intake.request(text, **options)
 
     # ------------------------------------------------------------ the way of a batch
 
     def _translate_alike(
         self, requests: Sequence[TranslationRequest], cancelled: Callable[[], bool] | None = None
     ) -> list[Translation]:
-        job = self._job(requests)
+        job = self.intake.job(requests)
         clock = Clock()
         with torch.inference_mode(), intervening(self.model, requests[0].interventions):
             memory, sight = read_source(self.model, job.source_ids, requests[0].capture)
@@ -214,7 +172,7 @@ class Translator:
         return self._answer(job, search, memory, cross, sight, clock)
 
     def _write_only(self, requests: Sequence[TranslationRequest]) -> list[str]:
-        job = self._job(requests)
+        job = self.intake.job(requests)
         with torch.inference_mode():
             search, _ = self._search(job, self.model.encode(job.source_ids), scored=False, keep_tree=False)
             while search is not None and search.advance():
@@ -263,7 +221,7 @@ class Translator:
         request = job.requests[0]
         with torch.inference_mode(), intervening(self.model, request.interventions):
             scores = read_target(
-                self.model, memory, cross, self._pad(starts), self._pad(rows), sight, request.capture,
+                self.model, memory, cross, self.intake.pad(starts), self.intake.pad(rows), sight, request.capture,
                 job.options.alternatives,
             )  # fmt: skip
         clock.lap("capture")
@@ -290,78 +248,6 @@ class Translator:
             timing=clock.timing(),
             device=str(self.device),
         )
-
-    # ------------------------------------------------------------ requests → ids
-
-    def _options(self, options: dict[str, Any]) -> DecodingOptions:
-        unknown = sorted(set(options) - set(OPTION_NAMES))
-        if unknown:
-            known = ", ".join([*OPTION_NAMES, *REQUEST_NAMES])
-            raise RequestError(f"There is no option {', '.join(unknown)}. Known are: {known}.", field="options")
-        return DecodingOptions(**options)
-
-    def _job(self, requests: Sequence[TranslationRequest]) -> Job:
-        texts = [tidy(request.text) for request in requests]
-        sources = [self.source_tokenizer.source_tokens(text) for text in texts]
-        for source in sources:
-            self._check_length(len(source), "text")
-        prefixes = [self._ids(request.prefix, "prefix", ended=False) or [] for request in requests]
-        return Job(
-            requests=requests,
-            sources=sources,
-            texts=texts,
-            source_ids=self._pad([[token.id for token in source] for source in sources]),
-            limits=list(map(self._limit, requests, sources, prefixes)),
-            prefixes=prefixes,
-            targets=[self._ids(request.target, "target", ended=True) for request in requests],
-        )
-
-    def _limit(self, request: TranslationRequest, source: Sequence[Token], prefix: Sequence[int]) -> int:
-        """How many tokens may be written."""
-        limit = request.options.max_length or max(2 * len(source), len(prefix)) + 16
-        limit = min(limit, self.model.config.max_length)
-        if len(prefix) > limit:
-            raise RequestError(
-                f"The prefix has {len(prefix)} tokens, but at most {limit} may be written. "
-                "Shorten it, or raise max_length.",
-                field="prefix",
-            )
-        return limit
-
-    def _ids(self, words: Words | None, field: str, *, ended: bool) -> list[int] | None:
-        if words is None:
-            return None
-        end = self.model.config.end_id
-        if isinstance(words, str):
-            ids = self.target_tokenizer.encode(tidy(words, field=field))
-            ids += [end] if ended else []
-        else:
-            size = self.model.config.target_vocabulary
-            # Not isinstance: True is an int, too.
-            if not isinstance(words, tuple) or not all(type(token) is int and 0 <= token < size for token in words):
-                raise RequestError(f"{field} must be text, or token ids from 0 to {size - 1}.", field=field)
-            ids = list(words)
-        if not ids or end in ids[:-1]:
-            raise RequestError(f"{field} must have a token, and none after the sentence's end ({end}).", field=field)
-        self._check_length(len(ids), field)
-        return ids
-
-    def _check_length(self, tokens: int, field: str) -> None:
-        most = self.model.config.max_length
-        if tokens > most:
-            raise RequestError(
-                f"The {field} has {tokens} tokens, but this model reads at most {most}. Shorten it, or split it.",
-                field=field,
-            )
-
-    def _encode_all(self, requests: Iterator[TranslationRequest] | Any) -> list[list[int]]:
-        return self.source_tokenizer.encode_batch([tidy(request.text) for request in requests])
-
-    def _pad(self, rows: Sequence[Sequence[int]]) -> Tensor:
-        """Rows of ids to one tensor `[batch, longest]`, filled up with padding."""
-        longest = max(map(len, rows))
-        padding = self.model.config.pad_id
-        return torch.tensor([[*row, *[padding] * (longest - len(row))] for row in rows], device=self.device)
 
     def _progress(self, step: int, row: Row) -> Progress:
         tokens = self.target_tokenizer.written_tokens(row.ids)
@@ -392,26 +278,6 @@ class Clock:
         return Timing(**self._laps)
 
 
-def _frozen(given: Any) -> Any:
-    """A list as a tuple, so that a request can be the key of a cache."""
-    return tuple(given) if isinstance(given, list) else given
-
-
-def _check_types(request: TranslationRequest) -> None:
-    """What a type checker would have said. Of text, target and prefix it is said where they become ids."""
-    if not isinstance(request.options, DecodingOptions):
-        raise RequestError(f"options is {request.options!r}, but must be DecodingOptions.", field="options")
-    for name, kind in (("interventions", Intervention), ("capture", str)):
-        given = getattr(request, name)
-        if not isinstance(given, tuple) or not all(isinstance(entry, kind) for entry in given):
-            raise RequestError(f"{name} is {given!r}, but must be a tuple of {kind.__name__}.", field=name)
-
-
-def _alike(request: TranslationRequest) -> tuple[Any, ...]:
-    """What requests must share to be translated in one batch."""
-    return request.options, request.interventions, request.capture, request.target is None
-
-
 def _candidates(search: OneByOne | Beam | None, sentence: int, target: list[int] | None) -> list[Candidate]:
     if target is not None:
         return [Candidate(target, [], 0.0, ended=False)]
@@ -420,15 +286,3 @@ def _candidates(search: OneByOne | Beam | None, sentence: int, target: list[int]
         return search.results[sentence]
     row = search.best(sentence)  # cancelled before its end
     return [Candidate(row.ids, row.gains, row.log_probability, ended=False)]
-
-
-def _batches(lengths: dict[int, int], most_tokens: int) -> Iterator[list[int]]:
-    """Places of like length together, longest first, so that a batch wastes little on padding."""
-    batch: list[int] = []
-    for place in sorted(lengths, key=lambda place: -lengths[place]):
-        if batch and (len(batch) + 1) * lengths[batch[0]] > most_tokens:
-            yield batch
-            batch = []
-        batch.append(place)
-    if batch:
-        yield batch

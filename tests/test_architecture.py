@@ -56,10 +56,12 @@ ROOMS = {
     "model/answers.py": (
         "numpy model.capture model.decoding model.errors model.records model.tokenizer model.transformer"
     ),
+    "model/jobs.py": (
+        "torch model.errors model.interventions model.probes model.records model.text model.tokenizer model.transformer"
+    ),
     "model/translator.py": (
-        "numpy torch model.answers model.attention model.capture model.checkpoint model.config model.decoding"
-        " model.device model.errors model.fast model.interventions model.positions model.probes model.records"
-        " model.text model.tokenizer model.transformer"
+        "torch model.answers model.attention model.capture model.checkpoint model.decoding model.device model.fast"
+        " model.interventions model.jobs model.records model.text model.tokenizer model.transformer"
     ),
     "model/experiments.py": "numpy model.errors model.interventions model.measures model.records model.translator",
     "model/training/*": "numpy torch safetensors tokenizers sacrebleu model.*",

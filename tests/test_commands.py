@@ -15,6 +15,7 @@ import pytest
 
 from model.__main__ import COMMANDS, main
 from model.checkpoint import save_checkpoint
+from model.commands.translate import one_line
 from model.translator import Translator
 from tests.tiny import tiny_translator
 
@@ -61,8 +62,8 @@ def test_translate_gives_one_line_a_sentence_in_their_order(
 ) -> None:
     sentences = ["Ja.", SENTENCE, "Wo ist mein Hund, den ich gestern gesehen habe?", "Nein."]
     assert run("translate", *sentences, "--model", folder, "--max-length", "7", monkeypatch=monkeypatch) == 0
-    expected = [translator.translate(sentence, max_length=7).text for sentence in sentences]
-    assert capsys.readouterr().out.splitlines() == expected
+    expected = [one_line(translator.translate(sentence, max_length=7).text) for sentence in sentences]
+    assert capsys.readouterr().out.split("\n") == [*expected, ""]
 
 
 def test_translate_reads_standard_input_and_keeps_blank_lines(
@@ -71,7 +72,9 @@ def test_translate_reads_standard_input_and_keeps_blank_lines(
     assert (
         run("translate", "--model", folder, "--max-length", "5", monkeypatch=monkeypatch, stdin="Ja.\n\nNein.\n") == 0
     )
-    expected = [translator.translate(text, max_length=5).text if text else "" for text in ("Ja.", "", "Nein.")]
+    expected = [
+        one_line(translator.translate(text, max_length=5).text) if text else "" for text in ("Ja.", "", "Nein.")
+    ]
     assert capsys.readouterr().out.split("\n") == [*expected, ""]
 
 
@@ -82,7 +85,7 @@ def test_a_long_file_shows_progress_on_standard_error_only(
     arguments = ("translate", "--model", folder, "--max-length", "3", "--batch-tokens", "101")
     assert run(*arguments, monkeypatch=monkeypatch, stdin="\n".join(lines)) == 0
     shown = capsys.readouterr()
-    assert len(shown.out.splitlines()) == 53
+    assert shown.out.count("\n") == 53
     assert "53 of 53 lines" in shown.err
 
 
@@ -100,7 +103,12 @@ def test_translate_passes_its_options_on(
         "--no-repeat": {"no_repeat": 2},
     }
     assert run("translate", SENTENCE, "--model", folder, "--max-length", "11", *arguments, monkeypatch=monkeypatch) == 0
-    assert capsys.readouterr().out.strip() == translator.translate(SENTENCE, max_length=11, **named[arguments[0]]).text
+    expected = translator.translate(SENTENCE, max_length=11, **named[arguments[0]]).text
+    assert capsys.readouterr().out == f"{one_line(expected)}\n"
+
+
+def test_a_translation_stays_one_line_whatever_the_model_writes() -> None:
+    assert one_line("a\nb\r\nc") == "a b  c"
 
 
 def test_inspect_writes_npz_that_holds_the_maps(

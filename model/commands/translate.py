@@ -49,8 +49,13 @@ def _translate(translator: Translator, lines: list[str], arguments: argparse.Nam
         on_progress=progress.add if progress else None,
         **decoding_options(arguments),
     )
-    sys.stdout.write("".join(f"{line}\n" for line in translated))
+    sys.stdout.write("".join(f"{one_line(text)}\n" for text in translated))
     sys.stdout.flush()
+
+
+def one_line(text: str) -> str:
+    """Whatever a model wrote, a translation stays one line."""
+    return text.replace("\r", " ").replace("\n", " ")
 
 
 def _chunks(lines: Iterable[str]) -> Iterator[list[str]]:

@@ -1,0 +1,180 @@
+"""Requests → jobs: every check that a request must pass, and its ids, before a model does any work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from model.errors import RequestError
+from model.interventions import check_interventions
+from model.probes import matching_probes
+from model.records import DecodingOptions, Intervention, Token, TranslationRequest, Words
+from model.text import tidy
+from model.tokenizer import Tokenizer
+from model.transformer import Transformer
+
+OPTION_NAMES = tuple(field.name for field in fields(DecodingOptions))
+REQUEST_NAMES = ("target", "prefix", "interventions", "capture")
+
+
+@dataclass
+class Job:
+    """A batch of requests that differ in text, target and prefix alone, made ready for the model."""
+
+    requests: Sequence[TranslationRequest]
+    sources: list[tuple[Token, ...]]
+    texts: list[str]
+    source_ids: Tensor  # [batch, source]
+    limits: list[int]
+    prefixes: list[list[int]]
+    targets: list[list[int] | None]
+
+    @property
+    def options(self) -> DecodingOptions:
+        """How words are chosen: the same in the whole batch."""
+        return self.requests[0].options
+
+
+class Intake:
+    """Where requests to one model come in."""
+
+    def __init__(
+        self,
+        model: Transformer,
+        source_tokenizer: Tokenizer,
+        target_tokenizer: Tokenizer,
+        name: str,
+        device: torch.device,
+    ) -> None:
+        self.model = model
+        self.config = model.config
+        self.source_tokenizer = source_tokenizer
+        self.target_tokenizer = target_tokenizer
+        self.name = name
+        self.device = device
+
+    def request(self, text: str | TranslationRequest, **options: Any) -> TranslationRequest:
+        """A checked request to this model, from text and options or from a request."""
+        if isinstance(text, TranslationRequest):
+            if options:
+                raise RequestError(
+                    f"The request has options of its own: {', '.join(options)} must be part of it.", field="options"
+                )
+            request = replace(text, model=self.name)
+        else:
+            given = {name: _frozen(options.pop(name)) for name in REQUEST_NAMES if name in options}
+            request = TranslationRequest(text=text, model=self.name, options=self.options(options), **given)
+        _check_types(request)
+        check_interventions(self.config, request.interventions)
+        matching_probes(self.model, *request.capture)  # an unknown name is an error
+        return request
+
+    def options(self, options: dict[str, Any]) -> DecodingOptions:
+        """How words are chosen, from names and values; an unknown name is an error."""
+        unknown = sorted(set(options) - set(OPTION_NAMES))
+        if unknown:
+            known = ", ".join([*OPTION_NAMES, *REQUEST_NAMES])
+            raise RequestError(f"There is no option {', '.join(unknown)}. Known are: {known}.", field="options")
+        return DecodingOptions(**options)
+
+    def job(self, requests: Sequence[TranslationRequest]) -> Job:
+        """Requests that are alike, as ids."""
+        texts = [tidy(request.text) for request in requests]
+        sources = [self.source_tokenizer.source_tokens(text) for text in texts]
+        for source in sources:
+            self.check_length(len(source), "text")
+        prefixes = [self._ids(request.prefix, "prefix", ended=False) or [] for request in requests]
+        return Job(
+            requests=requests,
+            sources=sources,
+            texts=texts,
+            source_ids=self.pad([[token.id for token in source] for source in sources]),
+            limits=list(map(self._limit, requests, sources, prefixes)),
+            prefixes=prefixes,
+            targets=[self._ids(request.target, "target", ended=True) for request in requests],
+        )
+
+    def _limit(self, request: TranslationRequest, source: Sequence[Token], prefix: Sequence[int]) -> int:
+        """How many tokens may be written."""
+        limit = request.options.max_length or max(2 * len(source), len(prefix)) + 16
+        limit = min(limit, self.config.max_length)
+        if len(prefix) > limit:
+            raise RequestError(
+                f"The prefix has {len(prefix)} tokens, but at most {limit} may be written. "
+                "Shorten it, or raise max_length.",
+                field="prefix",
+            )
+        return limit
+
+    def _ids(self, words: Words | None, field: str, *, ended: bool) -> list[int] | None:
+        if words is None:
+            return None
+        end = self.config.end_id
+        if isinstance(words, str):
+            ids = self.target_tokenizer.encode(tidy(words, field=field))
+            ids += [end] if ended else []
+        else:
+            size = self.config.target_vocabulary
+            # Not isinstance: True is an int, too.
+            if not isinstance(words, tuple) or not all(type(token) is int and 0 <= token < size for token in words):
+                raise RequestError(f"{field} must be text, or token ids from 0 to {size - 1}.", field=field)
+            ids = list(words)
+        if not ids or end in ids[:-1]:
+            raise RequestError(f"{field} must have a token, and none after the sentence's end ({end}).", field=field)
+        self.check_length(len(ids), field)
+        return ids
+
+    def check_length(self, tokens: int, field: str) -> None:
+        """Whether the model can read so many tokens."""
+        most = self.config.max_length
+        if tokens > most:
+            raise RequestError(
+                f"The {field} has {tokens} tokens, but this model reads at most {most}. Shorten it, or split it.",
+                field=field,
+            )
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        """How many tokens each text has, the end token among them."""
+        return [len(ids) + 1 for ids in self.source_tokenizer.encode_batch([tidy(text) for text in texts])]
+
+    def pad(self, rows: Sequence[Sequence[int]]) -> Tensor:
+        """Rows of ids to one tensor `[batch, longest]`, filled up with padding."""
+        longest = max(map(len, rows))
+        padding = self.config.pad_id
+        return torch.tensor([[*row, *[padding] * (longest - len(row))] for row in rows], device=self.device)
+
+
+def alike(request: TranslationRequest) -> tuple[Any, ...]:
+    """What requests must share to be translated in one batch."""
+    return request.options, request.interventions, request.capture, request.target is None
+
+
+def batches_by_length(lengths: dict[int, int], most_tokens: int) -> Iterator[list[int]]:
+    """Places of like length together, longest first, so that a batch wastes little on padding."""
+    batch: list[int] = []
+    for place in sorted(lengths, key=lambda place: -lengths[place]):
+        if batch and (len(batch) + 1) * lengths[batch[0]] > most_tokens:
+            yield batch
+            batch = []
+        batch.append(place)
+    if batch:
+        yield batch
+
+
+def _frozen(given: Any) -> Any:
+    """A list as a tuple, so that a request can be the key of a cache."""
+    return tuple(given) if isinstance(given, list) else given
+
+
+def _check_types(request: TranslationRequest) -> None:
+    """What a type checker would have said. Of text, target and prefix it is said where they become ids."""
+    if not isinstance(request.options, DecodingOptions):
+        raise RequestError(f"options is {request.options!r}, but must be DecodingOptions.", field="options")
+    for name, kind in (("interventions", Intervention), ("capture", str)):
+        given = getattr(request, name)
+        if not isinstance(given, tuple) or not all(isinstance(entry, kind) for entry in given):
+            raise RequestError(f"{name} is {given!r}, but must be a tuple of {kind.__name__}.", field=name)
