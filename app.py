@@ -6,7 +6,7 @@ import os
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # nothing is reported to anybody
 
-from viz.page import build_page, launch_page  # noqa: E402 - Gradio reads the setting when it is imported
+from viz.page import build_page, launch_page
 
 page = build_page()  # Hugging Face Spaces and `gradio app.py` look for it here
 

@@ -16,6 +16,10 @@ COMMANDS = {
     "translate": "translate a sentence, or every line of standard input",
     "inspect": "write every attention map of one sentence to a file",
     "tokenizer": "learn a sub-word vocabulary from text files",
+    "data": "list or fetch public texts to train on",
+    "train": "train a model by a recipe, or go on with it",
+    "export": "write a training run's weights as a model folder",
+    "evaluate": "measure a model folder on a test file: BLEU, chrF, speed",
 }
 
 
@@ -29,10 +33,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if name in given[:1]:
             module = importlib.import_module(f"model.commands.{name}")
             module.add(command)
-            command.set_defaults(run=module.run)
+            command.set_defaults(run_command=module.run)
     chosen = parser.parse_args(given)
     try:
-        return int(chosen.run(chosen) or 0)
+        return int(chosen.run_command(chosen) or 0)
     except ModelError as error:
         print(f"{parser.prog} {chosen.command}: {error}", file=sys.stderr)
         return 2

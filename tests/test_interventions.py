@@ -238,3 +238,12 @@ def test_whoever_watches_inside_sees_what_the_intervention_left(translator: Tran
         model.encode(ids)
     assert (seen[path][:, 2] == 0).all()
     assert (seen[path][:, 1] != 0).all()
+
+
+def test_whoever_watches_outside_keeps_what_was_before_the_intervention(translator: Translator) -> None:
+    path = f"{attention_path('encoder', 1)}.weights"
+    ids = torch.tensor([[5, 6, 7]])
+    model = translator.model
+    with torch.inference_mode(), watch(model, path) as seen, intervening(model, [change("encoder", "remove")]):
+        model.encode(ids)
+    assert (seen[path] != 0).all()

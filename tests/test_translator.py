@@ -12,7 +12,9 @@ import pytest
 import torch
 
 from model.checkpoint import save_checkpoint
+from model.device import DeviceChoice
 from model.errors import DeviceError, RequestError
+from model.jobs import batches_by_length
 from model.records import KINDS, DecodingOptions, Intervention, Timing, Translation
 from model.translator import Translator
 from tests.tiny import LONGEST, SENTENCES, tiny_model, tiny_translator, tokenizers
@@ -317,9 +319,9 @@ def test_who_never_cancels_gets_everything(translator: Translator, greedy: list[
 def test_a_batch_of_different_requests_answers_each_in_its_place(translator: Translator) -> None:
     remove = Intervention(kind="cross", layer=1, head=None, action="remove")
     choices: list[dict[str, Any]] = [
+        {"target": TARGET},
         {},
         {"beam_size": 2},
-        {"target": TARGET},
         {"interventions": (remove,)},
         {"temperature": 1.0, "seed": 3},
         {"prefix": "The"},
@@ -365,6 +367,20 @@ def test_lines_are_translated_in_any_batches_as_alone_and_in_their_order(
     assert len(done) == {0: 14, 50: len(done), 3000: 1}[batch_tokens]
 
 
+@pytest.mark.parametrize(
+    ("most_tokens", "batches"),
+    [
+        (0, [[1], [3], [2], [0], [5], [4]]),
+        (9, [[1], [3], [2, 0], [5, 4]]),  # 2 × 4 ≤ 9 < 3 × 4
+        (18, [[1, 3], [2, 0, 5, 4]]),  # 2 × 9 ≤ 18 < 3 × 9
+        (1000, [[1, 3, 2, 0, 5, 4]]),
+    ],
+)
+def test_lines_of_like_length_go_together_the_longest_first(most_tokens: int, batches: list[list[int]]) -> None:
+    lengths = {0: 3, 1: 9, 2: 4, 3: 9, 4: 1, 5: 2}
+    assert list(batches_by_length(lengths, most_tokens)) == batches
+
+
 def test_blank_lines_stay_blank_however_they_are_blank(translator: Translator) -> None:
     blanks = ["", " ", "\t", "\u3000", "\u00a0", "\ufeff", "\u200b", "\u200b \u200d", "\x00"]
     texts = translator.translate_lines([TEXT, *blanks, SENTENCES[2]])
@@ -406,6 +422,49 @@ def test_where_memory_is_too_small_for_one_sentence_words_say_so(
     monkeypatch.setattr(translator.model, "encode", fail)
     with pytest.raises(DeviceError, match="not enough memory left for even one sentence"):
         translator.translate_batch(SENTENCES)
+
+
+# ---------------------------------------------------------------- devices and narrow numbers
+
+
+def on(device: str, dtype: torch.dtype = torch.float32) -> Translator:
+    return Translator(tiny_model(), *tokenizers(), choice=DeviceChoice(torch.device(device), dtype, "a test."))
+
+
+@pytest.mark.parametrize("options", [GREEDY, BEAM, SAMPLING], ids=str)
+def test_every_device_translates_as_plain_weights_do(
+    translator: Translator, device: str, options: dict[str, Any]
+) -> None:
+    answers = on(device).translate_batch(SENTENCES, prefix="The", no_repeat=3, capture=("**.keys",), **options)
+    expected = translator.translate_batch(SENTENCES, prefix="The", no_repeat=3, capture=("**.keys",), **options)
+    for one, other in zip(answers, expected, strict=True):
+        assert torch.device(one.device).type == torch.device(device).type
+        assert ids_of(one) == ids_of(other)
+        for kind in KINDS:
+            np.testing.assert_allclose(one.attention.of(kind), other.attention.of(kind), atol=1e-5)
+        for name, keys in one.captured.items():
+            np.testing.assert_allclose(keys, other.captured[name], atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_in_half_precision_maps_are_float32_and_rows_sum_to_one(
+    translator: Translator, device: str, dtype: torch.dtype
+) -> None:
+    narrow = on(device, dtype)
+    assert narrow.copied_bytes == 0
+    assert 2 * narrow.weight_bytes == translator.weight_bytes
+    for options in (GREEDY, BEAM, SAMPLING):
+        *_, last = narrow.stream(TEXT, prefix="The", no_repeat=3, capture=("**",), **options)
+        assert last.translation is not None
+        for answer in (last.translation, *narrow.translate_batch(SENTENCES, **options)):
+            for kind in KINDS:
+                maps = answer.attention.of(kind)
+                assert maps.dtype == np.float32
+                np.testing.assert_allclose(maps.sum(axis=-1), 1, atol=1e-3)
+                assert (maps[:, :, ~answer.attention.allowed(kind)] == 0).all()
+            assert all(array.dtype == np.float32 for array in answer.captured.values())
+    one, other = narrow.translate(TEXT, target=TARGET), translator.translate(TEXT, target=TARGET)
+    assert one.score == pytest.approx(other.score, abs=0.1)
 
 
 # ---------------------------------------------------------------- the record

@@ -12,7 +12,7 @@ from model.errors import CheckpointError
 from model.translator import Translator
 
 MODELS = Path(__file__).resolve().parents[2] / "assets" / "models"
-DEFAULT_MODEL = "de-en"
+DEFAULT_MODEL = next((name for name in ("de-en", "toy") if (MODELS / name / "config.json").exists()), "de-en")
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:

@@ -1,0 +1,85 @@
+"""`python -m benchmarks decode | probes | lines | memory | gpu | all`."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+SECTIONS = ("decode", "probes", "lines", "memory", "gpu")
+NUMBERS = "benchmarks.json"
+
+
+def main(arguments: list[str]) -> int:
+    """Measure the sections asked for, print them, and write them down beside those measured before."""
+    options = _options(arguments)
+    names = SECTIONS if options.section == "all" else (options.section,)
+    results = _measured_before(options.output)
+    from benchmarks.about import about
+    from benchmarks.decode import disagreements
+    from benchmarks.report import render, render_section
+
+    here = about(options.date, " ".join(["python -m benchmarks", *arguments]))
+    for name in names:
+        results[name] = _measure(name, options) | {"about": here}
+        print(f"\n{render_section(name, results[name])}", flush=True)
+        if options.output is not None:  # after each: a later one may fail
+            options.output.mkdir(parents=True, exist_ok=True)
+            (options.output / NUMBERS).write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+            (options.output / "benchmarks.md").write_text(render(results), encoding="utf-8")
+    complaints = [complaint for name in names if "cases" in results[name] for complaint in disagreements(results[name])]
+    for complaint in complaints:
+        print(complaint, file=sys.stderr)
+    return 1 if complaints else 0
+
+
+def _measured_before(folder: Path | None) -> dict[str, Any]:
+    if folder is None or not (folder / NUMBERS).exists():
+        return {}
+    results: dict[str, Any] = json.loads((folder / NUMBERS).read_text(encoding="utf-8"))
+    return results
+
+
+def _options(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("section", choices=[*SECTIONS, "all"])
+    parser.add_argument("--quick", action="store_true", help="few repetitions of small cases, nothing written: a try")
+    parser.add_argument("--repetitions", type=int, default=None, help="of each case (default 11, lines 7; quick: 2)")
+    parser.add_argument("--threads", type=int, default=2, help="of every engine but int8, which has one (default 2)")
+    parser.add_argument("--date", default=datetime.date.today().isoformat(), help="as the report shall say")
+    parser.add_argument("--output", type=Path, help="folder of benchmarks.md (default docs; quick: none)")
+    options = parser.parse_args(arguments)
+    if options.output is None and not options.quick:
+        options.output = Path("docs")
+    return options
+
+
+def _measure(name: str, options: argparse.Namespace) -> dict[str, Any]:
+    from benchmarks import decode, gpu, lines, memory, probes
+    from benchmarks.engines import CPU_ENGINES
+    from benchmarks.shapes import BASE, CASES, QUICK_CASES, SMALL
+
+    quick, threads = options.quick, options.threads
+    cases = QUICK_CASES if quick else CASES
+    repetitions = options.repetitions or (2 if quick else 11)
+    say = _say
+    measures: dict[str, Callable[[], dict[str, Any]]] = {
+        "decode": lambda: decode.measure(cases, CPU_ENGINES, repetitions, threads, say),
+        "probes": lambda: probes.measure(20 if quick else 400),
+        "lines": lambda: lines.measure(200 if quick else 2_000, min(repetitions, 7), threads, say),
+        "memory": lambda: memory.measure([SMALL] if quick else [SMALL, BASE]),
+        "gpu": lambda: gpu.measure(cases, repetitions, threads, say),
+    }
+    return measures[name]()
+
+
+def _say(news: str) -> None:
+    print(f"\r{news:<70}", end="" if sys.stderr.isatty() else "\n", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

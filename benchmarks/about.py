@@ -1,0 +1,56 @@
+"""On what machine, with what versions, by what command."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+PACKAGES = ("torch", "transformers", "ctranslate2", "tokenizers", "numpy")
+BUSY = 0.5  # processes at work before we begin: above this, numbers are rough
+
+
+def about(date: str, command: str) -> dict[str, Any]:
+    """All that somebody needs to do the same again."""
+    return {
+        "date": date,
+        "command": command,
+        "processor": _processor(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "memory": _memory(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "versions": {"Python": platform.python_version()} | _versions(),
+        "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
+    }
+
+
+def _processor() -> str:
+    """Its name, and the widest instructions that PyTorch uses on it."""
+    import torch
+
+    name = platform.processor() or platform.machine()
+    path = Path("/proc/cpuinfo")
+    if path.exists():
+        fields = dict(line.split(":", 1) for line in path.read_text().split("\n\n")[0].splitlines() if ":" in line)
+        values = {key.strip(): value.strip() for key, value in fields.items()}
+        model = f"family {values.get('cpu family', '?')}, model {values.get('model', '?')}"
+        name = f"{values.get('model name', name)} ({model})"
+    return f"{name}, {torch.backends.cpu.get_cpu_capability()}"
+
+
+def _memory() -> str:
+    if not hasattr(os, "sysconf"):
+        return "unknown"
+    return f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB"
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for name in PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "absent"
+    return found

@@ -1,0 +1,59 @@
+"""The little arithmetic that stands between measurements and claims."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+
+
+def summary(seconds: Sequence[float]) -> dict[str, float]:
+    """Median and quartiles of repeated measurements."""
+    low, _, high = statistics.quantiles(seconds, n=4, method="inclusive") if len(seconds) > 1 else [seconds[0]] * 3
+    return {"median": statistics.median(seconds), "low": low, "high": high}
+
+
+def paired_ratio(ours: Sequence[float], others: Sequence[float]) -> dict[str, float]:
+    """The median of ours / theirs, pair by pair, and where it lies with 95% confidence.
+
+    Pairs are neighbours in time, so a machine that slows down for a while slows both. The bounds are order statistics:
+    the number of pairs above the true median is binomial, whatever their distribution.
+    """
+    ratios = sorted(our / other for our, other in zip(ours, others, strict=True))
+    reach = 0.98 * math.sqrt(len(ratios))
+    middle = (len(ratios) - 1) / 2
+    low, high = math.floor(middle - reach), math.ceil(middle + reach)
+    return {
+        "median": statistics.median(ratios),
+        "low": ratios[max(low, 0)],
+        "high": ratios[min(high, len(ratios) - 1)],
+        "pairs": len(ratios),
+    }
+
+
+def share_equal(sentences: Sequence[Sequence[int]], others: Sequence[Sequence[int]]) -> float:
+    """How many of the tokens are the same at the same place."""
+    same = sum(a == b for one, two in zip(sentences, others, strict=True) for a, b in zip(one, two, strict=False))
+    most = sum(max(len(one), len(two)) for one, two in zip(sentences, others, strict=True))
+    return same / most if most else 1.0
+
+
+# ------------------------------------------------------------ in words
+
+
+def milliseconds(seconds: float) -> str:
+    """`8.31`, `41.2`, `1,098`: three digits that mean something."""
+    thousandths = 1000 * seconds
+    if thousandths >= 100:
+        return f"{thousandths:,.0f}"
+    return f"{thousandths:.1f}" if thousandths >= 10 else f"{thousandths:.2f}"
+
+
+def megabytes(count: float) -> str:
+    """`61.3 MB`."""
+    return f"{count / 1e6:,.1f} MB"
+
+
+def verdict(met: bool) -> str:
+    """What a table says of a goal."""
+    return "met" if met else "**not met**"

@@ -1,0 +1,100 @@
+"""Decoding with all attention, beside the engines people would use instead."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from benchmarks.arithmetic import share_equal, summary
+from benchmarks.engines import Entry, Work
+from benchmarks.shapes import Case
+from benchmarks.weights import random_model, random_sentences, random_tokenizer, save_for_all
+from benchmarks.worker import Desk, Worker
+from model.tokenizer import Tokenizer
+
+REFERENCE = "headlight-float32"
+EXACT = ("transformers", "ctranslate2")  # in float32 these must write the very tokens that we write
+
+
+def measure(
+    cases: Sequence[Case], engines: Mapping[str, Entry], repetitions: int, threads: int, say: Callable[[str], None]
+) -> dict[str, Any]:
+    """Every case in every engine that is here: medians, and whether all wrote the same."""
+    here = {name: entry for name, entry in engines.items() if not entry.absence}
+    absent = {name: entry.absence for name, entry in engines.items() if entry.absence}
+    for name, absence in absent.items():
+        say(f"skipped {name}: {absence}")
+    measured: list[dict[str, Any]] = []
+    for shape, alike in groupby(cases, key=lambda case: case.shape):
+        with tempfile.TemporaryDirectory() as place, ExitStack() as workers:
+            folder, tokenizer = Path(place) / shape.name, random_tokenizer(shape.vocabulary)
+            save_for_all(folder, random_model(shape.config), tokenizer)
+            desks = {name: workers.enter_context(Worker(Desk, entry, folder, threads)) for name, entry in here.items()}
+            measured += _interleaved(list(alike), desks, tokenizer, repetitions, say)
+    return {"repetitions": repetitions, "threads": threads, "absent": absent, "cases": measured}
+
+
+def _interleaved(
+    cases: Sequence[Case],
+    desks: Mapping[str, Worker],
+    tokenizer: Tokenizer,
+    repetitions: int,
+    say: Callable[[str], None],
+) -> list[dict[str, Any]]:
+    """Cases of one shape: A B C A B C …, one engine at work at a time."""
+    written = {case: _prepare(case, desks, tokenizer) for case in cases}
+    seconds: dict[tuple[Case, str], list[float]] = {}
+    for repetition in range(repetitions):
+        for case in cases:
+            for row, (desk, _) in written[case].items():
+                seconds.setdefault((case, row), []).append(desk.ask("time", case.name, row))
+            say(f"{case.name}: {repetition + 1} of {repetitions}")
+    return [
+        {
+            "name": case.name,
+            "shape": case.shape.words,
+            "seconds": {row: summary(seconds[case, row]) for row in written[case]},
+            "same_tokens": _agreement({row: ids for row, (_, ids) in written[case].items()}),
+        }
+        for case in cases
+    ]
+
+
+def _prepare(
+    case: Case, desks: Mapping[str, Worker], tokenizer: Tokenizer
+) -> dict[str, tuple[Worker, list[list[int]]]]:
+    """Give every engine the same sentences; by row: who does it, and what it wrote."""
+    texts = random_sentences(tokenizer, case.batch, case.tokens)
+    work = Work([[*tokenizer.encode(text), tokenizer.end_id] for text in texts], texts, case.tokens)
+    written: dict[str, tuple[Worker, list[list[int]]]] = {}
+    for desk in desks.values():
+        for row, ids in desk.ask("prepare", case.name, work).items():
+            if [len(sentence) for sentence in ids] != [case.tokens] * case.batch:
+                raise RuntimeError(f"{row} did not write {case.tokens} tokens a sentence in {case.name}.")
+            written[row] = desk, ids
+    return written
+
+
+def _agreement(written: Mapping[str, list[list[int]]]) -> dict[str, float]:
+    """The share of tokens that are those of our float32 path; the tutorial's model has weights of its own."""
+    if REFERENCE not in written:
+        return {}
+    return {
+        row: share_equal(ids, written[REFERENCE])
+        for row, ids in written.items()
+        if row != REFERENCE and not row.startswith("tutorial")
+    }
+
+
+def disagreements(result: Mapping[str, Any]) -> list[str]:
+    """Complaints about engines that should have computed the same and did not: their times compare nothing."""
+    return [
+        f"{case['name']}: {row} wrote other tokens than we did ({share:.1%} are the same)"
+        for case in result["cases"]
+        for row, share in case["same_tokens"].items()
+        if row in EXACT and share < 1.0
+    ]

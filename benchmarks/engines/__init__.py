@@ -1,0 +1,72 @@
+"""Whom we are measured beside: one file an engine, each loaded in a process of its own.
+
+Every engine gets a model folder and work, and gives jobs by the name of their row: what is timed, without arguments.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+Job = Callable[[], list[list[int]]]  # does the work, and gives the tokens of each sentence
+
+
+@dataclass(frozen=True)
+class Work:
+    """A batch of sentences, each of as many tokens as are to be written."""
+
+    ids: list[list[int]]  # with the end token
+    texts: list[str]  # the same
+    length: int  # tokens to write
+
+
+class Engine(Protocol):
+    """A loaded model that can be set to work."""
+
+    def jobs(self, work: Work) -> dict[str, Job]:
+        """By the name of their row, everything to time for this work."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """How one engine is started."""
+
+    module: str  # has `load(folder, *, threads, **options) -> Engine`
+    needs: str = ""  # a package that may be absent
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def absence(self) -> str:
+        """Why it cannot run here; empty if it can."""
+        if self.needs and importlib.util.find_spec(self.needs) is None:
+            return f"{self.needs} is not installed (pip install -r requirements-bench.txt)"
+        return ""
+
+    def load(self, folder: Path, threads: int) -> Engine:
+        """The engine with the model of this folder."""
+        options = {"threads": threads} | self.options
+        engine: Engine = importlib.import_module(self.module).load(folder, **options)
+        return engine
+
+
+MARIAN, TUTORIAL = "benchmarks.engines.marian", "benchmarks.engines.tutorial"
+CTRANSLATE, HEADLIGHT = "benchmarks.engines.ctranslate", "benchmarks.engines.headlight"
+
+CPU_ENGINES = {
+    "transformers": Entry(MARIAN, needs="transformers"),
+    "tutorial": Entry(TUTORIAL),
+    "ctranslate2": Entry(CTRANSLATE, needs="ctranslate2"),
+    "ctranslate2-int8": Entry(
+        CTRANSLATE, needs="ctranslate2", options={"row": "ctranslate2-int8", "compute_type": "int8", "threads": 1}
+    ),
+    "headlight": Entry(HEADLIGHT),
+    "headlight-float32": Entry(HEADLIGHT, options={"row": "headlight-float32", "step_weights": "float32"}),
+}
+GPU_ENGINES = {
+    "transformers": Entry(MARIAN, needs="transformers", options={"device": "cuda", "dtype": "bfloat16"}),
+    "headlight": Entry(HEADLIGHT, options={"device": "cuda", "dtype": "bfloat16"}),
+}

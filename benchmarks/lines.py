@@ -1,0 +1,144 @@
+"""Thousands of everyday lines: `python -m model translate` beside CTranslate2 with its best batch size."""
+
+from __future__ import annotations
+
+import csv
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.arithmetic import share_equal, summary
+from benchmarks.counting import Counting
+from benchmarks.engines import CPU_ENGINES
+from benchmarks.engines.ctranslate import as_words, beside
+from benchmarks.shapes import SMALL, Shape
+from benchmarks.weights import random_tokenizer, save_for_all
+from benchmarks.worker import Worker
+from model.checkpoint import load_checkpoint
+from model.tokenizer import Tokenizer
+
+TRAINED = Path("assets/models/de-en")
+CORPUS = Path("assets/corpora/mini.tsv")
+BATCHES = (  # what their documentation suggests, and around it
+    ("examples", 16), ("examples", 32), ("examples", 64), ("examples", 128), ("examples", 256),
+    ("tokens", 512), ("tokens", 1024), ("tokens", 2048), ("tokens", 4096),
+)  # fmt: skip
+
+
+class Material(NamedTuple):
+    """What is translated, with what."""
+
+    folder: Path
+    tokenizer: Tokenizer
+    texts: list[str]
+    about: str
+
+
+class Run(NamedTuple):
+    """One pass over all lines."""
+
+    seconds: float
+    ids: list[list[int]]  # written, without the end token
+
+
+def measure(
+    count: int, repetitions: int, threads: int, say: Callable[[str], None], shape: Shape = SMALL
+) -> dict[str, Any]:
+    """Both engines in turn, theirs with the batch size that was best in one pass each."""
+    with tempfile.TemporaryDirectory() as place:
+        material = prepare(Path(place) / "model", count, shape)
+        texts, ids = material.texts, material.tokenizer.encode_batch(material.texts)
+        longest = 2 * max(map(len, ids)) + 16
+        result: dict[str, Any] = {"lines": count, "repetitions": repetitions, "threads": threads}
+        result |= {"about_model": material.about, "source_tokens": sum(map(len, ids))}
+        with Worker(Ours, material.folder, texts, threads) as ours:
+            written = ours.ask("run").ids
+            result["written_tokens"] = sum(map(len, written))
+            result["absence"] = CPU_ENGINES["ctranslate2"].absence
+            if result["absence"]:
+                runs = [ours.ask("run").seconds for _ in range(repetitions)]
+                return result | {"seconds": {"headlight": summary(runs)}}
+            with Worker(Theirs, material.folder, _with_end(ids, material), longest, threads) as theirs:
+                tried: dict[tuple[str, int], Run] = {}
+                for kind, size in BATCHES:
+                    tried[kind, size] = theirs.ask("run", kind, size)
+                    say(f"CTranslate2, batches of {size} {kind}: {tried[kind, size].seconds:.2f} s")
+                kind, size = min(tried, key=lambda batch: tried[batch].seconds)
+                result["same_tokens"] = share_equal(written, tried[kind, size].ids)
+                result["tried"] = {f"{size} {kind}": tried[kind, size].seconds for kind, size in BATCHES}
+                result["best"] = f"{size} {kind}"
+                seconds: dict[str, list[float]] = {"headlight": [], "ctranslate2": []}
+                for repetition in range(repetitions):
+                    seconds["headlight"].append(ours.ask("run").seconds)
+                    seconds["ctranslate2"].append(theirs.ask("run", kind, size).seconds)
+                    say(f"lines: {repetition + 1} of {repetitions}")
+        return result | {"seconds": {name: summary(runs) for name, runs in seconds.items()}}
+
+
+def prepare(folder: Path, count: int, shape: Shape) -> Material:
+    """The trained model with real lines where there is one, or else chance that counts."""
+    if (TRAINED / "config.json").exists():
+        with CORPUS.open(encoding="utf-8", newline="") as file:
+            rows = [row["de"] for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)]
+        loaded = load_checkpoint(TRAINED)
+        save_for_all(folder, loaded.model, loaded.source_tokenizer, loaded.target_tokenizer)
+        about = f"{TRAINED}, sentences of {CORPUS} over and over"
+        return Material(folder, loaded.source_tokenizer, list(islice(cycle(rows), count)), about)
+    tokenizer = random_tokenizer(shape.vocabulary)
+    counting = Counting(shape, tokenizer)
+    save_for_all(folder, counting.model, tokenizer)
+    about = f"{shape.words}; random weights that answer a line with as many words (`benchmarks/counting.py`)"
+    return Material(folder, tokenizer, counting.lines(count), about)
+
+
+def _with_end(ids: list[list[int]], material: Material) -> list[list[int]]:
+    return [[*line, material.tokenizer.end_id] for line in ids]
+
+
+class Ours:
+    """`Translator.translate_lines`: from text to text, cutting into tokens included."""
+
+    def __init__(self, folder: Path, texts: Sequence[str], threads: int) -> None:
+        import torch
+
+        from model.translator import Translator
+
+        torch.set_num_threads(threads)
+        self.translator = Translator.load(folder, device="cpu")
+        self.texts = texts
+
+    def run(self) -> Run:
+        """All lines once."""
+        start = time.perf_counter()
+        translated = self.translator.translate_lines(self.texts)
+        seconds = time.perf_counter() - start
+        return Run(seconds, self.translator.target_tokenizer.encode_batch(translated))
+
+
+class Theirs:
+    """CTranslate2: from tokens to tokens, which spares it the cutting."""
+
+    def __init__(self, folder: Path, ids: list[list[int]], longest: int, threads: int) -> None:
+        import ctranslate2
+
+        self.translator = ctranslate2.Translator(
+            str(beside(folder)), device="cpu", compute_type="float32", inter_threads=1, intra_threads=threads
+        )
+        self.tokens = as_words(ids)
+        self.longest = longest
+
+    def run(self, batch_type: str, batch_size: int) -> Run:
+        """All lines once; they are sorted by length and batched in there."""
+        start = time.perf_counter()
+        found = self.translator.translate_batch(
+            self.tokens,
+            beam_size=1,
+            max_batch_size=batch_size,
+            batch_type=batch_type,
+            max_decoding_length=self.longest,
+        )
+        seconds = time.perf_counter() - start
+        return Run(seconds, [[int(token) for token in one.hypotheses[0]] for one in found])

@@ -1,0 +1,62 @@
+"""What loading a model folder takes: the peak over the weights in use, and the bytes that the fast path copies."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.shapes import Shape
+from benchmarks.weights import random_model, random_tokenizer
+from benchmarks.worker import Worker
+from model.checkpoint import save_checkpoint
+
+STATUS, RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+
+
+def measure(shapes: Sequence[Shape]) -> dict[str, Any]:
+    """Each shape, stored in float16 as our models are, loaded for the CPU in a fresh process."""
+    if not RESET.exists():
+        return {"absence": "Only Linux tells a process its peak of memory since a given moment."}
+    models = []
+    for shape in shapes:
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place) / shape.name
+            tokenizer = random_tokenizer(shape.vocabulary)
+            save_checkpoint(folder, random_model(shape.config), tokenizer, tokenizer)
+            with Worker(Loading) as worker:
+                models.append({"name": shape.name, "shape": shape.words} | worker.ask("load", folder))
+    return {"models": models}
+
+
+class Loading:
+    """A process that has imported everything, and loaded nothing yet."""
+
+    def __init__(self) -> None:
+        from model.fast import can_pack
+        from model.translator import Translator
+
+        can_pack()  # the kernels' own memory is not the model's
+        self.translator: Translator | None = None
+
+    def load(self, folder: Path) -> dict[str, int]:
+        """Load a folder; bytes before, at the peak and after, and the bytes of the weights in use."""
+        from model.translator import Translator
+
+        before = _memory("VmRSS")
+        RESET.write_text("5")  # the peak begins anew
+        self.translator = Translator.load(folder, device="cpu")
+        return {
+            "before": before,
+            "peak": _memory("VmHWM"),
+            "after": _memory("VmRSS"),
+            "weights": self.translator.weight_bytes,
+            "copied": self.translator.copied_bytes,
+        }
+
+
+def _memory(field: str) -> int:
+    """Bytes, as the kernel counts them for this process."""
+    line = next(line for line in STATUS.read_text().splitlines() if line.startswith(f"{field}:"))
+    return 1024 * int(line.split()[1])

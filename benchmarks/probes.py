@@ -1,0 +1,100 @@
+"""What probes cost while nobody watches: the model beside the same code without them."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from benchmarks.arithmetic import paired_ratio
+from benchmarks.shapes import Shape
+from benchmarks.twin import without_probes
+from benchmarks.weights import random_model
+from benchmarks.worker import Worker
+from model.fast import prepare
+from model.transformer import DecoderState
+
+SHAPE = Shape("d 256 × 3", d_model=256, layers=3, heads=4, d_ff=1024, vocabulary=8_000)
+TOKENS = 20  # of the source, and written
+Run = Callable[[], float]  # seconds
+
+
+def measure(repetitions: int, threads: int = 1, shape: Shape = SHAPE) -> dict[str, Any]:
+    """Cached steps and teacher-forced passes, pair by pair, in a process of their own."""
+    with Worker(Pairs, shape, threads) as worker:
+        return {
+            "shape": shape.words,
+            "tokens": TOKENS,
+            "threads": threads,
+            "step": worker.ask("step", repetitions),
+            "pass": worker.ask("whole_pass", repetitions),
+            "prepared": worker.ask("prepared", repetitions),
+        }
+
+
+class Pairs:
+    """A model, its twin without probes, and ways to run both."""
+
+    def __init__(self, shape: Shape, threads: int) -> None:
+        torch.set_num_threads(threads)
+        self.model = random_model(shape.config)
+        self.twin = without_probes().Transformer(shape.config).eval().requires_grad_(False)
+        self.twin.load_state_dict(self.model.state_dict())
+        self.source = torch.randint(3, shape.vocabulary, (1, TOKENS))
+        self.target = torch.randint(3, shape.vocabulary, (1, TOKENS))
+        with torch.inference_mode():
+            if not torch.equal(self.model(self.source, self.target), self.twin(self.source, self.target)):
+                raise RuntimeError("The twin without probes computes something else.")
+
+    def step(self, pairs: int) -> dict[str, Any]:
+        """One cached step, over a sentence's steps."""
+        return _compare(lambda: self._steps(self.model), lambda: self._steps(self.twin), pairs)
+
+    def whole_pass(self, pairs: int) -> dict[str, Any]:
+        """One teacher-forced pass."""
+        return _compare(lambda: self._pass(self.model), lambda: self._pass(self.twin), pairs)
+
+    def prepared(self, pairs: int) -> dict[str, Any]:
+        """The step that is used when nobody watches, beside the plain one without probes."""
+        step, _ = prepare(self.model.decoder)
+        return _compare(lambda: self._steps(self.model, step), lambda: self._steps(self.twin), pairs)
+
+    @torch.inference_mode()
+    def _steps(self, model: Any, step: Callable[[Tensor, DecoderState], Tensor] | None = None) -> float:
+        """Seconds of one of `TOKENS` steps."""
+        decoder = step or model.decoder
+        state = model.decoder.start(model.encode(self.source), cached=True)
+        ids = [self.target[:, place : place + 1] for place in range(TOKENS)]
+        start = time.perf_counter()
+        for one in ids:
+            decoder(one, state)
+        return (time.perf_counter() - start) / TOKENS
+
+    @torch.inference_mode()
+    def _pass(self, model: Any) -> float:
+        start = time.perf_counter()
+        model(self.source, self.target)
+        return time.perf_counter() - start
+
+
+def _compare(ours: Run, others: Run, pairs: int) -> dict[str, Any]:
+    """Neighbours in time, each first in every other pair."""
+    for run in (ours, others) * 3:
+        run()
+    first: list[float] = []
+    second: list[float] = []
+    for pair in range(pairs):
+        if pair % 2:
+            second.append(others())
+            first.append(ours())
+        else:
+            first.append(ours())
+            second.append(others())
+    return {
+        "ratio": paired_ratio(first, second),
+        "seconds": {"ours": statistics.median(first), "others": statistics.median(second)},
+    }

@@ -1,0 +1,244 @@
+"""From measurements to `docs/benchmarks.md`: the same result gives the same text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from benchmarks.about import BUSY
+from benchmarks.arithmetic import megabytes, milliseconds, verdict
+from benchmarks.decode import REFERENCE, disagreements
+from benchmarks.shapes import GOALS, MEMORY_GOAL, PASS_GOAL, STEP_GOAL, TRANSLATOR_GOAL
+
+Result = Mapping[str, Any]
+
+ROWS = {  # in the order of columns
+    "transformers": "`transformers` Marian `generate`, attentions out",
+    "tutorial": "tutorial: `nn.Transformer`, encoder once, decoder again each word",
+    "tutorial-whole": "tutorial: all of `nn.Transformer` again each word",
+    "ctranslate2": "CTranslate2 float32 (no maps)",
+    "ctranslate2-int8": "CTranslate2 int8, 1 thread (no maps)",
+    "headlight": "**Headlight** (all maps)",
+    "headlight-float32": "Headlight, float32 steps (all maps)",
+    "translator": "`Translator.translate`",
+}
+OURS = "headlight"
+
+INTRODUCTION = """# Benchmarks
+
+Written by `make bench` (`python -m benchmarks all`) from the numbers in `benchmarks.json` beside this file. Every
+engine runs in a process of its own, and only one is at work at a time: A B C A B C …, so that a slow moment of the
+machine meets all. A measurement is the median of as many runs as fit into a tenth of a second, after one run that does
+not count, with Python's garbage collector off; tables give the median of all measurements of a row.
+"""
+
+
+def render(results: Result) -> str:
+    """The whole document, of the sections that have been measured."""
+    measured = {name: results[name] for name in SECTIONS if name in results}
+    everywhere = {circumstances(result) for result in measured.values()}
+    if len(everywhere) == 1:
+        return "\n".join([INTRODUCTION, *everywhere, *(SECTIONS[name](result) for name, result in measured.items())])
+    return "\n".join([INTRODUCTION, *(render_section(name, result) for name, result in measured.items())])
+
+
+def render_section(name: str, result: Result) -> str:
+    """One section that stands for itself."""
+    return f"{SECTIONS[name](result)}\n{circumstances(result)}"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 1) -> str:
+    """Markdown; the first columns are words, the others are numbers."""
+    ruler = [*["---"] * words, *["---:"] * (len(head) - words)]
+    return "".join(f"| {' | '.join(row)} |\n" for row in [head, ruler, *rows])
+
+
+def circumstances(result: Result) -> str:
+    """Machine, versions, command: of all, or below each section where they were measured apart."""
+    about = result["about"]
+    versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
+    load = about["load"]
+    busy = f" **The machine was busy with other work (load {load}): take these as rough.**" if load > BUSY else ""
+    return (
+        f"`{about['command']}`, {about['date']}: {about['processor']}, {about['cores']} cores, {about['memory']}, "
+        f"{about['system']}; {versions}.{busy}\n"
+    )
+
+
+# ------------------------------------------------------------ sections
+
+
+def decoding(result: Result, title: str = "Decoding, with every attention map") -> str:
+    """All engines by case, then what was hoped for."""
+    cases = result["cases"]
+    rows = [row for row in ROWS if any(row in case["seconds"] for case in cases)]
+    shapes = dict.fromkeys(f"*{case['name'].split(',')[0]}*: {case['shape']}." for case in cases)
+    parts = [
+        f"## {title}\n",
+        f"Greedy; batch × tokens, as many in as out; milliseconds, medians of {result['repetitions']}, "
+        f"{result['threads']} threads. Random weights, the same for all engines but the tutorial's. "
+        f"{' '.join(shapes)}\n",
+        table(
+            ["", *(case["name"] for case in cases)],
+            [[ROWS[row], *(_median(case, row) for case in cases)] for row in rows],
+        ),
+    ]
+    parts += [f"Skipped: {name}, as {absence}.\n" for name, absence in result["absent"].items()]
+    parts += [f"**{complaint}: these times compare nothing.**\n" for complaint in disagreements(result)]
+    parts.append(_agreement(cases))
+    return "\n".join(parts)
+
+
+def on_cpu(result: Result) -> str:
+    """Decoding with the goals that were set for the default CPU path."""
+    goals = [
+        [
+            case["name"],
+            f"{peer}: {_goal(goal.at_least, goal.at_most)}",
+            _ratio(case["seconds"][OURS]["median"], case["seconds"][peer]["median"], slower=goal.at_most is not None),
+            verdict(goal.met(case["seconds"][OURS]["median"], case["seconds"][peer]["median"])),
+        ]
+        for case in result["cases"]
+        for (name, peer), goal in GOALS.items()
+        if name == case["name"] and peer in case["seconds"]
+    ]
+    goals += [
+        [
+            case["name"],
+            f"`Translator` over the model alone: at most {TRANSLATOR_GOAL}",
+            f"{over:.2f}",
+            verdict(over <= TRANSLATOR_GOAL),
+        ]
+        for case in result["cases"]
+        if "translator" in case["seconds"]
+        for over in [case["seconds"]["translator"]["median"] / case["seconds"][OURS]["median"]]
+    ]
+    return "\n".join([decoding(result), "### Goals\n", table(["case", "goal", "measured", ""], goals, words=2)])
+
+
+def on_gpu(result: Result) -> str:
+    """The same on a GPU, or one line."""
+    if "absence" in result:
+        return f"## On a GPU\n\n{result['absence']}\n"
+    return decoding(result, f"On a GPU: {result['device']}, bfloat16")
+
+
+def probes(result: Result) -> str:
+    """What watching costs those who do not watch."""
+    rows = [
+        _pair("cached step, with probes over without", result["step"], STEP_GOAL),
+        _pair("teacher-forced pass, with probes over without", result["pass"], PASS_GOAL),
+        _pair("prepared step (what decoding uses) over the plain one without probes", result["prepared"], None),
+    ]
+    return "\n".join(
+        [
+            "## Probes that nobody watches\n",
+            f"Beside the same code without them (`benchmarks/twin.py`): {result['shape']}; a sentence of "
+            f"{result['tokens']} tokens, {result['threads']} thread(s). Ratios pair by pair, with the bounds of their "
+            f"median (95%, {result['step']['ratio']['pairs']} pairs).\n",
+            table(["", "ms", "ms of the other", "ratio", "bounds", "goal", ""], rows),
+        ]
+    )
+
+
+def lines(result: Result) -> str:
+    """Many lines without capture."""
+    names = {
+        "headlight": "`Translator.translate_lines`, text to text",
+        "ctranslate2": "CTranslate2 float32, ids to ids",
+    }
+    count, written = result["lines"], result["written_tokens"]
+    rows = []
+    for name, seconds in result["seconds"].items():
+        median = seconds["median"]
+        rows.append([names[name], f"{median:.2f}", f"{count / median:,.0f}", f"{written / median:,.0f}"])
+    parts = [
+        f"## {count:,} everyday lines\n",
+        f"Greedy, nothing captured, {result['threads']} threads, medians of {result['repetitions']}. Model: "
+        f"{result['about_model']}. {result['source_tokens'] / count:.1f} tokens a line, {written:,} tokens written.\n",
+        table(["", "seconds", "lines/s", "tokens/s"], rows),
+    ]
+    if "best" in result:
+        ours, theirs = (result["seconds"][name]["median"] for name in ("headlight", "ctranslate2"))
+        tried = ", ".join(f"{name}: {seconds:.2f}" for name, seconds in result["tried"].items())
+        parts.append(
+            f"Goal: at least as fast as CTranslate2 float32 with its best batch size ({result['best']}): "
+            f"{theirs / ours:.2f} times as fast, {verdict(ours <= theirs)}. {result['same_tokens']:.1%} of the tokens "
+            f"are the same. Its batch sizes, in seconds: {tried}.\n"
+        )
+    else:
+        parts.append(f"Without CTranslate2, as {result['absence']}.\n")
+    return "\n".join(parts)
+
+
+def memory(result: Result) -> str:
+    """Loading."""
+    if "absence" in result:
+        return f"## Memory while loading\n\n{result['absence']}\n"
+    rows = []
+    for model in result["models"]:
+        growth = model["peak"] - model["before"]
+        share = growth / model["weights"]
+        numbers = [megabytes(number) for number in (model["weights"], model["copied"], growth)]
+        rows.append([model["name"], *numbers, f"{share:.2f}", verdict(share < MEMORY_GOAL)])
+    shapes = " ".join(f"*{model['name']}*: {model['shape']}." for model in result["models"])
+    return "\n".join(
+        [
+            "## Memory while loading\n",
+            "`Translator.load` in a fresh process; folders in float16, weights used in float32, steps in float16. "
+            f"{shapes}\n",
+            table(
+                ["", "weights in use", "of them the fast path's copies", "growth at the peak", "growth / weights", ""],
+                rows,
+            ),
+            f"Goal: below {MEMORY_GOAL}.\n",
+        ]
+    )
+
+
+SECTIONS: dict[str, Callable[[Result], str]] = {
+    "decode": on_cpu,
+    "probes": probes,
+    "lines": lines,
+    "memory": memory,
+    "gpu": on_gpu,
+}
+
+
+# ------------------------------------------------------------ cells
+
+
+def _median(case: Result, row: str) -> str:
+    return milliseconds(case["seconds"][row]["median"]) if row in case["seconds"] else ""
+
+
+def _goal(at_least: float | None, at_most: float | None) -> str:
+    return f"at least {at_least:g} × as fast" if at_least is not None else f"at most {at_most:g} of its time"
+
+
+def _ratio(ours: float, peers: float, *, slower: bool) -> str:
+    return f"{ours / peers:.2f}" if slower else f"{peers / ours:.1f} ×"
+
+
+def _pair(name: str, compared: Result, goal: float | None) -> list[str]:
+    ratio, seconds = compared["ratio"], compared["seconds"]
+    return [
+        name,
+        milliseconds(seconds["ours"]),
+        milliseconds(seconds["others"]),
+        f"{ratio['median']:.3f}",
+        f"{ratio['low']:.3f}-{ratio['high']:.3f}",
+        f"{goal}" if goal else "",
+        verdict(ratio["median"] <= goal) if goal else "",
+    ]
+
+
+def _agreement(cases: Sequence[Result]) -> str:
+    shares: dict[str, list[float]] = {}
+    for case in cases:
+        for row, share in case["same_tokens"].items():
+            shares.setdefault(row, []).append(share)
+    if not shares:
+        return ""
+    words = ", ".join(f"{row} {min(own):.0%}" for row, own in shares.items())
+    return f"Tokens that are those of {REFERENCE}, in the worst case: {words}.\n"

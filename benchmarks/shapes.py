@@ -1,0 +1,106 @@
+"""What is measured: the shapes of models, the cases, and the goals that were set for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from model.config import TransformerConfig
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The sizes of a model that every engine gets."""
+
+    name: str
+    d_model: int
+    layers: int  # of the encoder, and of the decoder
+    heads: int
+    d_ff: int
+    vocabulary: int
+
+    @property
+    def config(self) -> TransformerConfig:
+        """Our model of this shape, built like Marian's: what all engines here can compute alike."""
+        return TransformerConfig(
+            source_vocabulary=self.vocabulary,
+            target_vocabulary=self.vocabulary,
+            d_model=self.d_model,
+            heads=self.heads,
+            d_ff=self.d_ff,
+            encoder_layers=self.layers,
+            decoder_layers=self.layers,
+            positions="sinusoidal_halves",
+            activation="silu",
+            share_embeddings=True,
+            final_logits_bias=True,
+            dropout=0.0,
+        )
+
+    @property
+    def words(self) -> str:
+        """The sizes in words."""
+        return (
+            f"d {self.d_model}, {self.layers} + {self.layers} layers, {self.heads} heads, "
+            f"feed-forward {self.d_ff}, vocabulary {self.vocabulary:,}"
+        )
+
+
+BASE = Shape("base", d_model=512, layers=6, heads=8, d_ff=2048, vocabulary=16_000)
+SMALL = Shape("small", d_model=256, layers=4, heads=4, d_ff=1024, vocabulary=8_000)
+TINY = Shape("tiny", d_model=16, layers=1, heads=2, d_ff=32, vocabulary=300)  # for tests of the harness alone
+
+
+@dataclass(frozen=True)
+class Case:
+    """So many sentences of so many tokens, translated into as many."""
+
+    shape: Shape
+    batch: int
+    tokens: int
+
+    @property
+    def name(self) -> str:
+        """As tables call it."""
+        return f"{self.shape.name}, {self.batch} × {self.tokens}"
+
+
+CASES = (Case(BASE, 1, 20), Case(BASE, 1, 60), Case(BASE, 8, 20), Case(SMALL, 1, 20), Case(SMALL, 8, 20))
+QUICK_CASES = (Case(SMALL, 1, 20), Case(SMALL, 8, 20))
+
+
+@dataclass(frozen=True)
+class Goal:
+    """How our time should compare with a peer's; exactly one of the two is given."""
+
+    at_least: float | None = None  # times faster than the peer
+    at_most: float | None = None  # of the peer's time
+
+    def __post_init__(self) -> None:
+        if (self.at_least is None) == (self.at_most is None):
+            raise ValueError("A goal is either a speed-up or a share of the peer's time.")
+
+    def met(self, ours: float, peers: float) -> bool:
+        """Whether these two times reach it."""
+        if self.at_least is not None:
+            return peers / ours >= self.at_least
+        return self.at_most is not None and ours / peers <= self.at_most
+
+
+# Decode + full capture of all maps, on the default CPU path: by case and by the peer's row.
+GOALS: dict[tuple[str, str], Goal] = {
+    ("base, 1 × 20", "transformers"): Goal(at_least=4.5),
+    ("base, 1 × 60", "transformers"): Goal(at_least=4.5),
+    ("base, 8 × 20", "transformers"): Goal(at_least=3.3),
+    ("base, 1 × 20", "tutorial"): Goal(at_least=7.0),
+    ("base, 1 × 60", "tutorial"): Goal(at_least=9.0),
+    ("base, 1 × 20", "ctranslate2"): Goal(at_most=0.7),
+    ("base, 1 × 60", "ctranslate2"): Goal(at_most=0.7),
+    ("base, 8 × 20", "ctranslate2"): Goal(at_most=0.7),
+    ("small, 1 × 20", "transformers"): Goal(at_least=4.0),
+    ("small, 8 × 20", "transformers"): Goal(at_least=4.0),
+    ("small, 1 × 20", "ctranslate2"): Goal(at_most=1.4),
+    ("small, 8 × 20", "ctranslate2"): Goal(at_most=1.4),
+}
+TRANSLATOR_GOAL = 1.15  # `Translator.translate` over the model-level way: at most
+STEP_GOAL, PASS_GOAL = 1.02, 1.01  # with probes over without: at most
+MEMORY_GOAL = 1.5  # growth while loading over the weights in use: below

@@ -1,0 +1,27 @@
+"""`python -m model export`: a training run → a model folder that ships."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import get_args
+
+from model.storage import Storage
+from model.training.export import export_run
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("--run", type=Path, required=True, help="a run's folder")
+    parser.add_argument("--to", type=Path, required=True, help="the model folder to write")
+    parser.add_argument("--weights", default="best", help="best, last, or N: the mean of the last N checkpoints (best)")
+    parser.add_argument("--storage", choices=get_args(Storage), default="float16")
+    parser.add_argument("--card", type=Path, help="the model card (without: how to repeat the run)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write a model folder."""
+    card = arguments.card.read_text(encoding="utf-8") if arguments.card else None
+    export_run(arguments.run, arguments.to, weights=arguments.weights, storage=arguments.storage, card=card)
+    print(f"{arguments.to}: written")
+    return 0

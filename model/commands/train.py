@@ -1,0 +1,45 @@
+"""`python -m model train RECIPE`: train a model, or go on with a run that was broken off."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from model.training.loop import Setting
+from model.training.processes import PRECISIONS, choose_device, joined_processes
+from model.training.recipe import load_recipe
+from model.training.run import Run, Session
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("recipe", type=Path, help="a recipe, e.g. assets/recipes/de-en.json")
+    parser.add_argument("--data", type=Path, required=True, help="the folder that corpora paths start from")
+    parser.add_argument("--run", type=Path, help="the run's folder (runs/NAME); an unfinished run goes on")
+    parser.add_argument("--minutes", type=float, help="stop tidily after so long; the same command goes on later")
+    parser.add_argument("--checkpoint-minutes", type=float, default=5.0, help="between checkpoints (5)")
+    parser.add_argument("--keep", type=int, default=3, metavar="N", help="checkpoints that stay (3)")
+    parser.add_argument("--cool-down", type=int, metavar="STEPS", help="end the run: so many steps, rate falling to 0")
+    parser.add_argument("--report-every", type=int, default=50, metavar="STEPS", help="(50)")
+    parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:1 (a GPU where there is one)")
+    parser.add_argument("--precision", choices=PRECISIONS, default="auto", help="(bfloat16 where it gains)")
+    parser.add_argument("--compile", action="store_true", help="let torch.compile make kernels: worth it on a GPU")
+    parser.add_argument("--tensorboard", action="store_true", help="also write RUN/tensorboard")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Train until the budget, the time or the person says stop."""
+    recipe = load_recipe(arguments.recipe)
+    folder = arguments.run or Path("runs") / recipe.name
+    session = Session(
+        minutes=arguments.minutes,
+        checkpoint_minutes=arguments.checkpoint_minutes,
+        keep=arguments.keep,
+        report_every=arguments.report_every,
+        tensorboard=arguments.tensorboard,
+        cool_down=arguments.cool_down,
+    )
+    with joined_processes() as processes:
+        setting = Setting(choose_device(arguments.device, processes), arguments.precision, arguments.compile)
+        Run(recipe, arguments.data, folder, session, setting, processes).train()
+    return 0

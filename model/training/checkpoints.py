@@ -1,0 +1,105 @@
+"""Training checkpoints: all that a run is at one step, in one safetensors file, its numbers as JSON in the header.
+
+Not the shipping format: that is `model/checkpoint.py`. No pickle is written or read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+import safetensors
+import torch
+from safetensors.torch import save_file
+from torch import Tensor
+
+from model.errors import TrainingError
+from model.training.files import write_atomically
+
+Tensors = dict[str, Tensor]
+NAME = re.compile(r"step-(\d+)\.safetensors")
+
+
+@dataclass
+class Progress:
+    """Where a run stands; the position in the data is that of the next batch."""
+
+    step: int = 0
+    epoch: int = 0
+    batch: int = 0  # of the epoch, counted in batches, not in steps
+    tokens: int = 0  # target tokens learnt from
+    seconds: float = 0.0  # of training, over all sessions
+    best_loss: float = float("inf")  # of the validation, unsmoothed, a token
+    validations_without_gain: int = 0
+    finished: bool = False
+    last_step: int = 0  # of a cool-down that was asked for
+    cool_down_steps: int = 0  # 0: the recipe's own end
+
+
+def checkpoint_path(folder: Path, step: int) -> Path:
+    """Where the checkpoint of a step lies."""
+    return folder / f"step-{step:08d}.safetensors"
+
+
+def list_checkpoints(folder: Path) -> list[Path]:
+    """The checkpoints of a run, oldest first."""
+    if not folder.is_dir():
+        return []
+    return sorted(path for path in folder.iterdir() if NAME.fullmatch(path.name))
+
+
+def save(path: Path, groups: Mapping[str, Tensors], progress: Progress, about: Mapping[str, str]) -> None:
+    """Write groups of tensors (`model`, `optimiser`, …) and the progress, whole or not at all."""
+    tensors = {
+        f"{group}/{name}": tensor.detach().contiguous()
+        for group, members in groups.items()
+        for name, tensor in members.items()
+    }
+    state = {key: value if value != float("inf") else None for key, value in asdict(progress).items()}
+    header = {"progress": json.dumps(state), **about}
+
+    def write(part: Path) -> None:
+        try:
+            save_file(tensors, part, metadata=header)
+        except safetensors.SafetensorError as error:  # it wraps the system's error, disk full for one
+            raise OSError(str(error)) from error
+
+    write_atomically(path, write)
+
+
+def load(path: Path, device: torch.device | str = "cpu") -> tuple[dict[str, Tensors], Progress, dict[str, str]]:
+    """What `save` wrote."""
+    groups: dict[str, Tensors] = {}
+    try:
+        with safetensors.safe_open(path, framework="pt", device=str(device)) as file:
+            header = dict(file.metadata() or {})
+            for key in file.keys():  # noqa: SIM118  (a file, not a dictionary)
+                group, _, name = key.partition("/")
+                groups.setdefault(group, {})[name] = file.get_tensor(key)
+        values = json.loads(header.pop("progress"))
+        if values["best_loss"] is None:
+            values["best_loss"] = float("inf")
+        known = {field.name for field in fields(Progress)}
+        progress = Progress(**{key: value for key, value in values.items() if key in known})
+    except (OSError, safetensors.SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise TrainingError(
+            f"{path} is no whole training checkpoint ({error}). Remove it: the run then goes on from the one before."
+        ) from error
+    return groups, progress, header
+
+
+def remove_old(folder: Path, keep: int) -> None:
+    """Leave the newest few."""
+    for path in list_checkpoints(folder)[:-keep]:
+        path.unlink(missing_ok=True)
+
+
+def average(members: list[Tensors]) -> Tensors:
+    """The mean of several checkpoints' weights, summed in float64."""
+    return {
+        name: (sum((each[name].double() for each in members[1:]), members[0][name].double()) / len(members)).to(tensor)
+        for name, tensor in members[0].items()
+    }

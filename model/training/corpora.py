@@ -1,0 +1,186 @@
+"""Parallel text as a stream: two files or one TSV, gzipped or not, cleaned while it is read.
+
+Nothing is kept but a hash of each pair, so that a corpus may be larger than memory.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple, TextIO, cast
+
+from model.errors import TrainingError
+
+
+class Pair(NamedTuple):
+    """A sentence and its translation."""
+
+    source: str
+    target: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorpusSpec:
+    """Where a corpus lies, relative to the data folder, and how often an epoch shows it."""
+
+    source: str  # a file of sentences; with no `target`, a TSV of source and target columns
+    target: str | None = None
+    weight: float = 1.0  # 2: every pair twice an epoch; 0.25: another quarter each epoch
+    fold_target_case: bool = False  # for text whose letter case was restored by rule
+    source_column: int = 0  # of a TSV
+    target_column: int = 1
+    header: bool = False  # its first line names the columns
+
+    def __post_init__(self) -> None:
+        if not self.weight > 0:
+            raise TrainingError(f"{self.source}: its weight is {self.weight}, but must be above 0. Or leave it out.")
+        if min(self.source_column, self.target_column) < 0 or self.source_column == self.target_column:
+            raise TrainingError(f"{self.source}: source_column and target_column must be two columns, from 0 on.")
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files it is read from."""
+        return (self.source,) if self.target is None else (self.source, self.target)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cleaning:
+    """Which pairs are worth learning from."""
+
+    max_characters: int = 500  # of the longer side
+    max_ratio: float = 4.0  # of the sides' lengths in characters; Chinese needs less room, so give it more
+    ratio_slack: int = 12  # characters by which any two sides may differ, whatever their ratio
+    duplicates: bool = False  # True keeps them
+
+    def __post_init__(self) -> None:
+        if self.max_characters < 1 or self.max_ratio < 1 or self.ratio_slack < 0:
+            raise TrainingError("cleaning: max_characters and max_ratio must be at least 1, ratio_slack at least 0.")
+
+    def fault(self, pair: Pair) -> str | None:
+        """Why a pair is dropped, or None."""
+        short, long = sorted((len(pair.source), len(pair.target)))
+        if not short:
+            return "blank"
+        if long > self.max_characters:
+            return "too long"
+        if long > short * self.max_ratio and long - short > self.ratio_slack:
+            return "length ratio"
+        return None
+
+
+@dataclass
+class CleaningReport:
+    """How many pairs were read, kept, and dropped for which reason."""
+
+    read: int = 0
+    kept: int = 0
+    dropped: dict[str, int] = field(
+        default_factory=lambda: {"blank": 0, "too long": 0, "length ratio": 0, "duplicate": 0}
+    )
+
+    def __str__(self) -> str:
+        reasons = ", ".join(f"{reason} {count:,}" for reason, count in self.dropped.items())
+        return f"{self.kept:,} of {self.read:,} pairs kept; dropped: {reasons}"
+
+
+class Cleaner:
+    """Drops faulty pairs, and those seen before, in this or an earlier corpus; sums up what it let pass."""
+
+    def __init__(self, cleaning: Cleaning) -> None:
+        self.cleaning = cleaning
+        self.seen: set[bytes] = set()
+        self.digest = hashlib.sha256()  # of every pair let pass, in order
+
+    def clean(self, pairs: Iterable[Pair], report: CleaningReport) -> Iterator[Pair]:
+        """Those pairs that are worth learning from."""
+        for raw in pairs:
+            report.read += 1
+            pair = Pair(tidy(raw.source), tidy(raw.target))
+            fault = self.cleaning.fault(pair)
+            line = f"{pair.source}\t{pair.target}\n".encode()
+            if fault is None and not self.cleaning.duplicates:
+                key = hashlib.blake2b(line, digest_size=12).digest()
+                fault = "duplicate" if key in self.seen else None
+                self.seen.add(key)
+            if fault is not None:
+                report.dropped[fault] += 1
+                continue
+            report.kept += 1
+            self.digest.update(line)
+            yield pair
+
+
+def tidy(line: str) -> str:
+    """NFC, with every run of white space as one space, so that no tab or line end hides inside."""
+    return " ".join(unicodedata.normalize("NFC", line).split())
+
+
+def read_pairs(spec: CorpusSpec, folder: Path) -> Iterator[Pair]:
+    """The raw pairs of a corpus, in order."""
+    pairs = _read_two_files(spec, folder) if spec.target is not None else _read_tsv(spec, folder)
+    if spec.fold_target_case:
+        return (Pair(pair.source, pair.target.lower()) for pair in pairs)
+    return pairs
+
+
+def _read_two_files(spec: CorpusSpec, folder: Path) -> Iterator[Pair]:
+    names = [folder / name for name in spec.files]
+    with _open_text(names[0]) as sources, _open_text(names[1]) as targets:
+        while True:
+            source, target = (_line(file, name) for file, name in zip((sources, targets), names, strict=True))
+            if not source and not target:
+                return
+            if not source or not target:
+                raise TrainingError(
+                    f"{names[0]} and {names[1]} are not parallel: {names[0 if not source else 1]} ends first. "
+                    "Line n of one must be the translation of line n of the other."
+                )
+            yield Pair(source, target)
+
+
+def _read_tsv(spec: CorpusSpec, folder: Path) -> Iterator[Pair]:
+    name = folder / spec.source
+    needed = max(spec.source_column, spec.target_column) + 1
+    with _open_text(name) as file:
+        number = 0
+        while line := _line(file, name):
+            number += 1
+            if spec.header and number == 1:
+                continue
+            columns = line.rstrip("\r\n").split("\t")
+            if len(columns) < needed:
+                if not line.strip():
+                    columns = [""] * needed
+                else:
+                    raise TrainingError(
+                        f"{name}, line {number}: {len(columns)} column(s), but {needed} are needed. "
+                        "Separate source and target by a tab, or give two files."
+                    )
+            yield Pair(columns[spec.source_column], columns[spec.target_column])
+
+
+def _open_text(path: Path) -> TextIO:
+    try:
+        if path.suffix == ".gz":
+            return cast("TextIO", gzip.open(path, "rt", encoding="utf-8", newline="\n"))
+        return path.open(encoding="utf-8", newline="\n")  # only \n ends a line: other marks stand inside sentences
+    except FileNotFoundError as error:
+        raise TrainingError(
+            f"{path} is not there. Give the folder that holds the corpora with --data, "
+            "or fetch a public set with: python -m model data get NAME"
+        ) from error
+    except OSError as error:
+        raise TrainingError(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+def _line(file: TextIO, path: Path) -> str:
+    try:
+        return file.readline()
+    except UnicodeDecodeError as error:
+        raise TrainingError(f"{path} is not UTF-8 ({error.reason}). Convert it, e.g. with iconv.") from error
+    except (EOFError, gzip.BadGzipFile, OSError) as error:
+        raise TrainingError(f"{path} is damaged or cut short: {error}. Fetch it again.") from error

@@ -1,0 +1,171 @@
+"""The public sets that `data get NAME` knows: address, licence, size, how to check them, what they become."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from model.errors import TrainingError
+from model.training.files import write_atomically
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """One file of a set, and what is known of it beforehand."""
+
+    url: str
+    size: int | None = None  # bytes, where the publisher's file does not change
+    digest: str | None = None  # "sha256:…" or another name that hashlib knows
+
+    @property
+    def name(self) -> str:
+        """What it is called on disk."""
+        return self.url.rsplit("/", 1)[-1]
+
+
+@dataclass(frozen=True)
+class PublicSet:
+    """A set of files that anybody may fetch."""
+
+    name: str
+    about: str
+    licence: str
+    size: str  # in words, said before fetching
+    page: str  # where a person can read about it and fetch it by hand
+    files: tuple[RemoteFile, ...]
+    unpack: Callable[[Path], list[Path]]  # checks the files in a folder, gives those to name in a recipe
+
+
+def check_gzip_lines(folder: Path) -> list[Path]:
+    """Every `.gz` here is text, to its last line."""
+    paths = sorted(folder.glob("*.gz"))
+    for path in paths:
+        try:
+            with gzip.open(path, "rt", encoding="utf-8") as file:
+                lines = sum(1 for _ in file)
+        except (OSError, EOFError, UnicodeDecodeError) as error:
+            raise damaged(path, error) from error
+        if not lines:
+            raise damaged(path, "it is empty")
+    return paths
+
+
+def unpack_pairs(folder: Path) -> list[Path]:
+    """The one sentence file of each ManyThings zip: a TSV of English, the other language, the contributors."""
+    made: list[Path] = []
+    for path in sorted(folder.glob("*.zip")):
+        try:
+            with zipfile.ZipFile(path) as archive:
+                broken = archive.testzip()
+                names = [name for name in archive.namelist() if name.endswith(".txt") and not name.startswith("_")]
+                text = archive.read(names[0]).decode("utf-8") if names and broken is None else ""
+        except (zipfile.BadZipFile, OSError, UnicodeDecodeError) as error:
+            raise damaged(path, error) from error
+        if not text or "\t" not in text.splitlines()[0]:
+            raise damaged(path, f"{broken or 'no file of sentence pairs'} in it")
+        made.append(folder / Path(names[0]).name)
+        write_atomically(made[-1], lambda part, text=text: _write(part, text))  # type: ignore[misc]
+    return made
+
+
+def unpack_reviews(folder: Path) -> list[Path]:
+    """`train.tsv.gz` and `test.tsv.gz` from aclImdb's one file a review: label (1 is positive), tab, text."""
+    path = folder / "aclImdb_v1.tar.gz"
+    rows: dict[str, list[str]] = {"train": [], "test": []}
+    try:
+        with tarfile.open(path, "r:gz") as archive:
+            for part, line in _reviews(archive):
+                rows[part].append(line)
+    except (tarfile.TarError, OSError, EOFError, UnicodeDecodeError) as error:
+        raise damaged(path, error) from error
+    if not all(rows.values()):
+        raise damaged(path, "no reviews in it")
+    made = [folder / f"{part}.tsv.gz" for part in rows]
+    for target, lines in zip(made, rows.values(), strict=True):
+        text = "label\ttext\n" + "".join(sorted(lines))
+        write_atomically(target, lambda part, text=text: _write_gzip(part, text))  # type: ignore[misc]
+    return made
+
+
+def _reviews(archive: tarfile.TarFile) -> Iterator[tuple[str, str]]:
+    for member in archive:
+        names = Path(member.name).parts  # aclImdb, train or test, pos or neg, 123_8.txt
+        if member.isfile() and len(names) == 4 and names[1] in ("train", "test") and names[2] in ("pos", "neg"):
+            file = archive.extractfile(member)
+            text = file.read().decode("utf-8") if file else ""
+            yield names[1], f"{int(names[2] == 'pos')}\t{' '.join(text.replace('<br />', ' ').split())}\n"
+
+
+def damaged(path: Path, fault: object) -> TrainingError:
+    """What to say of a file that is not what it should be."""
+    return TrainingError(f"{path} is damaged or not what was expected: {fault}. Delete it, and fetch the set again.")
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+def _write_gzip(path: Path, text: str) -> None:
+    with path.open("wb") as raw, gzip.GzipFile(fileobj=raw, mode="wb", mtime=0, filename="") as file:
+        file.write(io.BytesIO(text.encode()).getbuffer())
+
+
+_MULTI30K = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw"
+_MANYTHINGS = "https://www.manythings.org/anki"
+
+SETS: dict[str, PublicSet] = {
+    each.name: each
+    for each in (
+        PublicSet(
+            "multi30k",
+            "31,014 picture captions and 1,000 to test with, German and English",
+            "no licence stated; its README: for non-commercial research and/or educational purposes",
+            "about 1.5 MB",
+            "https://github.com/multi30k/dataset",
+            tuple(
+                RemoteFile(f"{_MULTI30K}/{part}.{language}.gz")
+                for part in ("train", "val", "test_2016_flickr")
+                for language in ("de", "en")
+            ),
+            check_gzip_lines,
+        ),
+        PublicSet(
+            "tatoeba-deu",
+            "everyday sentences, English and German (Tatoeba, selected by ManyThings)",
+            "CC BY 2.0 (France), attribution: tatoeba.org and www.manythings.org/anki",
+            "about 11 MB, growing",
+            "https://www.manythings.org/anki/",
+            (RemoteFile(f"{_MANYTHINGS}/deu-eng.zip"),),
+            unpack_pairs,
+        ),
+        PublicSet(
+            "tatoeba-cmn",
+            "everyday sentences, English and Chinese (Tatoeba, selected by ManyThings)",
+            "CC BY 2.0 (France), attribution: tatoeba.org and www.manythings.org/anki",
+            "about 1.5 MB, growing",
+            "https://www.manythings.org/anki/",
+            (RemoteFile(f"{_MANYTHINGS}/cmn-eng.zip"),),
+            unpack_pairs,
+        ),
+        PublicSet(
+            "imdb",
+            "50,000 film reviews, half positive (Large Movie Review Dataset, Maas et al. 2011)",
+            "no licence stated; its README asks to cite Maas et al. 2011",
+            "84 MB",
+            "https://ai.stanford.edu/~amaas/data/sentiment/",
+            (
+                RemoteFile(
+                    "https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz",
+                    size=84_125_825,
+                    digest="md5:7c2ac02c03563afcf9b574c7e56c153a",
+                ),
+            ),
+            unpack_reviews,
+        ),
+    )
+}

@@ -1,0 +1,41 @@
+"""Dropout that costs little on a CPU: one random byte a number instead of one random float.
+
+PyTorch draws a Bernoulli float64 for each number, which took a fifth of a step here.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+
+class ByteDropout(nn.Module):
+    """Like `nn.Dropout`, with a probability in 256ths, and the same mean: what is kept is scaled up."""
+
+    def __init__(self, probability: float) -> None:
+        super().__init__()
+        self.p = probability  # read by others as of nn.Dropout
+        self.dropped = round(256 * probability)  # of 256
+
+    def forward(self, x: Tensor) -> Tensor:
+        """`x` with some numbers zero, while training."""
+        if not self.training or not self.dropped:
+            return x
+        bytes_ = random_bytes(x.numel(), x.device).view(x.shape).to(x.dtype)
+        # 1 where the byte is not below `dropped`, else 0: comparing would be four times slower than arithmetic.
+        kept = bytes_.sub_(self.dropped - 1).clamp_(0, 1).mul_(256 / (256 - self.dropped))
+        return x * kept
+
+
+def random_bytes(count: int, device: torch.device) -> Tensor:
+    """So many bytes from PyTorch's own generator, eight a draw."""
+    words = torch.empty((count + 7) // 8, dtype=torch.int64, device=device)
+    return words.random_(-(2**63), None).view(torch.uint8)[:count]
+
+
+def use_byte_dropout(model: nn.Module) -> None:
+    """Put it in the place of every `nn.Dropout`; neither has weights, so checkpoints stay the same."""
+    for module in list(model.modules()):
+        for name, child in list(module.named_children()):
+            if isinstance(child, nn.Dropout):
+                setattr(module, name, ByteDropout(child.p))

@@ -1,0 +1,54 @@
+"""A running average of the weights: better than the last ones at every moment, as if the rate had been lowered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+
+class RunningAverage:
+    """average ← decay · average + (1 − decay) · weights, with a short memory at first: (1 + n) / (10 + n) at step n."""
+
+    EVERY = 4  # steps: the same average to the eye, at a quarter of the cost
+
+    def __init__(self, model: nn.Module, decay: float) -> None:
+        self.decay = decay
+        self.names = [name for name, _ in model.named_parameters()]
+        self.weights = [parameter for _, parameter in model.named_parameters()]
+        self.averages = [parameter.detach().clone() for parameter in self.weights]
+
+    def update(self, step: int) -> None:
+        """Take in the weights as they are after this step."""
+        if self.decay == 0.0 or step % self.EVERY:
+            return
+        decay = min(self.decay, (1 + step) / (10 + step)) ** self.EVERY
+        torch._foreach_lerp_(self.averages, [weight.detach() for weight in self.weights], 1 - decay)
+
+    @contextmanager
+    def in_place(self) -> Iterator[None]:
+        """The model computes with the average while the block lasts."""
+        if self.decay == 0.0:
+            yield
+            return
+        self._swap()
+        try:
+            yield
+        finally:
+            self._swap()
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The weights to validate and to ship, by name."""
+        best = self.averages if self.decay else [weight.detach() for weight in self.weights]
+        return dict(zip(self.names, best, strict=True))
+
+    def load(self, tensors: dict[str, Tensor]) -> None:
+        """Go on from a checkpoint."""
+        for name, average in zip(self.names, self.averages, strict=True):
+            average.copy_(tensors[name])
+
+    def _swap(self) -> None:
+        for weight, average in zip(self.weights, self.averages, strict=True):
+            weight.data, average.data = average.data, weight.data

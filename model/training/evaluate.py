@@ -1,0 +1,131 @@
+"""How good a finished model is: BLEU and chrF with their signatures, decoding speed, a classifier's right and wrong."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from model.errors import TrainingError
+from model.training.corpora import CorpusSpec, read_pairs
+from model.training.files import write_text
+
+Translate = Callable[[list[str]], list[str]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scores:
+    """What sacreBLEU says of a test file, cased and detokenised, and how long the translations took."""
+
+    bleu: float
+    bleu_signature: str
+    chrf: float
+    chrf_signature: str
+    sentences: int
+    seconds: float
+    sentences_per_second: float
+    words_per_second: float  # words of the translations, by their spaces
+
+    def __str__(self) -> str:
+        return (
+            f"BLEU {self.bleu:.2f}  ({self.bleu_signature})\n"
+            f"chrF {self.chrf:.2f}  ({self.chrf_signature})\n"
+            f"{self.sentences:,} sentences in {self.seconds:.1f} s: "
+            f"{self.sentences_per_second:.1f} sentences/s, {self.words_per_second:.0f} words/s"
+        )
+
+    def to_json(self) -> str:
+        """All of it, for a model card."""
+        return json.dumps(asdict(self), indent=2) + "\n"
+
+
+def read_test(source: Path, target: Path) -> tuple[list[str], list[str]]:
+    """A whole test file, line by line: nothing is cleaned, nothing left out."""
+    if source.parent != target.parent:
+        pairs = list(read_pairs(CorpusSpec(source=str(source), target=str(target)), Path()))
+    else:
+        pairs = list(read_pairs(CorpusSpec(source=source.name, target=target.name), source.parent))
+    if not pairs:
+        raise TrainingError(f"{source} holds no sentence to translate.")
+    return [pair.source.rstrip("\r\n") for pair in pairs], [pair.target.rstrip("\r\n") for pair in pairs]
+
+
+def evaluate_translations(
+    translate: Translate, sources: list[str], references: list[str], *, hypotheses_path: Path | None = None
+) -> Scores:
+    """Translate, score, and write the translations, one a line."""
+    started = time.perf_counter()
+    hypotheses = translate(sources)
+    seconds = time.perf_counter() - started
+    if hypotheses_path is not None:
+        write_text(hypotheses_path, "".join(f"{line}\n" for line in hypotheses))
+    return score(hypotheses, references, seconds=seconds)
+
+
+def score(hypotheses: Sequence[str], references: Sequence[str], *, seconds: float = 0.0) -> Scores:
+    """Scores of translations that are there already."""
+    if len(hypotheses) != len(references):
+        raise TrainingError(
+            f"There are {len(hypotheses):,} translations, but {len(references):,} references. "
+            "Give files of equally many lines."
+        )
+    try:
+        from sacrebleu.metrics.bleu import BLEU
+        from sacrebleu.metrics.chrf import CHRF
+    except ImportError as error:
+        raise TrainingError("Scoring needs sacreBLEU: pip install -r requirements-train.txt") from error
+    bleu, chrf = BLEU(), CHRF()
+    bleu_score, chrf_score = bleu.corpus_score(hypotheses, [references]), chrf.corpus_score(hypotheses, [references])
+    words = sum(len(line.split()) for line in hypotheses)
+    return Scores(
+        bleu=bleu_score.score,
+        bleu_signature=str(bleu.get_signature()),
+        chrf=chrf_score.score,
+        chrf_signature=str(chrf.get_signature()),
+        sentences=len(hypotheses),
+        seconds=seconds,
+        sentences_per_second=len(hypotheses) / seconds if seconds else 0.0,
+        words_per_second=words / seconds if seconds else 0.0,
+    )
+
+
+# ------------------------------------------------------------ classifiers
+
+
+@dataclass(frozen=True)
+class Classification:
+    """Right and wrong by class: `confusion[true, predicted]` counts texts."""
+
+    classes: tuple[str, ...]
+    confusion: npt.NDArray[np.int64]
+
+    @property
+    def accuracy(self) -> float:
+        """The share of texts that got their own class."""
+        return float(np.trace(self.confusion) / max(1, self.confusion.sum()))
+
+    def __str__(self) -> str:
+        width = max(len(name) for name in (*self.classes, "true \\ predicted"))
+        rows = [["true \\ predicted", *self.classes]]
+        rows += [
+            [name, *(f"{count:,}" for count in row)] for name, row in zip(self.classes, self.confusion, strict=True)
+        ]
+        table = "\n".join("  ".join(cell.rjust(width) for cell in row) for row in rows)
+        return f"accuracy {100 * self.accuracy:.2f}% of {int(self.confusion.sum()):,} texts\n{table}"
+
+
+def classify(labels: Sequence[int], predictions: Sequence[int], classes: Sequence[str]) -> Classification:
+    """Count how often each true class was given each class."""
+    if len(labels) != len(predictions):
+        raise TrainingError(f"There are {len(labels):,} labels, but {len(predictions):,} predictions.")
+    strange = sorted({*labels, *predictions} - set(range(len(classes))))
+    if strange:
+        raise TrainingError(f"Label {strange[0]} is none of the {len(classes)} classes, which count from 0.")
+    confusion = np.zeros((len(classes), len(classes)), dtype=np.int64)
+    np.add.at(confusion, (np.asarray(labels, dtype=np.int64), np.asarray(predictions, dtype=np.int64)), 1)
+    return Classification(tuple(classes), confusion)

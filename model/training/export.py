@@ -1,0 +1,93 @@
+"""From a run's folder to the folder that ships: averaged weights, vocabularies, and how to repeat it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import torch
+
+from model.checkpoint import save_checkpoint
+from model.errors import TrainingError
+from model.storage import Storage
+from model.tokenizer import Tokenizer
+from model.training import checkpoints
+from model.training.checkpoints import Progress, Tensors
+from model.training.prepare import Tokenizers, tokenizer_paths
+from model.training.recipe import Recipe, load_recipe
+from model.training.run import make_model
+from model.transformer import Transformer
+
+
+def export_run(
+    run: Path, folder: Path, *, weights: str = "best", storage: Storage = "float16", card: str | None = None
+) -> None:
+    """Write a model folder from a run: its `best` or `last` averaged weights, or the mean of its last N checkpoints."""
+    model, tokenizers, progress = load_run(run, weights)
+    text = facts(run, progress, weights) if card is None else card
+    save_checkpoint(folder, model, tokenizers.source, tokenizers.target, storage=storage, card=text)
+
+
+def load_run(run: Path, weights: str = "best") -> tuple[Transformer, Tokenizers, Progress]:
+    """The model of a run as it stands."""
+    recipe, tokenizers = recipe_of(run), _tokenizers_of(run)
+    tensors, progress = chosen_weights(run, weights)
+    model = make_model(recipe, tokenizers)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(tensors[name])
+    return model.eval(), tokenizers, progress
+
+
+def recipe_of(run: Path) -> Recipe:
+    """The recipe that a run began with."""
+    if not (run / "recipe.json").exists():
+        raise TrainingError(f"{run} is no run folder: recipe.json is missing. Give the --run folder of `train`.")
+    return load_recipe(run / "recipe.json")
+
+
+def chosen_weights(run: Path, weights: str) -> tuple[Tensors, Progress]:
+    """`best`, `last`, or a number: the mean of so many of the newest checkpoints, unaveraged by training."""
+    if weights.isdigit() and int(weights) > 0:
+        paths = checkpoints.list_checkpoints(run)[-int(weights) :]
+        if len(paths) < int(weights):
+            raise TrainingError(f"{run} has {len(paths)} checkpoint(s), but the mean of {weights} is asked for.")
+        loaded = [checkpoints.load(path) for path in paths]
+        return checkpoints.average([groups["model"] for groups, _, _ in loaded]), loaded[-1][1]
+    if weights not in ("best", "last"):
+        raise TrainingError(f"--weights is {weights!r}, but must be best, last, or a number of checkpoints.")
+    path = run / f"{weights}.safetensors"
+    if not path.exists():
+        raise TrainingError(f"{path} is not there yet: train until the first validation, or choose other --weights.")
+    groups, progress, _ = checkpoints.load(path)
+    return groups["model"], progress
+
+
+def facts(run: Path, progress: Progress, weights: str) -> str:
+    """What anybody needs to repeat the run, as the part of a model card that no person has to write."""
+    recipe = recipe_of(run)
+    digest = json.loads((run / "data.json").read_text(encoding="utf-8"))["sha256"]
+    corpora = "\n".join(f"| {spec.source} | {spec.target or ''} | {spec.weight:g} |" for spec in recipe.corpora)
+    return f"""# {recipe.name}
+
+{recipe.description}
+
+## How to repeat it
+
+    python -m model train assets/recipes/{recipe.name}.json --data DATA --run runs/{recipe.name}
+    python -m model export --run runs/{recipe.name} --weights {weights} --to assets/models/{recipe.name}
+
+- seed {recipe.seed}, {progress.step:,} steps, {progress.tokens:,} target tokens, \
+{progress.seconds / 3600:.1f} hours of training
+- SHA-256 of the cleaned training text: `{digest}`
+
+| source | target | times an epoch |
+| --- | --- | --- |
+{corpora}
+"""
+
+
+def _tokenizers_of(run: Path) -> Tokenizers:
+    paths = tokenizer_paths(run, recipe_of(run))
+    loaded = {path: Tokenizer.load(path) for path in paths}
+    return Tokenizers(loaded[paths[0]], loaded[paths[-1]])

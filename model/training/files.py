@@ -1,0 +1,47 @@
+"""Files that are whole or not there: written beside their place, forced to disk, then renamed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from model.errors import TrainingError
+
+
+def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
+    """Let `write` fill a new file, and put it in the place of `path` in one step; when it fails, `path` stays."""
+    part = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(part)
+        with part.open("rb+") as file:
+            os.fsync(file.fileno())  # else a crash may leave a renamed file without its content
+        part.replace(path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise TrainingError(
+            f"{path} cannot be written: {error.strerror or error}. What was there before is whole. "
+            "Make room or choose another folder, then start the same command again."
+        ) from error
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def write_text(path: Path, text: str) -> None:
+    """A text file, atomically."""
+    write_atomically(path, lambda part: _write_text(part, text))
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,216 @@
+"""The training loop: batches in, weights out, and nothing lost when it is stopped.
+
+Chance is a function of (seed, step, process): a resumed run draws the same dropout as an unbroken one.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+
+from model.errors import TrainingError
+from model.training.batches import RowArray, Sentences, SpecialIds, make_batch, padded_tokens, plan_epoch, target_tokens
+from model.training.checkpoints import Progress, Tensors
+from model.training.dropout import use_byte_dropout
+from model.training.ema import RunningAverage
+from model.training.loss import Losses, LossModule
+from model.training.optimiser import chance, make_optimiser
+from model.training.processes import Processes, autocast
+from model.training.recipe import Batching, Recipe
+from model.training.schedule import make_schedule
+from model.transformer import Transformer
+
+
+class Step(NamedTuple):
+    """The batches of one step, and where the next step begins."""
+
+    rows: list[RowArray]
+    epoch: int
+    batch: int
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Where and in which format to compute."""
+
+    device: torch.device
+    precision: str = "auto"
+    compile: bool = False
+
+
+def steps_from(
+    data: Callable[[int], Sentences], batching: Batching, seed: int, progress: Progress
+) -> Iterator[tuple[Sentences, Step]]:
+    """All steps from a position on, epoch after epoch, without end."""
+    epoch, first = progress.epoch, progress.batch
+    while True:
+        sentences = data(epoch)
+        plan = plan_epoch(sentences, batching, seed, epoch)
+        while first < len(plan):
+            after = min(first + batching.accumulate, len(plan))
+            end = after == len(plan)
+            yield sentences, Step(plan[first:after], epoch + end, 0 if end else after)
+            first = after
+        epoch, first = epoch + 1, 0
+
+
+class Trainer:
+    """Model, optimiser and running average of one run in one process."""
+
+    def __init__(
+        self, model: Transformer, recipe: Recipe, special: SpecialIds, setting: Setting, processes: Processes
+    ) -> None:
+        self.model = model.to(setting.device)
+        if setting.device.type == "cpu":
+            use_byte_dropout(model)
+        self.recipe, self.special, self.setting, self.processes = recipe, special, setting, processes
+        settings = recipe.optimisation
+        self.parameters = [each for each in model.parameters() if each.requires_grad]
+        self.optimiser = make_optimiser(self.parameters, settings)
+        self.average = RunningAverage(model, settings.ema_decay)
+        self.progress = Progress()
+        self.sums = torch.zeros(3, device=setting.device)  # smoothed loss, plain loss, gradient norm since the last row
+        self.words = self.padded = self.taken = 0  # target tokens, padded tokens and steps since then
+        self.losses: Callable[..., Losses] = self._wrap(LossModule(model, settings.label_smoothing))
+
+    def _wrap(self, module: nn.Module) -> nn.Module:
+        if self.setting.compile:
+            module.compile(dynamic=True)
+        if self.processes.world == 1:
+            return module
+        ids = [self.setting.device.index] if self.setting.device.type == "cuda" else None
+        return DistributedDataParallel(module, device_ids=ids, gradient_as_bucket_view=True)
+
+    def step(self, sentences: Sentences, step: Step, rate: float) -> None:
+        """One step of the optimiser."""
+        self.model.train()
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate
+        self.gradients(sentences, step.rows)
+        norm = nn.utils.clip_grad_norm_(self.parameters, self.recipe.optimisation.clip or math.inf, foreach=True)
+        self.optimiser.step()
+        self.progress.step += 1
+        self.progress.epoch, self.progress.batch = step.epoch, step.batch
+        self.average.update(self.progress.step)
+        self.sums[2] += norm
+        self.taken += 1
+
+    def gradients(self, sentences: Sentences, batches: list[RowArray]) -> None:
+        """Leave in the parameters the gradient of the mean loss over all target tokens of these batches.
+
+        Every process knows the whole plan, so all divide by the same global number of tokens without asking.
+        """
+        self.optimiser.zero_grad(set_to_none=True)
+        words = sum(target_tokens(sentences, rows) for rows in batches)
+        world, rank = self.processes.world, self.processes.rank
+        for number, rows in enumerate(batches):
+            mine = rows[rank::world]
+            weight = world / words if len(mine) else 0.0  # DistributedDataParallel takes the mean over processes
+            batch = make_batch(sentences, mine if len(mine) else rows[:1], self.special).to(self.setting.device)
+            torch.manual_seed(chance(self.recipe.seed, self.progress.step, number, rank))
+            last = number == len(batches) - 1
+            waits = nullcontext() if last or world == 1 else self.losses.no_sync()  # type: ignore[attr-defined]
+            with waits:
+                with autocast(self.setting.device, self.setting.precision):
+                    losses = self.losses(batch)
+                (losses.smoothed * weight).backward()  # type: ignore[no-untyped-call]
+            share = float(len(mine) > 0)
+            self.sums[0] += losses.smoothed.detach() * share
+            self.sums[1] += losses.plain.detach() * share
+            self.padded += padded_tokens(sentences, rows)
+        self.words += words
+        self.progress.tokens += words
+
+    def share_sums(self) -> None:
+        """The first process takes over what the others have summed up; all must call this."""
+        if self.processes.world > 1:
+            torch.distributed.all_reduce(self.sums[:2])
+        if not self.processes.first:
+            self.sums.zero_()
+
+    def read_sums(self) -> dict[str, float]:
+        """Means since the last call, whole in the first process; the only moment when the loss leaves the device."""
+        self.share_sums()
+        smoothed, plain, norms = self.sums.tolist()
+        values = {
+            "smoothed_loss": smoothed / max(1, self.words),
+            "loss": plain / max(1, self.words),
+            "gradient_norm": norms / max(1, self.taken),
+        }
+        self.sums.zero_()
+        self.words = self.padded = self.taken = 0
+        if not math.isfinite(values["loss"]):
+            raise TrainingError(
+                f"The loss is {values['loss']} after step {self.progress.step}: training has diverged. Lower "
+                "optimisation.peak_rate or raise warmup_steps; the last checkpoint is from before this."
+            )
+        return values
+
+    # ------------------------------------------------------------ stored and restored
+
+    def tensors(self) -> dict[str, Tensors]:
+        """All that a checkpoint must hold."""
+        optimiser: Tensors = {}
+        for name, parameter in self.model.named_parameters():
+            for key, value in self.optimiser.state.get(parameter, {}).items():
+                optimiser[f"{key}/{name}"] = value if isinstance(value, Tensor) else torch.tensor(float(value))
+        counts = torch.tensor([self.words, self.padded, self.taken], dtype=torch.int64)
+        groups = {
+            "model": {name: parameter.detach() for name, parameter in self.model.named_parameters()},
+            "optimiser": optimiser,
+            "since": {"sums": self.sums, "counts": counts},
+        }
+        if self.average.decay:
+            groups["average"] = self.average.tensors()
+        return groups
+
+    @torch.no_grad()
+    def restore(self, groups: dict[str, Tensors], progress: Progress) -> None:
+        """Go on from a checkpoint."""
+        parameters = dict(self.model.named_parameters())
+        saved = {name: tuple(tensor.shape) for name, tensor in groups["model"].items()}
+        wanted = {name: tuple(parameter.shape) for name, parameter in parameters.items()}
+        if saved != wanted:
+            raise TrainingError(
+                "The run's checkpoint holds another model than the recipe asks for. "
+                "Choose another --run folder for the changed recipe, or restore the recipe."
+            )
+        for name, parameter in parameters.items():
+            parameter.copy_(groups["model"][name])
+        for key, value in groups.get("optimiser", {}).items():
+            kind, _, name = key.partition("/")
+            place = "cpu" if kind == "step" and not self.optimiser.defaults.get("fused") else self.setting.device
+            self.optimiser.state[parameters[name]][kind] = value.to(place)
+        self.average.load(groups.get("average", groups["model"]))
+        if self.processes.first:
+            self.sums.copy_(groups["since"]["sums"])
+        self.words, self.padded, self.taken = groups["since"]["counts"].tolist()
+        self.progress = progress
+
+
+def run_steps(
+    trainer: Trainer,
+    data: Callable[[int], Sentences],
+    last: int,
+    cool_down_steps: int,
+    after_step: Callable[[float], bool],
+) -> None:
+    """Step after step until the last one, or until `after_step(rate)` says to stop."""
+    rate_at = make_schedule(trainer.recipe.optimisation, last, cool_down_steps)
+    started, before = time.monotonic(), trainer.progress.seconds
+    for sentences, step in steps_from(data, trainer.recipe.batching, trainer.recipe.seed, trainer.progress):
+        if trainer.progress.step >= last:
+            return
+        rate = rate_at(trainer.progress.step + 1)
+        trainer.step(sentences, step, rate)
+        trainer.progress.seconds = before + time.monotonic() - started
+        if after_step(rate):
+            return

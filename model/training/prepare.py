@@ -1,0 +1,128 @@
+"""From a recipe and a data folder to what a loop needs: cleaned, encoded sentences, tokenizers and the data's hash."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from safetensors.numpy import load_file, save_file
+
+from model.errors import TrainingError
+from model.tokenizer import Tokenizer
+from model.training.batches import Ragged, Sentences, SpecialIds
+from model.training.corpora import Cleaner, CleaningReport, CorpusSpec, Pair, read_pairs
+from model.training.files import write_atomically
+from model.training.processes import Processes
+from model.training.recipe import Recipe
+
+Report = Callable[[str], None]
+Encoder = Callable[[Sequence[str]], list[list[int]]]
+
+
+@dataclass(frozen=True)
+class Tokenizers:
+    """Those of source and target: one and the same where the vocabulary is shared."""
+
+    source: Tokenizer
+    target: Tokenizer
+
+    @property
+    def special(self) -> SpecialIds:
+        """The ids that frame a sentence."""
+        source, target = self.source, self.target
+        return SpecialIds(target.pad_id, target.start_id, source.end_id, target.end_id)
+
+
+@dataclass(frozen=True)
+class Text:
+    """Cleaned pairs and the corpus of each."""
+
+    pairs: list[Pair]
+    corpus: list[int]
+    weights: tuple[float, ...]
+    digest: str  # sha256 of all pairs in order
+
+
+def read_text(specs: tuple[CorpusSpec, ...], recipe: Recipe, folder: Path, report: Report) -> Text:
+    """Read and clean corpora, saying how many pairs of each were kept and why others were not."""
+    cleaner = Cleaner(recipe.cleaning)
+    pairs: list[Pair] = []
+    corpus: list[int] = []
+    for number, spec in enumerate(specs):
+        counts = CleaningReport()
+        pairs += cleaner.clean(read_pairs(spec, folder), counts)
+        corpus += [number] * counts.kept
+        report(f"{spec.source} (×{spec.weight:g}): {counts}")
+    if not pairs:
+        raise TrainingError(f"No pair is left of {', '.join(spec.source for spec in specs)}. Look at their cleaning.")
+    return Text(pairs, corpus, tuple(spec.weight for spec in specs), cleaner.digest.hexdigest())
+
+
+def encode(text: Text, tokenizers: Tokenizers, source_dropout: float = 0.0) -> Sentences:
+    """Ids in compact arrays; with dropout, the sources are cut into sub-words by chance."""
+    sources = _encode_all([pair.source for pair in text.pairs], _source_encoder(tokenizers.source, source_dropout))
+    targets = _encode_all([pair.target for pair in text.pairs], tokenizers.target.encode_batch)
+    return Sentences(sources, targets, np.array(text.corpus, dtype=np.int32), text.weights)
+
+
+def _source_encoder(tokenizer: Tokenizer, dropout: float) -> Encoder:
+    if dropout:
+        return lambda texts: tokenizer.source_with_dropout(texts, dropout)
+    return tokenizer.encode_batch
+
+
+def _encode_all(texts: list[str], encoder: Encoder, at_once: int = 20_000) -> Ragged:
+    """In parts: the library's own records take a hundred times the room of the ids."""
+    return Ragged.joined([Ragged(encoder(texts[first : first + at_once])) for first in range(0, len(texts), at_once)])
+
+
+def tokenizer_paths(run: Path, recipe: Recipe) -> list[Path]:
+    """Where a run keeps its vocabularies: one, or source and target."""
+    names = ["tokenizer.json"] if recipe.tokenizer.shared else ["source_tokenizer.json", "target_tokenizer.json"]
+    return [run / name for name in names]
+
+
+def tokenizers_of_run(run: Path, recipe: Recipe, text: Text, report: Report) -> Tokenizers:
+    """Those that the run has already, or new ones trained on its text."""
+    shared = recipe.tokenizer.shared
+    paths = tokenizer_paths(run, recipe)
+    if not all(path.exists() for path in paths):
+        source, target = ([pair[side] for pair in text.pairs] for side in (0, 1))
+        for path, lines in zip(paths, [source + target] if shared else [source, target], strict=True):
+            settings = recipe.tokenizer
+            tokenizer = Tokenizer.train(lines, settings.vocabulary, minimum_frequency=settings.minimum_frequency)
+            write_atomically(path, tokenizer.save)
+            report(f"{path}: {tokenizer.vocabulary_size:,} sub-words learnt from {len(lines):,} sentences")
+    loaded = [Tokenizer.load(path) for path in paths]
+    return Tokenizers(loaded[0], loaded[-1])
+
+
+class EpochData:
+    """The encoded pairs of each epoch: always the same, or with sources cut anew.
+
+    The sub-word library's dropout takes no seed, so what an epoch drew is kept in the run folder while it lasts:
+    a resumed run, and every other process, reads the same.
+    """
+
+    def __init__(self, text: Text, tokenizers: Tokenizers, recipe: Recipe, folder: Path, processes: Processes) -> None:
+        self.text, self.tokenizers, self.folder, self.processes = text, tokenizers, folder, processes
+        self.dropout = recipe.tokenizer.source_dropout
+        self.plain = encode(text, tokenizers)
+
+    def __call__(self, epoch: int) -> Sentences:
+        """The pairs as this epoch shows them."""
+        if not self.dropout:
+            return self.plain
+        path = self.folder / f"epoch-{epoch:05d}.safetensors"
+        if self.processes.first and not path.exists():
+            sources = [pair.source for pair in self.text.pairs]
+            drawn = _encode_all(sources, _source_encoder(self.tokenizers.source, self.dropout))
+            write_atomically(path, lambda part: save_file({"ids": drawn.ids, "starts": drawn.starts}, part))
+            for old in sorted(self.folder.glob("epoch-*.safetensors"))[:-2]:  # a kill may need the one before
+                old.unlink(missing_ok=True)
+        self.processes.wait()
+        arrays = load_file(path)
+        source = Ragged.of_arrays(arrays["ids"], arrays["starts"])
+        return Sentences(source, self.plain.target, self.plain.corpus, self.plain.weights)

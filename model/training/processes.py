@@ -1,0 +1,91 @@
+"""Where a run computes: the device, the number format, and the processes that `torchrun` started."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+
+from model.errors import TrainingError
+
+PRECISIONS = ("auto", "float32", "bfloat16")
+
+
+@dataclass(frozen=True)
+class Processes:
+    """One process, or those of a `torchrun`: each takes every world-th row of every batch."""
+
+    rank: int = 0
+    world: int = 1
+    local_rank: int = 0
+
+    @property
+    def first(self) -> bool:
+        """Whether this one writes, validates and reports."""
+        return self.rank == 0
+
+    def agree(self, flag: bool) -> bool:
+        """Whether any process says so: all get the same answer."""
+        if self.world == 1:
+            return flag
+        votes = torch.tensor([int(flag)])
+        if dist.get_backend() == "nccl":
+            votes = votes.cuda()
+        dist.all_reduce(votes, op=dist.ReduceOp.MAX)
+        return bool(votes.item())
+
+    def wait(self) -> None:
+        """Until all have come so far."""
+        if self.world > 1:
+            dist.barrier()
+
+
+@contextmanager
+def joined_processes() -> Iterator[Processes]:
+    """The processes that torchrun announces in the environment, joined while the block lasts; else this one alone."""
+    world = int(os.environ.get("WORLD_SIZE", "1"))
+    if world == 1:
+        yield Processes()
+        return
+    processes = Processes(int(os.environ["RANK"]), world, int(os.environ.get("LOCAL_RANK", "0")))
+    cuda = torch.cuda.is_available()
+    if cuda:
+        torch.cuda.set_device(processes.local_rank)
+    dist.init_process_group("nccl" if cuda else "gloo")
+    try:
+        yield processes
+    finally:
+        dist.destroy_process_group()
+
+
+def choose_device(name: str, processes: Processes) -> torch.device:
+    """`auto`: the GPU of this process where there is one."""
+    if name == "auto":
+        name = f"cuda:{processes.local_rank}" if torch.cuda.is_available() else "cpu"
+    device = torch.device(name)
+    if device.type == "cuda":
+        if not torch.cuda.is_available():
+            raise TrainingError(f"--device {name}: this PyTorch sees no GPU. Leave --device out to train on the CPU.")
+        torch.set_float32_matmul_precision("high")  # TF32 wherever bfloat16 is not used
+    return device
+
+
+def gains_from_bfloat16(device: torch.device) -> bool:
+    """Whether matrices of bfloat16 are multiplied faster there; without the instructions it is slower by far."""
+    if device.type == "cuda":
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    checks = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
+    return device.type == "cpu" and any(bool(getattr(torch.cpu, name, bool)()) for name in checks)
+
+
+def autocast(device: torch.device, precision: str) -> AbstractContextManager[object]:
+    """A context in which matrices are multiplied in the chosen format."""
+    if precision not in PRECISIONS:
+        raise TrainingError(f"--precision is {precision!r}, but must be one of: {', '.join(PRECISIONS)}.")
+    if precision == "bfloat16" or (precision == "auto" and gains_from_bfloat16(device)):
+        return torch.autocast(device.type, torch.bfloat16)
+    return nullcontext()

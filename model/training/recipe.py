@@ -1,0 +1,190 @@
+"""A recipe: everything that decides what a training run gives, as one small JSON file that a model card can name."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import UnionType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+from model.config import TransformerConfig
+from model.errors import ConfigError, TrainingError
+from model.training.corpora import Cleaning, CorpusSpec
+
+SCHEDULES = ("inverse_square_root", "cosine", "constant")
+Section = TypeVar("Section")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenizerSettings:
+    """How text becomes ids."""
+
+    vocabulary: int = 10_000  # of each vocabulary
+    shared: bool = True  # one for source and target
+    minimum_frequency: int = 2  # a pair of pieces seen less often is not merged
+    source_dropout: float = 0.0  # BPE dropout, source only: each epoch cuts the words anew
+
+    def __post_init__(self) -> None:
+        _require(0.0 <= self.source_dropout < 1.0, "tokenizer.source_dropout must lie in [0, 1).")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Optimisation:
+    """How the weights move."""
+
+    schedule: str = "inverse_square_root"
+    peak_rate: float = 2e-3
+    warmup_steps: int = 1500
+    cool_down_steps: int = 0  # the last steps of the budget: the rate falls to zero
+    beta_1: float = 0.9
+    beta_2: float = 0.98
+    epsilon: float = 1e-9
+    weight_decay: float = 0.0  # above 0: AdamW
+    clip: float = 1.0  # the gradient's norm; 0: no clipping
+    label_smoothing: float = 0.1
+    ema_decay: float = 0.999  # a running average of the weights is what ships; 0: none
+
+    def __post_init__(self) -> None:
+        _require(self.schedule in SCHEDULES, f"optimisation.schedule must be one of: {', '.join(SCHEDULES)}.")
+        for name in ("peak_rate", "epsilon"):
+            _require(getattr(self, name) > 0, f"optimisation.{name} must be above 0.")
+        for name in ("beta_1", "beta_2", "label_smoothing", "ema_decay"):
+            _require(0.0 <= getattr(self, name) < 1.0, f"optimisation.{name} must lie in [0, 1).")
+        for name in ("warmup_steps", "cool_down_steps", "weight_decay", "clip"):
+            _require(getattr(self, name) >= 0, f"optimisation.{name} must not be negative.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batching:
+    """How many tokens a step sees."""
+
+    batch_tokens: int = 6000  # source and target together, padding included
+    accumulate: int = 1  # batches whose gradients make one step
+    max_sentence_tokens: int = 150  # longer ones are left out
+
+    def __post_init__(self) -> None:
+        for name in ("batch_tokens", "accumulate", "max_sentence_tokens"):
+            _require(getattr(self, name) > 0, f"batching.{name} must be above 0.")
+        _require(
+            self.batch_tokens >= 2 * self.max_sentence_tokens,
+            f"batching.batch_tokens is {self.batch_tokens}, too few for one pair of {self.max_sentence_tokens} tokens "
+            "a side. Raise it, or lower max_sentence_tokens.",
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """All of it. A field left out of the file takes the default; an unknown one is an error."""
+
+    name: str
+    source_language: str
+    target_language: str
+    corpora: tuple[CorpusSpec, ...]
+    validation: tuple[CorpusSpec, ...]
+    cleaning: Cleaning = field(default_factory=Cleaning)
+    tokenizer: TokenizerSettings = field(default_factory=TokenizerSettings)
+    model: Mapping[str, Any] = field(default_factory=dict)  # fields of TransformerConfig, the vocabulary left out
+    optimisation: Optimisation = field(default_factory=Optimisation)
+    batching: Batching = field(default_factory=Batching)
+    seed: int = 1
+    steps: int = 100_000  # the whole budget, over however many sessions
+    validate_every: int = 1000  # steps
+    patience: int = 0  # stop after so many validations without a better loss; 0: never
+    description: str = ""
+
+    def __post_init__(self) -> None:
+        _require(bool(self.corpora), "corpora is empty: name at least one.")
+        _require(self.seed >= 0 and self.steps > 0, "seed must not be negative, steps must be above 0.")
+        _require(self.validate_every > 0 and self.patience >= 0, "validate_every must be above 0, patience at least 0.")
+        _require(
+            self.optimisation.cool_down_steps <= self.steps,
+            "optimisation.cool_down_steps are more than all steps. Lower them.",
+        )
+        given = {"source_vocabulary", "target_vocabulary", "pad_id", "start_id", "end_id", "share_embeddings"}
+        twice = sorted(given & set(self.model))
+        _require(not twice, f"model.{', model.'.join(twice)}: the tokenizer decides that. Remove it.")
+        self.model_config(source_vocabulary=1000, target_vocabulary=1000)
+
+    def model_config(self, *, source_vocabulary: int, target_vocabulary: int, **ids: Any) -> TransformerConfig:
+        """The model that this recipe asks for, with vocabularies of these sizes."""
+        try:
+            return TransformerConfig(
+                source_vocabulary=source_vocabulary,
+                target_vocabulary=target_vocabulary,
+                share_embeddings=self.tokenizer.shared,
+                **ids,
+                **self.model,
+            )
+        except (ConfigError, TypeError) as error:
+            raise TrainingError(f"model: {error} Known fields are those of model/config.py.") from error
+
+    def to_json(self) -> str:
+        """All fields, defaults too, as indented JSON."""
+        return json.dumps(dataclasses.asdict(self), indent=2, ensure_ascii=False) + "\n"
+
+
+def load_recipe(path: Path) -> Recipe:
+    """Read a recipe file."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise TrainingError(f"{path} cannot be read: {error.strerror}. Recipes lie in assets/recipes/.") from error
+    return recipe_from_json(text, origin=str(path))
+
+
+def recipe_from_json(text: str, *, origin: str = "recipe") -> Recipe:
+    """A recipe from its JSON, checked field by field."""
+    try:
+        values = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise TrainingError(f"{origin} is not JSON: {error}.") from error
+    try:
+        return _section(Recipe, values, "recipe")
+    except TrainingError as error:
+        raise TrainingError(f"{origin}: {error}") from error
+
+
+def _section(kind: type[Section], values: Any, place: str) -> Section:
+    """A dataclass from a JSON object: each value of the type that the field says, no field unknown."""
+    _require(isinstance(values, dict), f"{place} is {values!r}, but must be an object of fields.")
+    fields = {each.name: each for each in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    unknown = sorted(set(values) - set(fields))
+    _require(not unknown, f"{place} has unknown field(s) {', '.join(unknown)}. Known are: {', '.join(fields)}.")
+    missing = [
+        name
+        for name, each in fields.items()
+        if name not in values and each.default is dataclasses.MISSING and each.default_factory is dataclasses.MISSING
+    ]
+    _require(not missing, f"{place} lacks the field(s) {', '.join(missing)}. Add them.")
+    types = get_type_hints(kind)
+    return kind(**{name: _value(types[name], value, f"{place}.{name}") for name, value in values.items()})
+
+
+def _value(kind: Any, value: Any, place: str) -> Any:
+    if dataclasses.is_dataclass(kind):
+        return _section(kind, value, place)  # type: ignore[arg-type]
+    if get_origin(kind) is tuple:
+        _require(isinstance(value, list), f"{place} is {value!r}, but must be a list.")
+        return tuple(_value(get_args(kind)[0], each, f"{place}[{number}]") for number, each in enumerate(value))
+    if get_origin(kind) is not None and issubclass(get_origin(kind), Mapping):
+        _require(isinstance(value, dict), f"{place} is {value!r}, but must be an object.")
+        return value
+    allowed = get_args(kind) if isinstance(kind, UnionType) else (kind,)
+    if float in allowed and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    _require(
+        type(value) in allowed, f"{place} is {value!r}, but must be {' or '.join(_name(each) for each in allowed)}."
+    )
+    return value
+
+
+def _name(kind: Any) -> str:
+    return "null" if kind is type(None) else {"int": "a whole number", "str": "text"}.get(kind.__name__, kind.__name__)
+
+
+def _require(holds: bool, complaint: str) -> None:
+    if not holds:
+        raise TrainingError(complaint)

@@ -1,0 +1,249 @@
+"""A run in its folder: started, stopped, resumed and finished; what it writes lies there.
+
+    run/recipe.json  tokenizer.json  data.json      what it learns from
+    run/curve.csv  validation.csv                   how it goes
+    run/step-00012000.safetensors …                 where it stands: the newest few
+    run/best.safetensors  last.safetensors          averaged weights to export
+
+Every file is written whole or not at all, so a run may be killed at any moment and goes on with the same command.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+
+from model.errors import TrainingError
+from model.training import checkpoints
+from model.training.files import write_text
+from model.training.loop import Setting, Trainer, run_steps
+from model.training.monitor import COLUMNS, Board, Curve, Reporter, bar, clock
+from model.training.prepare import EpochData, Tokenizers, read_text, tokenizers_of_run
+from model.training.processes import Processes, autocast
+from model.training.recipe import Recipe, recipe_from_json
+from model.training.stopper import Stopper
+from model.training.validation import HeldOut, validate
+from model.transformer import Transformer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Session:
+    """What one call of the command may choose; nothing here changes where the run arrives."""
+
+    minutes: float | None = None  # of this session
+    checkpoint_minutes: float = 5.0
+    keep: int = 3
+    report_every: int = 50  # steps
+    tensorboard: bool = False
+    cool_down: int | None = None  # end the run in so many steps
+
+
+class Moment(NamedTuple):
+    """When progress was last reported."""
+
+    time: float
+    step: int
+    tokens: int
+
+
+class Run:
+    """One recipe, one data folder, one run folder."""
+
+    def __init__(
+        self, recipe: Recipe, data: Path, folder: Path, session: Session, setting: Setting, processes: Processes
+    ) -> None:
+        self.recipe, self.folder, self.session, self.processes = recipe, folder, session, processes
+        self.report = Reporter(speaks=processes.first)
+        self.tokenizers, self.data, self.held_out, self.digest = self._prepare(data)
+        torch.manual_seed(recipe.seed)
+        model = make_model(recipe, self.tokenizers)
+        self.report(f"{recipe.name}: {model.parameter_count():,} parameters on {setting.device}")
+        self.trainer = Trainer(model, recipe, self.tokenizers.special, setting, processes)
+        self._resume()
+        self.last, self.cool_down = self._end()
+        self.stopper = Stopper(session.minutes)
+        self.saved_at = time.monotonic()
+        self.reported = Moment(self.saved_at, self.trainer.progress.step, self.trainer.progress.tokens)
+        if processes.first:
+            step = self.trainer.progress.step
+            names = [f"{kind} {held.name}" for held in self.held_out for kind in ("loss", "bleu")]
+            self.curve = Curve(folder / "curve.csv", COLUMNS, step=step)
+            self.validation = Curve(folder / "validation.csv", ("step", "seconds", "loss", *names), step=step)
+            self.board = Board(folder / "tensorboard" if session.tensorboard else None)
+
+    def train(self) -> bool:
+        """To the end, or as far as this session goes. True: the run is finished."""
+        progress = self.trainer.progress
+        if progress.finished:
+            self.report(f"{self.folder} is finished at step {progress.step:,}. A --cool-down N adds N steps.")
+            return True
+        with self.stopper.listening():
+            run_steps(self.trainer, self.data, self.last, self.cool_down, self._after_step)
+            progress.finished = progress.step >= self.last or self._patience_ended()
+            if progress.finished and progress.step % self.recipe.validate_every:
+                self._validate()
+            self._save()
+            if self.processes.first:
+                self._write_weights("last")
+        state = "finished" if progress.finished else f"stopped ({self.stopper.reason}); the same command goes on"
+        self.report(f"{self.folder}: {state} at step {progress.step:,} after {clock(progress.seconds)} of training")
+        return progress.finished
+
+    # ------------------------------------------------------------ beginning
+
+    def _prepare(self, data: Path) -> tuple[Tokenizers, EpochData, list[HeldOut], str]:
+        recipe, first = self.recipe, self.processes.first
+        text = read_text(recipe.corpora, recipe, data, self.report)
+        if first:
+            self._check_folder(text.digest)
+            tokenizers_of_run(self.folder, recipe, text, self.report)
+        self.processes.wait()  # for the first to have written the tokenizers
+        tokenizers = tokenizers_of_run(self.folder, recipe, text, self.report)
+        held_out = [
+            HeldOut.of(spec.source.split("/")[0], read_text((spec,), recipe, data, self.report), tokenizers)
+            for spec in recipe.validation
+        ]
+        return tokenizers, EpochData(text, tokenizers, recipe, self.folder, self.processes), held_out, text.digest
+
+    def _check_folder(self, digest: str) -> None:
+        """A run goes on only with the recipe and the data it began with."""
+        recipe_path, data_path = self.folder / "recipe.json", self.folder / "data.json"
+        if not recipe_path.exists():
+            write_text(recipe_path, self.recipe.to_json())
+        elif recipe_from_json(recipe_path.read_text(encoding="utf-8"), origin=str(recipe_path)) != self.recipe:
+            raise TrainingError(
+                f"{recipe_path} differs from the recipe given. Choose another --run folder for a changed recipe."
+            )
+        if not data_path.exists():
+            write_text(data_path, json.dumps({"sha256": digest}) + "\n")
+        elif json.loads(data_path.read_text(encoding="utf-8"))["sha256"] != digest:
+            raise TrainingError(
+                f"{data_path}: the training text has changed since this run began, so it cannot go on. "
+                "Restore the text, or choose another --run folder."
+            )
+
+    def _resume(self) -> None:
+        if self.processes.first:
+            for part in self.folder.glob("*.part"):  # of a write that was killed
+                part.unlink()
+        for path in reversed(checkpoints.list_checkpoints(self.folder)):
+            try:
+                groups, progress, _ = checkpoints.load(path, self.trainer.setting.device)
+            except TrainingError as error:
+                self.report(str(error))
+                continue
+            self.trainer.restore(groups, progress)
+            self.report(f"{path}: goes on from step {progress.step:,}")
+            return
+
+    def _end(self) -> tuple[int, int]:
+        """The last step and the length of the cool-down: the recipe's, or those once asked for."""
+        progress = self.trainer.progress
+        if self.session.cool_down is not None and not progress.cool_down_steps:
+            progress.last_step, progress.cool_down_steps = (
+                progress.step + self.session.cool_down,
+                self.session.cool_down,
+            )
+            progress.finished = False
+            if self.processes.first:
+                self._write(self.folder / f"before-cool-down-{progress.step}.safetensors")
+        if progress.cool_down_steps:
+            return progress.last_step, progress.cool_down_steps
+        return self.recipe.steps, self.recipe.optimisation.cool_down_steps
+
+    # ------------------------------------------------------------ after each step
+
+    def _after_step(self, rate: float) -> bool:
+        step = self.trainer.progress.step
+        if step % self.session.report_every == 0:
+            self._report_progress(rate)
+        if step % self.recipe.validate_every == 0:
+            self._validate()
+        if self.processes.agree(time.monotonic() - self.saved_at > 60 * self.session.checkpoint_minutes):
+            self._or_later(self._save)
+        return self.processes.agree(self.stopper.asked()) or self._patience_ended()
+
+    def _report_progress(self, rate: float) -> None:
+        progress, before, now = self.trainer.progress, self.reported, time.monotonic()
+        padded = self.trainer.padded / max(1, self.trainer.words)
+        values = self.trainer.read_sums()
+        self.reported = Moment(now, progress.step, progress.tokens)
+        if not self.processes.first:
+            return
+        elapsed = now - before.time
+        speed = (progress.tokens - before.tokens) / elapsed
+        left = (self.last - progress.step) * elapsed / max(1, progress.step - before.step)
+        self.curve.add(
+            {"step": progress.step, "epoch": progress.epoch, "seconds": progress.seconds, "rate": rate,
+             "tokens": progress.tokens, "tokens_per_second": speed, **values}
+        )  # fmt: skip
+        self.board.add({"rate": rate, "tokens_per_second": speed, **values}, progress.step)
+        self.report.progress(
+            f"{bar(progress.step, self.last)} {progress.step:,}/{self.last:,} epoch {progress.epoch} "
+            f"loss {values['loss']:.3f} rate {rate:.2e} {speed:,.0f} target tokens/s ({padded * speed:,.0f} in all) "
+            f"{clock(left)} left"
+        )
+
+    def _validate(self) -> None:
+        trainer, progress, device = self.trainer, self.trainer.progress, self.trainer.setting.device
+        if self.processes.first and self.held_out:
+            trainer.model.eval()
+            with trainer.average.in_place(), autocast(device, trainer.setting.precision):
+                values = validate(trainer.model, self.held_out, self.tokenizers, device)
+            self.validation.add({"step": progress.step, "seconds": progress.seconds, **values})
+            self.board.add({f"validation {name}": value for name, value in values.items()}, progress.step)
+            self.report(f"step {progress.step:,}: " + ", ".join(f"{key} {value:.3f}" for key, value in values.items()))
+            progress.validations_without_gain += 1
+            if values["loss"] < progress.best_loss:
+                progress.best_loss, progress.validations_without_gain = values["loss"], 0
+                self._or_later(lambda: self._write_weights("best"))
+
+    def _patience_ended(self) -> bool:
+        patience = self.recipe.patience
+        ended = bool(patience) and self.trainer.progress.validations_without_gain >= patience
+        return self.processes.agree(ended) if patience else False
+
+    # ------------------------------------------------------------ saving
+
+    def _or_later(self, save: Callable[[], None]) -> None:
+        """A full disk in the middle of a run is no reason to stop: somebody may make room before the next time."""
+        try:
+            save()
+        except TrainingError as error:
+            self.report(f"{error} Training goes on meanwhile.")
+
+    def _save(self) -> None:
+        self.saved_at = time.monotonic()
+        self.trainer.share_sums()
+        if self.processes.first:
+            self._write(checkpoints.checkpoint_path(self.folder, self.trainer.progress.step))
+            checkpoints.remove_old(self.folder, self.session.keep)
+
+    def _write(self, path: Path) -> None:
+        checkpoints.save(path, self.trainer.tensors(), self.trainer.progress, self._about())
+
+    def _write_weights(self, name: str) -> None:
+        path = self.folder / f"{name}.safetensors"
+        checkpoints.save(path, {"model": self.trainer.average.tensors()}, self.trainer.progress, self._about())
+
+    def _about(self) -> dict[str, str]:
+        return {"recipe": self.recipe.to_json(), "data_sha256": self.digest}
+
+
+def make_model(recipe: Recipe, tokenizers: Tokenizers) -> Transformer:
+    """Fresh weights, sized by recipe and vocabularies."""
+    special = tokenizers.special
+    config = recipe.model_config(
+        source_vocabulary=tokenizers.source.vocabulary_size,
+        target_vocabulary=tokenizers.target.vocabulary_size,
+        pad_id=special.pad,
+        start_id=special.start,
+        end_id=special.target_end,
+    )
+    return Transformer(config)

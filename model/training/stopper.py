@@ -1,0 +1,39 @@
+"""When a session of training ends before its run does: a signal, or the time."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+class Stopper:
+    """Says when to stop: a signal, or the end of the time. A second Ctrl-C stops at once."""
+
+    def __init__(self, minutes: float | None) -> None:
+        self.end = None if minutes is None else time.monotonic() + 60 * minutes
+        self.reason: str | None = None
+
+    def asked(self) -> bool:
+        """Whether the run should write a checkpoint and stop."""
+        if self.end is not None and time.monotonic() >= self.end:
+            self.reason = self.reason or "the time is up"
+        return self.reason is not None
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Ctrl-C and SIGTERM ask for a stop while the block lasts."""
+
+        def heard(number: int, _: FrameType | None) -> None:
+            if self.reason is not None and number == signal.SIGINT:
+                raise KeyboardInterrupt
+            self.reason = signal.Signals(number).name
+
+        before = {number: signal.signal(number, heard) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)

@@ -1,0 +1,109 @@
+"""How good a model is in the middle of training: its loss on held-out text, and BLEU of a small greedy sample."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from model.training.batches import Sentences, SpecialIds, make_batch, plan_in_order, target_tokens
+from model.training.loss import translation_losses
+from model.training.prepare import Text, Tokenizers, encode
+from model.transformer import Memory, Transformer
+
+SAMPLE = 200  # sentences translated for BLEU
+BATCH_TOKENS = 8000
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """One validation corpus."""
+
+    name: str
+    text: Text
+    sentences: Sentences
+
+    @classmethod
+    def of(cls, name: str, text: Text, tokenizers: Tokenizers) -> HeldOut:
+        """Encode it."""
+        return cls(name, text, encode(text, tokenizers))
+
+
+@torch.no_grad()
+def validation_loss(model: Transformer, sentences: Sentences, special: SpecialIds, device: torch.device) -> float:
+    """−log p of a right token, on average: no smoothing, no dropout."""
+    total = torch.zeros((), device=device)
+    words = 0
+    for rows in plan_in_order(sentences, BATCH_TOKENS):
+        batch = make_batch(sentences, rows, special).to(device)
+        total += translation_losses(model, batch, smoothing=0.0).plain
+        words += target_tokens(sentences, rows)
+    return float(total) / words
+
+
+@torch.no_grad()
+def greedy(model: Transformer, source: Tensor, mask: Tensor | None, special: SpecialIds, limit: int) -> list[list[int]]:
+    """The likeliest next word, again and again: `[batch, source]` → ids of each row, without start and end.
+
+    A small decoder of its own, so that training needs nothing of `model/decoding`.
+    """
+    memory = Memory(model.encoder(source, mask), mask)
+    state = model.decoder.start(memory, cached=True)
+    last = source.new_full((len(source), 1), special.start)
+    alive = torch.arange(len(source))
+    written: list[list[int]] = [[] for _ in range(len(source))]
+    for _ in range(limit):
+        last = model.decoder(last, state)[:, -1:].argmax(dim=-1)  # [alive, 1]
+        goes_on = (last[:, 0] != special.target_end).cpu()
+        for row, word in zip(alive[goes_on].tolist(), last[:, 0].cpu()[goes_on].tolist(), strict=True):
+            written[row].append(word)
+        if not bool(goes_on.any()):
+            break
+        if not bool(goes_on.all()):
+            kept = goes_on.nonzero()[:, 0]
+            alive = alive[kept]
+            last, kept = last[kept.to(last.device)], kept.to(last.device)
+            state.select(kept)
+    return written
+
+
+def sample_translations(
+    model: Transformer, held_out: HeldOut, tokenizers: Tokenizers, device: torch.device
+) -> tuple[list[str], list[str]]:
+    """Greedy translations of sentences spread over the corpus, and their references."""
+    count = len(held_out.text.pairs)
+    chosen = list(range(0, count, max(1, count // SAMPLE)))[:SAMPLE]
+    chosen.sort(key=lambda row: int(held_out.sentences.source.lengths[row]))
+    hypotheses: list[str] = []
+    for first in range(0, len(chosen), 50):
+        rows = torch.tensor(chosen[first : first + 50]).numpy()
+        batch = make_batch(held_out.sentences, rows, tokenizers.special).to(device)
+        limit = 2 * batch.source.shape[1] + 16
+        ids = greedy(model, batch.source, batch.source_mask, tokenizers.special, limit)
+        hypotheses += [tokenizers.target.decode(row) for row in ids]
+    return hypotheses, [held_out.text.pairs[row].target for row in chosen]
+
+
+def validate(
+    model: Transformer, held_out: Sequence[HeldOut], tokenizers: Tokenizers, device: torch.device
+) -> dict[str, float]:
+    """`loss NAME` and, with sacreBLEU, `bleu NAME` of each corpus; `loss`, the mean, decides which model is best."""
+    values: dict[str, float] = {}
+    for held in held_out:
+        values[f"loss {held.name}"] = validation_loss(model, held.sentences, tokenizers.special, device)
+        score = bleu_when_installed(*sample_translations(model, held, tokenizers, device))
+        if score is not None:
+            values[f"bleu {held.name}"] = score
+    mean = sum(values[f"loss {held.name}"] for held in held_out) / len(held_out)
+    return {"loss": mean, **values}
+
+
+def bleu_when_installed(hypotheses: Sequence[str], references: Sequence[str]) -> float | None:
+    """Corpus BLEU, or None without sacreBLEU: training itself does not need it."""
+    try:
+        import sacrebleu
+    except ImportError:
+        return None
+    return float(sacrebleu.corpus_bleu(hypotheses, [references]).score)

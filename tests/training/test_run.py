@@ -1,0 +1,207 @@
+"""A run in its folder: learns, is killed, is stopped, goes on, cools down."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from model.checkpoint import load_checkpoint
+from model.errors import TrainingError
+from model.training import checkpoints
+from model.training.batches import make_batch
+from model.training.export import export_run, load_run
+from model.training.loop import Setting
+from model.training.prepare import EpochData
+from model.training.processes import Processes
+from model.training.recipe import Recipe
+from model.training.run import Run, Session
+from model.training.validation import greedy
+from tests.training.examples import CORPORA, MODEL, first_lines, make_recipe, recipe_text
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def make_run(recipe: Recipe, data: Path, folder: Path, **session: Any) -> Run:
+    chosen = Session(**({"report_every": 1} | session))
+    return Run(recipe, data, folder, chosen, Setting(torch.device("cpu"), "float32"), Processes())
+
+
+def losses(folder: Path) -> dict[int, float]:
+    with (folder / "curve.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    steps = [int(row["step"]) for row in rows]
+    assert steps == sorted(set(steps))
+    return {int(row["step"]): float(row["loss"]) for row in rows}
+
+
+def test_twenty_sentences_are_learnt_by_heart_and_exported(tmp_path: Path) -> None:
+    recipe = make_recipe(
+        model={"d_model": 64, "heads": 4, "d_ff": 128, "encoder_layers": 1, "decoder_layers": 1, "dropout": 0.0},
+        optimisation={
+            "schedule": "cosine", "peak_rate": 0.007, "warmup_steps": 20, "label_smoothing": 0.0, "ema_decay": 0.0,
+        },
+        batching={"batch_tokens": 1009, "max_sentence_tokens": 97},
+        steps=120,
+    )  # fmt: skip
+    run = make_run(recipe, first_lines(tmp_path, 20), tmp_path / "run", report_every=10)
+    assert run.train()
+    assert losses(tmp_path / "run")[120] < 0.1
+    export_run(tmp_path / "run", tmp_path / "model", weights="last", storage="float32")
+    loaded = load_checkpoint(tmp_path / "model")
+    sentences, special = run.data(0), run.tokenizers.special
+    batch = make_batch(sentences, np.arange(20), special)
+    with torch.no_grad():
+        written = greedy(loaded.model, batch.source, batch.source_mask, special, limit=50)
+    assert [loaded.target_tokenizer.decode(ids) for ids in written] == [pair.target for pair in run.data.text.pairs]
+    assert "SHA-256 of the cleaned training text: `" + run.digest in (tmp_path / "model" / "README.md").read_text()
+
+
+def test_a_run_killed_without_warning_goes_on_as_if_unbroken(tmp_path: Path) -> None:
+    fields: dict[str, Any] = {"model": MODEL | {"dropout": 0.3}, "steps": 90, "batching": {"batch_tokens": 997}}
+    (tmp_path / "recipe.json").write_text(recipe_text(**fields), encoding="utf-8")
+    broken, whole = tmp_path / "broken", tmp_path / "whole"
+    command = [sys.executable, "-m", "model", "train", str(tmp_path / "recipe.json")]
+    options = ["--data", str(CORPORA), "--run", str(broken), "--report-every", "1", "--precision", "float32"]
+    process = subprocess.Popen(
+        [*command, *options, "--checkpoint-minutes", "0"],
+        cwd=ROOT, env=os.environ | {"OMP_NUM_THREADS": "1"}, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while (
+        process.poll() is None
+        and time.monotonic() < deadline
+        and not ((broken / "curve.csv").exists() and len(losses(broken)) > 12)
+    ):
+        time.sleep(0.005)
+    process.kill()
+    assert process.wait() == -signal.SIGKILL
+    recipe = make_recipe(**fields)
+    resumed = make_run(recipe, CORPORA, broken)
+    assert 0 < resumed.trainer.progress.step < 90
+    assert resumed.train()
+    assert make_run(recipe, CORPORA, whole).train()
+    assert losses(broken) == losses(whole)
+
+
+def test_a_signal_writes_a_checkpoint_and_stops_tidily(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = make_recipe()
+    run = make_run(recipe, CORPORA, tmp_path)
+    before = run.trainer.step
+
+    def step_and_signal(*arguments: Any) -> None:
+        before(*arguments)
+        if run.trainer.progress.step == 5:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(run.trainer, "step", step_and_signal)
+    assert not run.train()
+    assert checkpoints.list_checkpoints(tmp_path) == [checkpoints.checkpoint_path(tmp_path, 5)]
+    resumed = make_run(recipe, CORPORA, tmp_path)
+    assert resumed.train()
+    assert resumed.trainer.progress.step == recipe.steps
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def test_time_that_is_up_stops_and_a_finished_run_stays_finished(tmp_path: Path) -> None:
+    recipe = make_recipe(steps=7)
+    assert not make_run(recipe, CORPORA, tmp_path, minutes=0.0).train()
+    assert checkpoints.list_checkpoints(tmp_path)[-1] == checkpoints.checkpoint_path(tmp_path, 1)
+    assert make_run(recipe, CORPORA, tmp_path).train()
+    again = make_run(recipe, CORPORA, tmp_path)
+    assert again.train()
+    assert again.trainer.progress.step == 7
+
+
+def test_a_cool_down_ends_the_run_at_rate_zero_even_when_interrupted(tmp_path: Path) -> None:
+    recipe = make_recipe(optimisation={"schedule": "constant", "peak_rate": 0.003, "warmup_steps": 2})
+    make_run(recipe, CORPORA, tmp_path, minutes=0.0).train()  # one step
+    assert not make_run(recipe, CORPORA, tmp_path, cool_down=10, minutes=0.0).train()
+    resumed = make_run(recipe, CORPORA, tmp_path, cool_down=10)  # the same command again
+    assert (resumed.last, resumed.cool_down) == (11, 10)
+    assert resumed.train()
+    assert (tmp_path / "before-cool-down-1.safetensors").exists()
+    with (tmp_path / "curve.csv").open(encoding="utf-8", newline="") as file:
+        rates = [float(row["rate"]) for row in csv.DictReader(file)]
+    assert rates[-1] == 0.0
+    assert rates[1:] == sorted(rates[1:], reverse=True)
+
+
+def test_a_full_disk_in_the_middle_costs_a_checkpoint_but_not_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = make_run(make_recipe(steps=5), CORPORA, tmp_path, checkpoint_minutes=0.0)
+    save, calls = checkpoints.save, []
+
+    def full_at_first(*arguments: Any) -> None:
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise TrainingError("no room.")
+        save(*arguments)
+
+    monkeypatch.setattr(checkpoints, "save", full_at_first)
+    assert run.train()
+    assert "no room. Training goes on meanwhile." in capsys.readouterr().out
+    assert [path.stem[-1] for path in checkpoints.list_checkpoints(tmp_path)] == ["3", "4", "5"]
+
+
+def test_a_changed_recipe_or_corpus_is_refused(tmp_path: Path) -> None:
+    recipe = make_recipe(steps=1)
+    data = first_lines(tmp_path, 20)
+    make_run(recipe, data, tmp_path / "run")
+    with pytest.raises(TrainingError, match="differs from the recipe given"):
+        make_run(dataclasses.replace(recipe, seed=2), data, tmp_path / "run")
+    first_lines(tmp_path, 21)
+    with pytest.raises(TrainingError, match="the training text has changed"):
+        make_run(recipe, data, tmp_path / "run")
+
+
+def test_a_broken_newest_checkpoint_is_passed_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recipe = make_recipe(steps=5)
+    make_run(recipe, CORPORA, tmp_path, checkpoint_minutes=0.0).train()
+    checkpoints.checkpoint_path(tmp_path, 5).write_bytes(b"cut short")
+    assert make_run(recipe, CORPORA, tmp_path).trainer.progress.step == 4
+    assert "is no whole training checkpoint" in capsys.readouterr().out
+
+
+def test_early_stopping_keeps_the_best_weights(tmp_path: Path) -> None:
+    recipe = make_recipe(
+        optimisation={"peak_rate": 0.3, "warmup_steps": 1, "ema_decay": 0.0},  # so fast that it only gets worse
+        validation=[{"source": "mini.tsv", "header": True}],
+        validate_every=2, patience=2, steps=1009,
+    )  # fmt: skip
+    run = make_run(recipe, CORPORA, tmp_path, report_every=5)
+    assert run.train()
+    assert run.trainer.progress.step < 1009
+    with (tmp_path / "validation.csv").open(encoding="utf-8", newline="") as file:
+        means = [float(row["loss"]) for row in csv.DictReader(file)]
+    assert min(means[-2:]) >= min(means)
+    _, _, progress = load_run(tmp_path, "best")
+    assert progress.best_loss == pytest.approx(min(means), rel=1e-5)
+
+
+def test_sources_cut_by_chance_are_the_same_after_a_stop(tmp_path: Path) -> None:
+    recipe = make_recipe(tokenizer={"vocabulary": 400, "source_dropout": 0.3}, steps=1)
+    run = make_run(recipe, CORPORA, tmp_path)
+    drawn = [run.data(epoch).source.ids for epoch in (0, 1)]
+    assert not np.array_equal(drawn[0], drawn[1])
+    again = EpochData(run.data.text, run.tokenizers, recipe, tmp_path, Processes())
+    assert np.array_equal(again(1).source.ids, drawn[1])
+
+
+def test_separate_vocabularies_reach_the_model_folder(tmp_path: Path) -> None:
+    recipe = make_recipe(tokenizer={"shared": False, "vocabulary": 300}, steps=2)
+    make_run(recipe, CORPORA, tmp_path / "run").train()
+    export_run(tmp_path / "run", tmp_path / "model", weights="1")
+    loaded = load_checkpoint(tmp_path / "model")
+    assert loaded.source_tokenizer is not loaded.target_tokenizer
