@@ -355,16 +355,18 @@ def test_one_bad_sentence_of_a_batch_is_an_error(translator: Translator) -> None
 
 
 @pytest.mark.parametrize("options", [{}, {"beam_size": 3}, {"temperature": 1.0, "seed": 2}], ids=str)
-@pytest.mark.parametrize("batch_tokens", [0, 50, 3000])
 def test_lines_are_translated_in_any_batches_as_alone_and_in_their_order(
-    translator: Translator, batch_tokens: int, options: dict[str, Any]
+    translator: Translator, options: dict[str, Any]
 ) -> None:
     lines = [*SENTENCES, "", *reversed(SENTENCES)]
-    done: list[int] = []
-    texts = translator.translate_lines(lines, batch_tokens=batch_tokens, on_progress=done.append, **options)
-    assert texts == [translator.translate(line, **options).text if line else "" for line in lines]
-    assert sum(done) == len(lines) - 1
-    assert len(done) == {0: 14, 50: len(done), 3000: 1}[batch_tokens]
+    alone = {line: translator.translate(line, **options).text for line in SENTENCES} | {"": ""}
+    done: dict[int, list[int]] = {0: [], 50: [], 3000: []}
+    for batch_tokens, batches in done.items():
+        texts = translator.translate_lines(lines, batch_tokens=batch_tokens, on_progress=batches.append, **options)
+        assert texts == [alone[line] for line in lines]
+        assert sum(batches) == len(lines) - 1
+    assert (len(done[0]), len(done[3000])) == (14, 1)
+    assert 1 < len(done[50]) < 14
 
 
 @pytest.mark.parametrize(

@@ -34,9 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
         )
 
     scores = evaluate_translations(translate, sources, references, hypotheses_path=arguments.hypotheses)
-    print(
-        f"{arguments.model} on {arguments.source}, beam {arguments.beam}, length penalty {arguments.length_penalty:g}\n{scores}"
-    )
+    decoding = f"beam {arguments.beam}, length penalty {arguments.length_penalty:g}"
+    print(f"{arguments.model} on {arguments.source}, {decoding}\n{scores}")
     if arguments.json:
         write_text(arguments.json, scores.to_json())
     return 0
