@@ -34,10 +34,10 @@ class Loading:
     """A process that has imported everything, and loaded nothing yet."""
 
     def __init__(self) -> None:
-        from model.fast import can_pack
+        from model.fast import can_pack_float16
         from model.translator import Translator
 
-        can_pack()  # the kernels' own memory is not the model's
+        can_pack_float16()  # the kernels' own memory is not the model's
         self.translator: Translator | None = None
 
     def load(self, folder: Path) -> dict[str, int]:

@@ -15,7 +15,7 @@ from benchmarks.shapes import Shape
 from benchmarks.twin import without_probes
 from benchmarks.weights import random_model
 from benchmarks.worker import Worker
-from model.fast import prepare
+from model.fast import prepare_step
 from model.transformer import DecoderState
 
 SHAPE = Shape("d 256 × 3", d_model=256, layers=3, heads=4, d_ff=1024, vocabulary=8_000)
@@ -60,7 +60,7 @@ class Pairs:
 
     def prepared(self, pairs: int) -> dict[str, Any]:
         """The step that is used when nobody watches, beside the plain one without probes."""
-        step, _ = prepare(self.model.decoder)
+        step, _ = prepare_step(self.model.decoder)
         return _compare(lambda: self._steps(self.model, step), lambda: self._steps(self.twin), pairs)
 
     @torch.inference_mode()

@@ -41,12 +41,17 @@ class Scores:
     best_probabilities: np.ndarray
 
 
-def read_source(model: Transformer, source_ids: Tensor, further: Sequence[str]) -> tuple[Memory, Sight]:
-    """Encode, watched: `[batch, source]` → the memory, and the encoder's attention."""
+def read_source(
+    model: Transformer, passes: Transformer, source_ids: Tensor, further: Sequence[str]
+) -> tuple[Memory, Sight]:
+    """Encode, watched: `[batch, source]` → the memory, and the encoder's attention.
+
+    `passes` is the model itself, or its twin on prepared weights with the same probes.
+    """
     sight = Sight()
     further = _of("encoder", further, model)
     with watch(model, ENCODER_WEIGHTS, *further) as seen:
-        memory = model.encode(source_ids)
+        memory = passes.encode(source_ids)
     _collect(sight, seen, "encoder", model.config.encoder_layers)
     _collect_further(model, sight, seen, further)
     return memory, sight
@@ -54,6 +59,7 @@ def read_source(model: Transformer, source_ids: Tensor, further: Sequence[str]) 
 
 def read_target(
     model: Transformer,
+    passes: Transformer,
     memory: Memory,
     cross: list[KeysValues],
     target_ids: Tensor,
@@ -66,8 +72,8 @@ def read_target(
     further = _of("decoder", further, model)
     with watch(model, DECODER_WEIGHTS, *further) as seen:
         # The keys and values of the source are at hand from decoding; only who wants to see them needs them again.
-        state = model.decoder.start(memory, cached=False) if further else DecoderState(cross, memory.mask, None)
-        logits = model.decoder(target_ids, state)  # [batch, tokens, vocabulary]
+        state = passes.decoder.start(memory, cached=False) if further else DecoderState(cross, memory.mask, None)
+        logits = passes.decoder(target_ids, state)  # [batch, tokens, vocabulary]
     _collect(sight, seen, "decoder", model.config.decoder_layers)
     _collect(sight, seen, "cross", model.config.decoder_layers)
     _collect_further(model, sight, seen, further)

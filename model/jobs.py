@@ -26,7 +26,7 @@ class Job:
     """A batch of requests that differ in text, target and prefix alone, made ready for the model."""
 
     requests: Sequence[TranslationRequest]
-    sources: list[tuple[Token, ...]]
+    sources: list[tuple[Token, ...]]  # empty for lines: nobody will look at them
     texts: list[str]
     source_ids: Tensor  # [batch, source]
     limits: list[int]
@@ -82,23 +82,38 @@ class Intake:
         return DecodingOptions(**options)
 
     def job(self, requests: Sequence[TranslationRequest]) -> Job:
-        """Requests that are alike, as ids."""
+        """Requests that are alike, as ids, with the tokens to show."""
         texts = [tidy(request.text) for request in requests]
         sources = [self.source_tokenizer.source_tokens(text) for text in texts]
-        for source in sources:
+        return self._job(requests, texts, [[token.id for token in source] for source in sources], sources)
+
+    def job_of_lines(self, requests: Sequence[TranslationRequest]) -> Job:
+        """The same for those who want the translation alone."""
+        texts = [tidy(request.text) for request in requests]
+        ids = self.source_tokenizer.encode_batch(texts)
+        return self._job(requests, texts, [[*line, self.source_tokenizer.end_id] for line in ids], [])
+
+    def _job(
+        self,
+        requests: Sequence[TranslationRequest],
+        texts: list[str],
+        ids: list[list[int]],
+        sources: list[tuple[Token, ...]],
+    ) -> Job:
+        for source in ids:
             self.check_length(len(source), "text")
         prefixes = [self._ids(request.prefix, "prefix", ended=False) or [] for request in requests]
         return Job(
             requests=requests,
             sources=sources,
             texts=texts,
-            source_ids=self.pad([[token.id for token in source] for source in sources]),
-            limits=list(map(self._limit, requests, sources, prefixes)),
+            source_ids=self.pad(ids),
+            limits=list(map(self._limit, requests, ids, prefixes)),
             prefixes=prefixes,
             targets=[self._ids(request.target, "target", ended=True) for request in requests],
         )
 
-    def _limit(self, request: TranslationRequest, source: Sequence[Token], prefix: Sequence[int]) -> int:
+    def _limit(self, request: TranslationRequest, source: Sequence[int], prefix: Sequence[int]) -> int:
         """How many tokens may be written."""
         limit = request.options.max_length or max(2 * len(source), len(prefix)) + 16
         limit = min(limit, self.config.max_length)

@@ -26,7 +26,7 @@ from model.checkpoint import load_checkpoint
 from model.decoding.search import Beam, Candidate, OneByOne, Plan
 from model.decoding.step import Row, Sample, choose_best, make_rules
 from model.device import DeviceChoice, choose_device, in_smaller_batches
-from model.fast import StepWeights, prepare
+from model.fast import StepWeights, prepare_passes, prepare_step
 from model.interventions import intervening
 from model.jobs import Intake, Job, alike, batches_by_length
 from model.records import Progress, Timing, Translation, TranslationRequest
@@ -56,7 +56,14 @@ class Translator:
         self.name = name
         on_cpu = self.device.type == "cpu" and self.choice.dtype == torch.float32
         self.intake = Intake(self.model, source_tokenizer, target_tokenizer, name, self.device)
-        self.step, self.copied_bytes = prepare(self.model.decoder, step_weights if on_cpu else "plain")
+        if not on_cpu:
+            step_weights = "plain"
+        self.step, step_bytes = prepare_step(self.model.decoder, step_weights)
+        self.passes: Any = self.model
+        pass_bytes = 0
+        if step_weights != "plain":
+            self.passes, pass_bytes = prepare_passes(self.model)
+        self.copied_bytes = step_bytes + pass_bytes
         self.weight_bytes = count_bytes(self.model) + self.copied_bytes
 
     @classmethod
@@ -134,7 +141,7 @@ class Translator:
         job = self.intake.job([request])
         clock = Clock()
         with torch.inference_mode(), intervening(self.model, request.interventions):
-            memory, sight = read_source(self.model, job.source_ids, request.capture)
+            memory, sight = read_source(self.model, self.passes, job.source_ids, request.capture)
         clock.lap("encode")
         search, cross = self._search(job, memory, scored=True)
         step = 0
@@ -162,7 +169,7 @@ class Translator:
         job = self.intake.job(requests)
         clock = Clock()
         with torch.inference_mode(), intervening(self.model, requests[0].interventions):
-            memory, sight = read_source(self.model, job.source_ids, requests[0].capture)
+            memory, sight = read_source(self.model, self.passes, job.source_ids, requests[0].capture)
             clock.lap("encode")
             search, cross = self._search(job, memory, scored=False)
             while search is not None and search.advance():
@@ -172,9 +179,9 @@ class Translator:
         return self._answer(job, search, memory, cross, sight, clock)
 
     def _write_only(self, requests: Sequence[TranslationRequest]) -> list[str]:
-        job = self.intake.job(requests)
+        job = self.intake.job_of_lines(requests)
         with torch.inference_mode():
-            search, _ = self._search(job, self.model.encode(job.source_ids), scored=False, keep_tree=False)
+            search, _ = self._search(job, self.passes.encode(job.source_ids), scored=False, keep_tree=False)
             while search is not None and search.advance():
                 pass
         assert search is not None  # noqa: S101 - lines come without targets
@@ -185,13 +192,13 @@ class Translator:
     ) -> tuple[OneByOne | Beam | None, list[KeysValues]]:
         """The search that the options ask for, none where targets are given; and the keys and values of the source."""
         with torch.inference_mode():
-            state = self.model.decoder.start(memory, cached=True)
+            state = self.passes.decoder.start(memory, cached=True)
         cross = state.cross
         if job.targets[0] is not None:
             return None, cross
         options, config = job.options, self.model.config
         plan = Plan(
-            decoder=self.model.decoder if job.requests[0].interventions else self.step,
+            decoder=self.passes.decoder if job.requests[0].interventions else self.step,
             state=state,
             rules=make_rules(config, options, job.prefixes, self.device),
             limits=job.limits,
@@ -220,10 +227,9 @@ class Translator:
         starts = [[self.model.config.start_id, *ids[:-1]] for ids in rows]
         request = job.requests[0]
         with torch.inference_mode(), intervening(self.model, request.interventions):
-            scores = read_target(
-                self.model, memory, cross, self.intake.pad(starts), self.intake.pad(rows), sight, request.capture,
-                job.options.alternatives,
-            )  # fmt: skip
+            ids = self.intake.pad(starts), self.intake.pad(rows)
+            looks = request.capture, job.options.alternatives
+            scores = read_target(self.model, self.passes, memory, cross, *ids, sight, *looks)
         clock.lap("capture")
         cancelled = set() if search is None else {row.sentence for row in search.rows}  # still open
         written = [

@@ -14,7 +14,8 @@ from torch import Tensor, nn
 
 import model.fast
 from model.config import ACTIVATION_NAMES, NORM_NAMES, POSITION_NAMES
-from model.fast import StepWeights, can_pack, prepare
+from model.fast import StepWeights, can_pack_float16, can_pack_float32, prepare_passes, prepare_step
+from model.probes import watch
 from model.transformer import Transformer, count_bytes
 from model.translator import Translator
 from tests.compare import assert_close
@@ -81,18 +82,18 @@ def steps(plain: Transformer, decoder: Any) -> Tensor:
 @pytest.mark.parametrize("fields", VARIANTS, ids=str)
 def test_the_twin_computes_what_the_decoder_computes(fields: dict[str, Any]) -> None:
     plain = tiny_model(**fields)
-    twin, _ = prepare(plain.decoder, "float32")
+    twin, _ = prepare_step(plain.decoder, "float32")
     assert_close(steps(plain, twin), steps(plain, plain.decoder))
 
 
 @pytest.mark.parametrize("fields", VARIANTS, ids=str)
 def test_with_float16_weights_it_computes_almost_the_same(pack_all: None, fields: dict[str, Any]) -> None:
     plain = tiny_model(**fields)
-    twin, _ = prepare(plain.decoder, "float16")
+    twin, _ = prepare_step(plain.decoder, "float16")
     expected, given = steps(plain, plain.decoder).exp(), steps(plain, twin).exp()
     gap = float((given - expected).abs().max())
     assert gap < FLOAT16
-    assert (gap > 1e-6) == can_pack()  # float16 was at work, where it can be
+    assert (gap > 1e-6) == can_pack_float16()  # float16 was at work, where it can be
 
 
 @pytest.mark.parametrize("weights", ["float32", "float16"])
@@ -103,6 +104,57 @@ def test_a_translator_writes_the_same_with_prepared_weights(pack_all: None, weig
             plain.translate_batch(SENTENCES, **options), fast.translate_batch(SENTENCES, **options), strict=True
         ):
             assert [token.id for token in one.target_tokens] == [token.id for token in other.target_tokens]
+
+
+# ---------------------------------------------------------------- passes: the same numbers, the same probes
+
+
+def usual_joined(plain: Transformer) -> int:
+    """The bytes of the joined projections alone."""
+    layers = plain.config.encoder_layers + plain.config.decoder_layers
+    return 4 * layers * 3 * HEADS * HEAD_WIDTH * D_MODEL
+
+
+@torch.inference_mode()
+def whole(plain: Transformer, passes: Any) -> Tensor:
+    """A padded batch through all of a model, `[batch, target, vocabulary]`."""
+    draw = torch.Generator().manual_seed(3)
+    source, target = (
+        torch.randint(3, 400, (3, 11), generator=draw),
+        torch.randint(3, TARGET_VOCABULARY, (3, 7), generator=draw),
+    )
+    source[1, 4:] = plain.config.pad_id
+    logits: Tensor = passes.decoder(target, passes.decoder.start(passes.encode(source), cached=False))
+    return logits
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_a_pass_on_prepared_weights_equals_the_plain_one(pack_all: None, variant: dict[str, Any]) -> None:
+    plain = tiny_model(**variant)
+    assert_close(whole(plain, prepare_passes(plain)[0]), whole(plain, plain))
+
+
+def test_the_probes_of_the_model_see_a_pass_on_prepared_weights(pack_all: None) -> None:
+    plain = tiny_model()
+    passes, _ = prepare_passes(plain)
+    with watch(plain, "**") as expected:
+        whole(plain, plain)
+    with watch(plain, "**") as seen:
+        whole(plain, passes)
+    assert list(seen) == list(expected)
+    for name in expected:
+        assert_close(seen[name], expected[name])
+
+
+def test_an_edit_acts_in_a_pass_on_prepared_weights(pack_all: None) -> None:
+    plain = tiny_model()
+    passes, _ = prepare_passes(plain)
+    untouched = whole(plain, passes)
+    with watch(plain, "decoder.layers.0.cross_attention.weights", edit=lambda weights, name: weights * 0):
+        edited = whole(plain, passes)
+        assert_close(edited, whole(plain, plain))
+    assert not torch.allclose(edited, untouched)
+    assert torch.equal(whole(plain, passes), untouched)
 
 
 # ---------------------------------------------------------------- what it costs
@@ -118,23 +170,23 @@ def packed_entries() -> int:
 
 
 def test_copied_bytes_are_two_for_each_packed_entry(pack_all: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model.fast, "can_pack", lambda: True)
+    monkeypatch.setattr(model.fast, "can_pack_float16", lambda: True)
     linear = torch.nn.functional.linear  # only counted here: any stand-in for the kernel will do
-    monkeypatch.setattr(model.fast, "_packed_linear", lambda packed, x: linear(x, *packed))
-    _, copied = prepare(tiny_model().decoder, "float16")
+    monkeypatch.setattr(model.fast, "_linear_float16", lambda packed, x: linear(x, *packed))
+    _, copied = prepare_step(tiny_model().decoder, "float16")
     assert copied == 2 * packed_entries()
 
 
 def test_without_packing_only_the_joined_projections_are_copies() -> None:
     joined = 4 * DECODER_LAYERS * 3 * HEADS * HEAD_WIDTH * D_MODEL
     for weights in ("float32", "float16"):  # of which these are too small to pack
-        _, copied = prepare(tiny_model().decoder, weights)
+        _, copied = prepare_step(tiny_model().decoder, weights)
         assert copied == joined
 
 
 def test_plain_weights_mean_the_module_itself_and_no_copy() -> None:
     decoder = tiny_model().decoder
-    assert prepare(decoder, "plain") == (decoder, 0)
+    assert prepare_step(decoder, "plain") == (decoder, 0)
     translator = tiny_translator(step_weights="plain")
     assert translator.copied_bytes == 0
     assert translator.weight_bytes == count_bytes(translator.model)
@@ -142,26 +194,38 @@ def test_plain_weights_mean_the_module_itself_and_no_copy() -> None:
 
 def test_a_translator_says_how_much_its_weights_and_copies_take(pack_all: None) -> None:
     translator = tiny_translator(step_weights="float16")
-    _, copied = prepare(translator.model.decoder, "float16")
-    assert translator.copied_bytes == copied > 0
-    assert translator.weight_bytes == count_bytes(translator.model) + copied
+    _, for_steps = prepare_step(translator.model.decoder, "float16")
+    _, for_passes = prepare_passes(translator.model)
+    assert translator.copied_bytes == for_steps + for_passes > for_steps > 0
+    assert translator.weight_bytes == count_bytes(translator.model) + for_steps + for_passes
 
 
 # ---------------------------------------------------------------- falling back
 
 
 def test_without_the_kernels_weights_stay_float32(pack_all: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model.fast, "can_pack", lambda: False)
+    monkeypatch.setattr(model.fast, "can_pack_float16", lambda: False)
     plain = tiny_model()
-    twin, copied = prepare(plain.decoder, "float16")
+    twin, copied = prepare_step(plain.decoder, "float16")
     assert_close(steps(plain, twin), steps(plain, plain.decoder))
-    assert copied == prepare(plain.decoder, "float32")[1]
+    assert copied == prepare_step(plain.decoder, "float32")[1]
+
+
+def test_without_onednn_passes_use_the_weights_as_they_are(pack_all: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = tiny_model()
+    _, usual = prepare_passes(plain)
+    monkeypatch.setattr(model.fast, "can_pack_float32", lambda: False)
+    passes, copied = prepare_passes(plain)
+    assert_close(whole(plain, passes), whole(plain, plain))
+    assert copied == usual_joined(plain)
+    if can_pack_float32.__wrapped__():
+        assert copied < usual
 
 
 @pytest.mark.parametrize("machine", ["aarch64", "arm64"])
 def test_on_arm_nothing_is_packed(monkeypatch: pytest.MonkeyPatch, machine: str) -> None:
     monkeypatch.setattr("platform.machine", lambda: machine)
-    assert can_pack.__wrapped__() is False
+    assert can_pack_float16.__wrapped__() is False
 
 
 def test_a_kernel_that_fails_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,22 +233,22 @@ def test_a_kernel_that_fails_is_not_used(monkeypatch: pytest.MonkeyPatch) -> Non
         raise RuntimeError("no fbgemm here")
 
     monkeypatch.setattr(torch.ops.quantized, "linear_prepack_fp16", fail, raising=False)
-    assert can_pack.__wrapped__() is False
+    assert can_pack_float16.__wrapped__() is False
 
 
 @pytest.mark.parametrize("name", ["self_attention.query", "self_attention.output", "feed_forward.wide"])
 def test_weights_beyond_the_range_of_float16_stay_float32(pack_all: None, name: str) -> None:
     plain = tiny_model()
-    _, usual = prepare(plain.decoder, "float16")
+    _, usual = prepare_step(plain.decoder, "float16")
     layer: Any = plain.decoder.layers[1]
     linear = layer.get_submodule(name)
     with torch.no_grad():
         linear.weight[0, 0] = 70_000.0
-    twin, copied = prepare(plain.decoder, "float16")
+    twin, copied = prepare_step(plain.decoder, "float16")
     given = steps(plain, twin)
     assert torch.isfinite(given).all()
     assert_close(given, steps(plain, plain.decoder), within=0.02)
-    if can_pack():
+    if can_pack_float16():
         joined = name == "self_attention.query"  # whose joined projection is a copy all the same
         entries = linear.weight.numel() * (3 if joined else 1)
         assert copied == usual + (2 * entries if joined else -2 * entries)
@@ -193,9 +257,9 @@ def test_weights_beyond_the_range_of_float16_stay_float32(pack_all: None, name: 
 def test_a_matrix_of_few_entries_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = tiny_model()
     monkeypatch.setattr(model.fast, "SMALL", D_FF * D_MODEL + 1)  # above feed-forward, below the joined projection
-    _, copied = prepare(plain.decoder, "float16")
+    _, copied = prepare_step(plain.decoder, "float16")
     joined = DECODER_LAYERS * 3 * HEADS * HEAD_WIDTH * D_MODEL
-    assert copied == (2 * (joined + TARGET_VOCABULARY * D_MODEL) if can_pack() else 4 * joined)
+    assert copied == (2 * (joined + TARGET_VOCABULARY * D_MODEL) if can_pack_float16() else 4 * joined)
 
 
 # ---------------------------------------------------------------- the model stays as it was
@@ -206,7 +270,7 @@ def test_neither_preparing_nor_stepping_changes_the_model(pack_all: None, weight
     plain = tiny_model(norm="rms", positions="relative")
     before, attributes = copy.deepcopy(plain.state_dict()), {name: set(vars(m)) for name, m in plain.named_modules()}
     expected = steps(plain, plain.decoder)
-    twin, _ = prepare(plain.decoder, weights)
+    twin, _ = prepare_step(plain.decoder, weights)
     steps(plain, twin)
     assert {name: set(vars(m)) for name, m in plain.named_modules()} == attributes
     for name, tensor in plain.state_dict().items():
@@ -217,7 +281,7 @@ def test_neither_preparing_nor_stepping_changes_the_model(pack_all: None, weight
 
 def test_a_twin_keeps_nothing_of_a_step(pack_all: None) -> None:
     plain = tiny_model()
-    twin, _ = prepare(plain.decoder, "float16")
+    twin, _ = prepare_step(plain.decoder, "float16")
     first = steps(plain, twin)
     names = set(vars(twin))
     assert torch.equal(steps(plain, twin), first)
@@ -228,13 +292,13 @@ def test_a_twin_keeps_nothing_of_a_step(pack_all: None) -> None:
 def test_a_twin_is_made_for_inference_even_of_a_model_that_trains() -> None:
     plain = tiny_model(dropout=0.5, attention_dropout=0.5)
     expected = steps(plain, plain.decoder)
-    twin, _ = prepare(plain.train().decoder, "float32")
+    twin, _ = prepare_step(plain.train().decoder, "float32")
     plain.eval()
     assert_close(steps(plain, twin), expected)
 
 
-def test_interventions_are_served_by_the_plain_decoder(pack_all: None) -> None:
-    """Nobody can reach into the twin: it has no probes."""
+def test_interventions_never_use_the_twin_of_a_step(pack_all: None) -> None:
+    """Nobody can reach into it: it has no probes."""
     from model.records import Intervention
 
     interventions = (Intervention(kind="cross", layer=1, head=None, action="remove"),)

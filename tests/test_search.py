@@ -290,6 +290,24 @@ def test_finished_sentences_leave_the_batch(model: Transformer) -> None:
 
 
 @torch.inference_mode()
+def test_finished_sentences_of_a_large_batch_leave_a_few_at_a_time_and_change_nothing(model: Transformer) -> None:
+    """They stay until an eighth is finished; what is computed for them until then counts nowhere."""
+    rows = sources() * 3
+    limits = [2 + place for place in range(len(rows))]  # one is finished after each step from the second on
+    spy = Spy(model)
+    search = greedy(plan_for(model, rows, limits, spy))
+    lengths = [len(candidate.ids) for (candidate,) in search.results]
+    still_open = [sum(length > step for length in lengths) for step in range(max(lengths))]
+    assert all(there >= needed for there, needed in zip(spy.rows, still_open, strict=True))
+    assert all(needed > 7 / 8 * there for there, needed in zip(spy.rows, still_open, strict=True))
+    assert spy.rows != still_open
+    for source, limit, (candidate,) in zip(rows, limits, search.results, strict=True):
+        (alone,) = greedy(plan_for(model, [source], [limit])).results[0]
+        assert alone.ids == candidate.ids
+        assert alone.gains == pytest.approx(candidate.gains, abs=1e-5)
+
+
+@torch.inference_mode()
 def test_hypotheses_of_a_finished_sentence_leave_the_batch(model: Transformer) -> None:
     limits, width = [24, 5, 31, 17, 1, 29, 13], 3
     spy = Spy(model)

@@ -42,12 +42,12 @@ class Headlight:
 
     def decode_and_look(self, work: Work) -> list[list[int]]:
         """Ids in; out come all tokens, all maps, the probability of each token and its best alternatives."""
-        model, device = self.translator.model, self.translator.device
+        model, passes, device = self.translator.model, self.translator.passes, self.translator.device
         config, options = model.config, DecodingOptions(max_length=work.length)
         source_ids = torch.tensor(work.ids, device=device)
         with torch.inference_mode():
-            memory, sight = read_source(model, source_ids, ())
-            state = model.decoder.start(memory, cached=True)
+            memory, sight = read_source(model, passes, source_ids, ())
+            state = passes.decoder.start(memory, cached=True)
             plan = Plan(
                 decoder=self.translator.step,
                 state=state,
@@ -63,7 +63,15 @@ class Headlight:
                 pass
             written = torch.tensor([found[0].ids for found in search.results], device=device)
             read_target(
-                model, memory, cross, _shifted(written, config.start_id), written, sight, (), options.alternatives
+                model,
+                passes,
+                memory,
+                cross,
+                _shifted(written, config.start_id),
+                written,
+                sight,
+                (),
+                options.alternatives,
             )
         ids: list[list[int]] = written.tolist()
         return ids
