@@ -32,6 +32,7 @@ def measure(repetitions: int, threads: int = 1, shape: Shape = SHAPE) -> dict[st
             "threads": threads,
             "step": worker.ask("step", repetitions),
             "pass": worker.ask("whole_pass", repetitions),
+            "control": worker.ask("control", repetitions),
             "prepared": worker.ask("prepared", repetitions),
         }
 
@@ -42,8 +43,9 @@ class Pairs:
     def __init__(self, shape: Shape, threads: int) -> None:
         torch.set_num_threads(threads)
         self.model = random_model(shape.config)
-        self.twin = without_probes().Transformer(shape.config).eval().requires_grad_(False)
-        self.twin.load_state_dict(self.model.state_dict())
+        build = without_probes().Transformer
+        # The very same tensors: copies elsewhere in memory were up to 8% faster or slower, by chance.
+        self.twin, self.double = (self._with_our_weights(build(shape.config)) for _ in range(2))
         self.source = torch.randint(3, shape.vocabulary, (1, TOKENS))
         self.target = torch.randint(3, shape.vocabulary, (1, TOKENS))
         with torch.inference_mode():
@@ -58,10 +60,18 @@ class Pairs:
         """One teacher-forced pass."""
         return _compare(lambda: self._pass(self.model), lambda: self._pass(self.twin), pairs)
 
+    def control(self, pairs: int) -> dict[str, Any]:
+        """Twice the same: how far from 1 a ratio is by chance."""
+        return _compare(lambda: self._steps(self.double), lambda: self._steps(self.twin), pairs)
+
     def prepared(self, pairs: int) -> dict[str, Any]:
         """The step that is used when nobody watches, beside the plain one without probes."""
         step, _ = prepare_step(self.model.decoder)
         return _compare(lambda: self._steps(self.model, step), lambda: self._steps(self.twin), pairs)
+
+    def _with_our_weights(self, model: Any) -> Any:
+        model.load_state_dict(self.model.state_dict(), assign=True)
+        return model.eval().requires_grad_(False)
 
     @torch.inference_mode()
     def _steps(self, model: Any, step: Callable[[Tensor, DecoderState], Tensor] | None = None) -> float:

@@ -128,6 +128,7 @@ def probes(result: Result) -> str:
     rows = [
         _pair("cached step, with probes over without", result["step"], STEP_GOAL),
         _pair("teacher-forced pass, with probes over without", result["pass"], PASS_GOAL),
+        _pair("control: the step without probes over itself", result["control"], None),
         _pair("prepared step (what decoding uses) over the plain one without probes", result["prepared"], None),
     ]
     return "\n".join(

@@ -25,7 +25,7 @@ from model.probes import Probe
 
 StepWeights = Literal["float16", "float32", "plain"]
 Linear = Callable[[Tensor], Tensor]
-SMALL = 1 << 17  # matrices of fewer entries are faster as they are: packed kernels cost 10 µs a call
+SMALL = 1 << 15  # matrices of fewer entries are faster as they are: a packed product costs 10 µs before it begins
 LARGEST_FLOAT16 = 65_504.0
 # What is never called: self-attention projects all three at once, and in a step keys and values of the source are made
 # once a sentence, by a pass.

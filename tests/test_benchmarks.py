@@ -225,7 +225,7 @@ def test_the_twin_computes_the_same_without_any_probe() -> None:
     assert list(pairs.twin.state_dict()) == list(pairs.model.state_dict())
     assert any(isinstance(module, Probe) for module in pairs.model.modules())
     assert not any(isinstance(module, Probe) for module in pairs.twin.modules())
-    for found in (pairs.step(2), pairs.whole_pass(2), pairs.prepared(2)):
+    for found in (pairs.step(2), pairs.whole_pass(2), pairs.control(2), pairs.prepared(2)):
         assert found["ratio"]["pairs"] == 2
 
 
@@ -288,6 +288,7 @@ def _result() -> dict[str, Any]:
             "threads": 1,
             "step": pair,
             "pass": pair,
+            "control": pair,
             "prepared": pair,
             "about": machine,
         },
