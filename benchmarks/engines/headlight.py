@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
+from typing import Any
 
 import torch
-from torch import Tensor
 
 from benchmarks.engines import Job, Work
-from model.capture import read_source, read_target
+from model.answers import Written
 from model.checkpoint import load_checkpoint
-from model.decoding.search import OneByOne, Plan
-from model.decoding.step import choose_best, make_rules
 from model.device import DeviceChoice
 from model.fast import StepWeights
-from model.records import DecodingOptions
 from model.translator import Translator
 
 
@@ -27,7 +25,7 @@ class Headlight:
 
     def jobs(self, work: Work) -> dict[str, Job]:
         """What `Translator` does without words and records; with the default weights, `Translator` itself, too."""
-        jobs: dict[str, Job] = {self.row: lambda: self.decode_and_look(work)}
+        jobs: dict[str, Job] = {self.row: model_level(self.translator, work)}
         if self.row == "headlight":
             jobs["translator"] = lambda: self.translate(work)
         return jobs
@@ -40,46 +38,26 @@ class Headlight:
             found = self.translator.translate_batch(work.texts, max_length=work.length)
         return [[token.id for token in translation.target_tokens] for translation in found]
 
-    def decode_and_look(self, work: Work) -> list[list[int]]:
-        """Ids in; out come all tokens, all maps, the probability of each token and its best alternatives."""
-        model, passes, device = self.translator.model, self.translator.passes, self.translator.device
-        config, options = model.config, DecodingOptions(max_length=work.length)
-        source_ids = torch.tensor(work.ids, device=device)
-        with torch.inference_mode():
-            memory, sight = read_source(model, passes, source_ids, ())
-            state = passes.decoder.start(memory, cached=True)
-            plan = Plan(
-                decoder=self.translator.step,
-                state=state,
-                rules=make_rules(config, options, [[] for _ in work.ids], device),
-                limits=[work.length] * len(work.ids),
-                start_id=config.start_id,
-                end_id=config.end_id,
-                device=device,
-            )
-            cross = state.cross
-            search = OneByOne(plan, choose_best, scored=False)
-            while search.advance():
-                pass
-            written = torch.tensor([found[0].ids for found in search.results], device=device)
-            read_target(
-                model,
-                passes,
-                memory,
-                cross,
-                _shifted(written, config.start_id),
-                written,
-                sight,
-                (),
-                options.alternatives,
-            )
-        ids: list[list[int]] = written.tolist()
-        return ids
 
+def model_level(translator: Translator, work: Work) -> Job:
+    """Ids in; out come all tokens, all maps, the probability of each token and its best alternatives.
 
-def _shifted(written: Tensor, start_id: int) -> Tensor:
-    """What goes in when these tokens come out, `[batch, tokens]`."""
-    return torch.cat([torch.full_like(written[:, :1], start_id), written[:, :-1]], dim=1)
+    This is the translator's own way, whatever that may be, between two things that are left out: the job is cut into
+    tokens beforehand, and where a record would be made, the ids alone come out.
+    """
+    requests = [translator.request(text, max_length=work.length) for text in work.texts]
+    job = translator.intake.job(requests)
+    if job.source_ids.tolist() != work.ids:
+        raise RuntimeError("The translator reads other tokens than the other engines get.")
+
+    def ids_alone(job: Any, sentence: int, written: Written, *others: Any) -> Any:
+        return written.candidates[0].ids
+
+    bare = copy.copy(translator)
+    bare.intake = copy.copy(translator.intake)
+    bare.intake.job = lambda requests: job  # type: ignore[method-assign]
+    bare._record = ids_alone  # type: ignore[assignment, method-assign]
+    return lambda: bare._translate_alike(requests)  # type: ignore[return-value]
 
 
 def load(
