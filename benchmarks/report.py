@@ -83,7 +83,7 @@ def decoding(result: Result, title: str = "Decoding, with every attention map") 
             [[ROWS[row], *(_median(case, row) for case in cases)] for row in rows],
         ),
     ]
-    parts += [f"Skipped: {name}, as {absence}.\n" for name, absence in result["absent"].items()]
+    parts += [f"Skipped {name}: {absence}.\n" for name, absence in result["absent"].items()]
     parts += [f"**{complaint}: these times compare nothing.**\n" for complaint in disagreements(result)]
     parts.append(_agreement(cases))
     return "\n".join(parts)
@@ -168,7 +168,7 @@ def lines(result: Result) -> str:
             f"are the same. Its batch sizes, in seconds: {tried}.\n"
         )
     else:
-        parts.append(f"Without CTranslate2, as {result['absence']}.\n")
+        parts.append(f"Not compared: {result['absence']}.\n")
     return "\n".join(parts)
 
 
@@ -180,7 +180,7 @@ def memory(result: Result) -> str:
     for model in result["models"]:
         growth = model["peak"] - model["before"]
         share = growth / model["weights"]
-        numbers = [megabytes(number) for number in (model["weights"], model["copied"], growth)]
+        numbers = [megabytes(number) for number in (model["weights"] - model["copied"], model["copied"], growth)]
         rows.append([model["name"], *numbers, f"{share:.2f}", verdict(share < MEMORY_GOAL)])
     shapes = " ".join(f"*{model['name']}*: {model['shape']}." for model in result["models"])
     return "\n".join(
@@ -189,7 +189,7 @@ def memory(result: Result) -> str:
             "`Translator.load` in a fresh process; folders in float16, weights used in float32, steps in float16. "
             f"{shapes}\n",
             table(
-                ["", "weights in use", "of them the fast path's copies", "growth at the peak", "growth / weights", ""],
+                ["", "the model's weights", "the fast path's copies", "growth at the peak", "growth / both", ""],
                 rows,
             ),
             f"Goal: below {MEMORY_GOAL}.\n",

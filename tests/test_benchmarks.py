@@ -324,8 +324,8 @@ def test_the_report_says_honestly_which_goals_are_met() -> None:
     assert "| 1.015 | 1.010-1.020 | 1.02 | met |" in text  # the step
     assert "| 1.015 | 1.010-1.020 | 1.01 | **not met** |" in text  # the pass
     assert "1.25 times as fast, met" in text  # lines
-    assert "| small | 40.0 MB | 10.0 MB | 50.0 MB | 1.25 | met |" in text
-    assert "Skipped: tutorial, as it is gone." in text
+    assert "| small | 30.0 MB | 10.0 MB | 50.0 MB | 1.25 | met |" in text
+    assert "Skipped tutorial: it is gone." in text
     assert "There was no GPU on this machine." in text
 
 
