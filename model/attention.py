@@ -109,7 +109,7 @@ class KeysValuesCache:
 
 def _room(old: Tensor | None, new: Tensor, length: int) -> Tensor:
     rows, heads, _, width = new.shape
-    room = new.new_empty(rows, heads, max(32, 1 << (length - 1).bit_length()), width)
+    room = new.new_empty(rows, heads, max(16, 1 << (length - 1).bit_length()), width)
     if old is not None:
         room[:, :, : old.shape[2]] = old
     return room

@@ -238,6 +238,10 @@ class Tokenizer:
         piece = self._piece(token_id)
         if token_id in self._special:
             return self._special[token_id]
+        try:
+            return piece.decode("utf-8")
+        except UnicodeDecodeError:
+            pass  # some bytes are no whole character
         return "".join(
             character if character.encode("utf-8") == own else "".join(f"⟨{byte:02X}⟩" for byte in own)
             for character, own in characters(piece)
