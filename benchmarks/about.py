@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import platform
+import time
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 PACKAGES = ("torch", "transformers", "ctranslate2", "tokenizers", "numpy")
-BUSY = 0.5  # processes at work before we begin: above this, numbers are rough
+BUSY = 0.3  # cores at work for others before we begin: above this, numbers are rough
+LISTENING = 1.0  # seconds
 
 
 def about(date: str, command: str) -> dict[str, Any]:
@@ -22,7 +24,7 @@ def about(date: str, command: str) -> dict[str, Any]:
         "memory": _memory(),
         "system": f"{platform.system()} {platform.machine()}",
         "versions": {"Python": platform.python_version()} | _versions(),
-        "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
+        "load": cores_at_work(),
     }
 
 
@@ -38,6 +40,21 @@ def _processor() -> str:
         model = f"family {values.get('cpu family', '?')}, model {values.get('model', '?')}"
         name = f"{values.get('model name', name)} ({model})"
     return f"{name}, {torch.backends.cpu.get_cpu_capability()}"
+
+
+def cores_at_work() -> float | None:
+    """How many cores others keep busy while we do nothing. (The load average still counts what ended a minute ago.)"""
+    path = Path("/proc/stat")
+    if not path.exists():
+        return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
+
+    def ticks() -> tuple[int, int]:  # idle, all: user nice system idle iowait irq softirq steal
+        fields = [int(field) for field in path.read_text().splitlines()[0].split()[1:9]]
+        return fields[3] + fields[4], sum(fields)
+
+    (idle_before, all_before), _, (idle, whole) = ticks(), time.sleep(LISTENING), ticks()
+    share = 1 - (idle - idle_before) / max(1, whole - all_before)
+    return round(share * (os.cpu_count() or 1), 2)
 
 
 def _memory() -> str:

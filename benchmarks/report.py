@@ -58,7 +58,7 @@ def circumstances(result: Result) -> str:
     about = result["about"]
     versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
     load = about["load"]
-    busy = f" **The machine was busy with other work (load {load}): take these as rough.**" if load > BUSY else ""
+    busy = f" **Other work kept {load} cores busy: take these as rough.**" if load is not None and load > BUSY else ""
     return (
         f"`{about['command']}`, {about['date']}: {about['processor']}, {about['cores']} cores, {about['memory']}, "
         f"{about['system']}; {versions}.{busy}\n"

@@ -25,7 +25,7 @@ def without_probes() -> ModuleType:
         surgeon = _Surgeon()
         tree = ast.fix_missing_locations(surgeon.visit(ast.parse(source)))
         removed += surgeon.removed
-        left = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} & {"Probe", "watch"}
+        left = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} & {"Probe", "Watchable", "watch"}
         left |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)} & {"watched"}
         if left:
             raise RuntimeError(f"{name} uses {', '.join(sorted(left))} in a form that the twin cannot leave out.")
@@ -53,7 +53,8 @@ class _Surgeon(ast.NodeTransformer):
         return node
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        """Each class has probes of its own."""
+        """Each class has probes of its own, and needs nothing to find them by."""
+        node.bases = [ast.parse("nn.Module", mode="eval").body if _is_watchable(base) else base for base in node.bases]
         self.probes = {
             part.targets[0].attr
             for part in ast.walk(node)
@@ -100,6 +101,10 @@ class _Surgeon(ast.NodeTransformer):
 
 def _makes_probe(node: ast.AST | None) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Probe"
+
+
+def _is_watchable(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and node.id == "Watchable"
 
 
 def _is_false(node: ast.AST) -> bool:

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from model.masks import split_mask
 from model.positions import Positions
-from model.probes import Probe
+from model.probes import Probe, Watchable
 
 
 def attention_scores(query: Tensor, key: Tensor, bias: Tensor | None = None, scale: float | None = None) -> Tensor:
@@ -115,7 +115,7 @@ def _room(old: Tensor | None, new: Tensor, length: int) -> Tensor:
     return room
 
 
-class MultiHeadAttention(nn.Module):
+class MultiHeadAttention(Watchable):
     """Several attentions side by side, each in a space of its own (section 3.2.2 of the paper)."""
 
     def __init__(

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from model.config import TransformerConfig
 from model.positions import Positions
-from model.probes import Probe
+from model.probes import Probe, Watchable
 
 
 class Activation(NamedTuple):
@@ -58,7 +58,7 @@ def make_norm(config: TransformerConfig) -> nn.Module:
     return nn.LayerNorm(config.d_model, eps=config.norm_epsilon)
 
 
-class Embedding(nn.Module):
+class Embedding(Watchable):
     """Token ids to vectors: a table row × √d_model, then the position (sections 3.4 and 3.5)."""
 
     def __init__(self, table: nn.Embedding, positions: Positions, config: TransformerConfig) -> None:
@@ -77,7 +77,7 @@ class Embedding(nn.Module):
         return positioned
 
 
-class Residual(nn.Module):
+class Residual(Watchable):
     """A sub-layer adds to the stream, and never replaces it. The norm follows the sum, or precedes the sub-layer."""
 
     def __init__(self, config: TransformerConfig) -> None:
@@ -94,7 +94,7 @@ class Residual(nn.Module):
         return self.stream(self.norm(x + self.dropout(sublayer(x))))
 
 
-class FeedForward(nn.Module):
+class FeedForward(Watchable):
     """Each token alone: widen, bend, narrow. FFN(x) = max(0, x W₁ + b₁) W₂ + b₂ (equation 2), or another activation."""
 
     def __init__(self, config: TransformerConfig) -> None:
@@ -116,7 +116,7 @@ class FeedForward(nn.Module):
         return narrow
 
 
-class Output(nn.Module):
+class Output(Watchable):
     """From the decoder's vectors to a score for every word of the vocabulary."""
 
     def __init__(self, config: TransformerConfig, tied: nn.Embedding | None) -> None:

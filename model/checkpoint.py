@@ -26,7 +26,8 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from model.checksums import CARD, SUMS, fingerprint, require_file, verify_sums, write_sums
-from model.config import Config, TransformerConfig
+from model.classifier import SelfAttentionClassifier
+from model.config import ClassifierConfig, Config, TransformerConfig
 from model.errors import CheckpointError, ConfigError
 from model.storage import (
     MissingTensorError,
@@ -71,6 +72,7 @@ class Kind(NamedTuple):
 
 KINDS: dict[str, Kind] = {
     "transformer": Kind(TransformerConfig, Transformer, lambda c: (c.source_vocabulary, c.target_vocabulary)),
+    "classifier": Kind(ClassifierConfig, SelfAttentionClassifier, lambda c: (c.vocabulary, c.vocabulary)),
 }
 
 

@@ -11,6 +11,20 @@ from model.errors import RequestError
 _STRAY = re.compile(r"[\u0000-\u0008\u000e-\u001b\u007f-\u0084\u0086-\u009f\u00ad\u200b\u2060\ufeff]")
 _UNSEEN = ("Cc", "Cf")  # Unicode's categories of control and formatting characters, joiners among them
 
+# How the Stanford parser's corpora write English, and what stands in books.
+_CUT_APART = [
+    (re.compile(pattern), written)
+    for pattern, written in (
+        (r"(`` ?| ?'')", '"'),
+        (r"\\([/*])", r"\1"),
+        (r"-l[rc]b- ?", "("),
+        (r" ?-r[rc]b-", ")"),
+        (r" (n't|'(?:s|re|ve|ll|d|m))\b", r"\1"),
+        (r" ([.,;:!?…]+)(?= |$)", r"\1"),
+        (r"` ", "'"),
+    )
+]
+
 
 def tidy(text: object, *, field: str = "text") -> str:
     """One line in Unicode's composed form, without stray invisible characters; an empty one is an error."""
@@ -27,6 +41,14 @@ def tidy(text: object, *, field: str = "text") -> str:
         raise RequestError("There is no text yet: type a sentence first.", field=field)
     # Composed last: a stray character may have stood between a letter and its accent.
     return " ".join(unicodedata.normalize("NFC", _STRAY.sub("", text)).split())
+
+
+def fold(text: str) -> str:
+    """Lower case, and text that a corpus has cut into words ("it 's", "-lrb-") put together as people write it."""
+    text = text.lower()
+    for pattern, written in _CUT_APART:
+        text = pattern.sub(written, text)
+    return text
 
 
 def is_blank(text: str) -> bool:

@@ -37,8 +37,7 @@ ROOMS = {
         "torch model.attention model.blocks model.config model.masks model.positions model.probes model.records"
     ),
     "model/classifier.py": (
-        "torch model.attention model.blocks model.config model.masks model.positions model.probes model.records"
-        " model.transformer"
+        "torch model.attention model.blocks model.config model.masks model.positions model.probes model.transformer"
     ),
     "model/interventions.py": "torch model.config model.errors model.probes model.records model.transformer",
     "model/fast.py": "torch model.attention model.blocks model.config model.probes model.transformer",

@@ -342,7 +342,7 @@ def test_the_machine_is_named_once_or_below_each_section_where_they_differ() -> 
     assert report.render(results).count("2031-02-03") == 1
     results["gpu"] = results["gpu"] | {"about": results["gpu"]["about"] | {"date": "2031-02-04", "load": 3.5}}
     assert report.render(results).count("2031-02-03") == 4
-    assert report.render(results).count("The machine was busy") == 1
+    assert report.render(results).count("Other work kept 3.5 cores busy") == 1
 
 
 def test_tables_are_markdown() -> None:

@@ -49,6 +49,9 @@ class Ragged:
     def __len__(self) -> int:
         return len(self.starts) - 1
 
+    def __iter__(self) -> Iterator[IntArray]:
+        return (self[row] for row in range(len(self)))
+
     def __getitem__(self, row: int) -> IntArray:
         row_ids: IntArray = self.ids[self.starts[row] : self.starts[row + 1]]
         return row_ids

@@ -34,8 +34,13 @@ class CorpusSpec:
     source_column: int = 0  # of a TSV
     target_column: int = 1
     header: bool = False  # its first line names the columns
+    one_in: int = 0  # of every so many pairs the first alone: to validate with, where no other text is at hand
+    but_one_in: int = 0  # all others: to train with
 
     def __post_init__(self) -> None:
+        parts = {self.one_in, self.but_one_in}
+        if parts != {0} and (min(parts) != 0 or max(parts) < 2):
+            raise TrainingError(f"{self.source}: give one_in or but_one_in, and a number above 1.")
         if not self.weight > 0:
             raise TrainingError(f"{self.source}: its weight is {self.weight}, but must be above 0. Or leave it out.")
         if min(self.source_column, self.target_column) < 0 or self.source_column == self.target_column:
@@ -122,6 +127,10 @@ def tidy(line: str) -> str:
 def read_pairs(spec: CorpusSpec, folder: Path) -> Iterator[Pair]:
     """The raw pairs of a corpus, in order."""
     pairs = _read_two_files(spec, folder) if spec.target is not None else _read_tsv(spec, folder)
+    if spec.one_in:
+        pairs = (pair for number, pair in enumerate(pairs) if number % spec.one_in == 0)
+    if spec.but_one_in:
+        pairs = (pair for number, pair in enumerate(pairs) if number % spec.but_one_in)
     if spec.fold_target_case:
         return (Pair(pair.source, pair.target.lower()) for pair in pairs)
     return pairs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -15,8 +16,7 @@ from model.training import checkpoints
 from model.training.checkpoints import Progress, Tensors
 from model.training.prepare import Tokenizers, tokenizer_paths
 from model.training.recipe import Recipe, load_recipe
-from model.training.run import make_model
-from model.transformer import Transformer
+from model.training.tasks import TASKS
 
 
 def export_run(
@@ -28,11 +28,11 @@ def export_run(
     save_checkpoint(folder, model, tokenizers.source, tokenizers.target, storage=storage, card=text)
 
 
-def load_run(run: Path, weights: str = "best") -> tuple[Transformer, Tokenizers, Progress]:
+def load_run(run: Path, weights: str = "best") -> tuple[Any, Tokenizers, Progress]:
     """The model of a run as it stands."""
     recipe, tokenizers = recipe_of(run), _tokenizers_of(run)
     tensors, progress = chosen_weights(run, weights)
-    model = make_model(recipe, tokenizers)
+    model = TASKS[recipe.task].make_model(recipe, tokenizers)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(tensors[name])

@@ -17,16 +17,16 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from model.errors import TrainingError
-from model.training.batches import RowArray, Sentences, SpecialIds, make_batch, padded_tokens, plan_epoch, target_tokens
+from model.training.batches import RowArray, Sentences, SpecialIds, padded_tokens, plan_epoch
 from model.training.checkpoints import Progress, Tensors
 from model.training.dropout import use_byte_dropout
 from model.training.ema import RunningAverage
-from model.training.loss import Losses, LossModule
+from model.training.loss import Losses
 from model.training.optimiser import chance, make_optimiser
 from model.training.processes import Processes, autocast
 from model.training.recipe import Batching, Recipe
 from model.training.schedule import make_schedule
-from model.transformer import Transformer
+from model.training.tasks import TASKS
 
 
 class Step(NamedTuple):
@@ -66,11 +66,12 @@ class Trainer:
     """Model, optimiser and running average of one run in one process."""
 
     def __init__(
-        self, model: Transformer, recipe: Recipe, special: SpecialIds, setting: Setting, processes: Processes
+        self, model: nn.Module, recipe: Recipe, special: SpecialIds, setting: Setting, processes: Processes
     ) -> None:
         self.model = model.to(setting.device)
         if setting.device.type == "cpu":
             use_byte_dropout(model)
+        self.task = TASKS[recipe.task]
         self.recipe, self.special, self.setting, self.processes = recipe, special, setting, processes
         settings = recipe.optimisation
         self.parameters = [each for each in model.parameters() if each.requires_grad]
@@ -79,7 +80,7 @@ class Trainer:
         self.progress = Progress()
         self.sums = torch.zeros(3, device=setting.device)  # smoothed loss, plain loss, gradient norm since the last row
         self.words = self.padded = self.taken = 0  # target tokens, padded tokens and steps since then
-        self.losses: Callable[..., Losses] = self._wrap(LossModule(model, settings.label_smoothing))
+        self.losses: Callable[..., Losses] = self._wrap(self.task.make_losses(model, recipe))
 
     def _wrap(self, module: nn.Module) -> nn.Module:
         if self.setting.compile:
@@ -109,12 +110,13 @@ class Trainer:
         Every process knows the whole plan, so all divide by the same global number of tokens without asking.
         """
         self.optimiser.zero_grad(set_to_none=True)
-        words = sum(target_tokens(sentences, rows) for rows in batches)
+        words = sum(self.task.count(sentences, rows) for rows in batches)
         world, rank = self.processes.world, self.processes.rank
         for number, rows in enumerate(batches):
             mine = rows[rank::world]
             weight = world / words if len(mine) else 0.0  # DistributedDataParallel takes the mean over processes
-            batch = make_batch(sentences, mine if len(mine) else rows[:1], self.special).to(self.setting.device)
+            batch = self.task.make_batch(sentences, mine if len(mine) else rows[:1], self.special)
+            batch = batch.to(self.setting.device)
             torch.manual_seed(chance(self.recipe.seed, self.progress.step, number, rank))
             last = number == len(batches) - 1
             waits = nullcontext() if last or world == 1 else self.losses.no_sync()  # type: ignore[attr-defined]

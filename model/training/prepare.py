@@ -10,6 +10,7 @@ import numpy as np
 from safetensors.numpy import load_file, save_file
 
 from model.errors import TrainingError
+from model.text import fold
 from model.tokenizer import Tokenizer
 from model.training.batches import Ragged, Sentences, SpecialIds
 from model.training.corpora import Cleaner, CleaningReport, CorpusSpec, Pair, read_pairs
@@ -52,7 +53,10 @@ def read_text(specs: tuple[CorpusSpec, ...], recipe: Recipe, folder: Path, repor
     corpus: list[int] = []
     for number, spec in enumerate(specs):
         counts = CleaningReport()
-        pairs += cleaner.clean(read_pairs(spec, folder), counts)
+        raw = read_pairs(spec, folder)
+        if recipe.task == "classification":
+            raw = (Pair(fold(pair.source), pair.target) for pair in raw)
+        pairs += cleaner.clean(raw, counts)
         corpus += [number] * counts.kept
         report(f"{spec.source} (×{spec.weight:g}): {counts}")
     if not pairs:
@@ -60,20 +64,14 @@ def read_text(specs: tuple[CorpusSpec, ...], recipe: Recipe, folder: Path, repor
     return Text(pairs, corpus, tuple(spec.weight for spec in specs), cleaner.digest.hexdigest())
 
 
-def encode(text: Text, tokenizers: Tokenizers, source_dropout: float = 0.0) -> Sentences:
-    """Ids in compact arrays; with dropout, the sources are cut into sub-words by chance."""
-    sources = _encode_all([pair.source for pair in text.pairs], _source_encoder(tokenizers.source, source_dropout))
-    targets = _encode_all([pair.target for pair in text.pairs], tokenizers.target.encode_batch)
+def encode(text: Text, tokenizers: Tokenizers) -> Sentences:
+    """Ids in compact arrays."""
+    sources = encode_all([pair.source for pair in text.pairs], tokenizers.source.encode_batch)
+    targets = encode_all([pair.target for pair in text.pairs], tokenizers.target.encode_batch)
     return Sentences(sources, targets, np.array(text.corpus, dtype=np.int32), text.weights)
 
 
-def _source_encoder(tokenizer: Tokenizer, dropout: float) -> Encoder:
-    if dropout:
-        return lambda texts: tokenizer.source_with_dropout(texts, dropout)
-    return tokenizer.encode_batch
-
-
-def _encode_all(texts: list[str], encoder: Encoder, at_once: int = 20_000) -> Ragged:
+def encode_all(texts: list[str], encoder: Encoder, at_once: int = 20_000) -> Ragged:
     """In parts: the library's own records take a hundred times the room of the ids."""
     return Ragged.joined([Ragged(encoder(texts[first : first + at_once])) for first in range(0, len(texts), at_once)])
 
@@ -90,6 +88,8 @@ def tokenizers_of_run(run: Path, recipe: Recipe, text: Text, report: Report) -> 
     paths = tokenizer_paths(run, recipe)
     if not all(path.exists() for path in paths):
         source, target = ([pair[side] for pair in text.pairs] for side in (0, 1))
+        if recipe.task == "classification":
+            target = []  # labels are no words
         for path, lines in zip(paths, [source + target] if shared else [source, target], strict=True):
             settings = recipe.tokenizer
             tokenizer = Tokenizer.train(lines, settings.vocabulary, minimum_frequency=settings.minimum_frequency)
@@ -106,10 +106,11 @@ class EpochData:
     a resumed run, and every other process, reads the same.
     """
 
-    def __init__(self, text: Text, tokenizers: Tokenizers, recipe: Recipe, folder: Path, processes: Processes) -> None:
-        self.text, self.tokenizers, self.folder, self.processes = text, tokenizers, folder, processes
-        self.dropout = recipe.tokenizer.source_dropout
-        self.plain = encode(text, tokenizers)
+    def __init__(
+        self, text: Text, plain: Sentences, tokenizers: Tokenizers, dropout: float, folder: Path, processes: Processes
+    ) -> None:
+        self.text, self.plain, self.tokenizers, self.dropout = text, plain, tokenizers, dropout
+        self.folder, self.processes = folder, processes
 
     def __call__(self, epoch: int) -> Sentences:
         """The pairs as this epoch shows them."""
@@ -118,7 +119,7 @@ class EpochData:
         path = self.folder / f"epoch-{epoch:05d}.safetensors"
         if self.processes.first and not path.exists():
             sources = [pair.source for pair in self.text.pairs]
-            drawn = _encode_all(sources, _source_encoder(self.tokenizers.source, self.dropout))
+            drawn = encode_all(sources, lambda texts: self.tokenizers.source.source_with_dropout(texts, self.dropout))
             write_atomically(path, lambda part: save_file({"ids": drawn.ids, "starts": drawn.starts}, part))
             for old in sorted(self.folder.glob("epoch-*.safetensors"))[:-2]:  # a kill may need the one before
                 old.unlink(missing_ok=True)

@@ -10,10 +10,11 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from model.config import TransformerConfig
+from model.config import ClassifierConfig, TransformerConfig
 from model.errors import ConfigError, TrainingError
 from model.training.corpora import Cleaning, CorpusSpec
 
+TASKS = ("translation", "classification")
 SCHEDULES = ("inverse_square_root", "cosine", "constant")
 Section = TypeVar("Section")
 
@@ -80,13 +81,14 @@ class Recipe:
     """All of it. A field left out of the file takes the default; an unknown one is an error."""
 
     name: str
+    task: str = "translation"
     source_language: str
-    target_language: str
+    target_language: str = ""  # of a classification: none
     corpora: tuple[CorpusSpec, ...]
     validation: tuple[CorpusSpec, ...]
     cleaning: Cleaning = field(default_factory=Cleaning)
     tokenizer: TokenizerSettings = field(default_factory=TokenizerSettings)
-    model: Mapping[str, Any] = field(default_factory=dict)  # fields of TransformerConfig, the vocabulary left out
+    model: Mapping[str, Any] = field(default_factory=dict)  # of TransformerConfig or ClassifierConfig, no vocabulary
     optimisation: Optimisation = field(default_factory=Optimisation)
     batching: Batching = field(default_factory=Batching)
     seed: int = 1
@@ -103,10 +105,19 @@ class Recipe:
             self.optimisation.cool_down_steps <= self.steps,
             "optimisation.cool_down_steps are more than all steps. Lower them.",
         )
-        given = {"source_vocabulary", "target_vocabulary", "pad_id", "start_id", "end_id", "share_embeddings"}
+        _require(self.task in TASKS, f"task must be one of: {', '.join(TASKS)}.")
+        given = {
+            "vocabulary", "source_vocabulary", "target_vocabulary", "pad_id", "start_id", "end_id", "share_embeddings"
+        }  # fmt: skip
         twice = sorted(given & set(self.model))
         _require(not twice, f"model.{', model.'.join(twice)}: the tokenizer decides that. Remove it.")
-        self.model_config(source_vocabulary=1000, target_vocabulary=1000)
+        if self.task == "translation":
+            _require(bool(self.target_language), "target_language is missing: name the language to translate into.")
+            self.model_config(source_vocabulary=1000, target_vocabulary=1000)
+        else:
+            _require(self.tokenizer.shared, "tokenizer.shared must be true: labels have no vocabulary.")
+            _require(not self.tokenizer.source_dropout, "tokenizer.source_dropout is for translation; set it to 0.")
+            self.classifier_config(vocabulary=1000)
 
     def model_config(self, *, source_vocabulary: int, target_vocabulary: int, **ids: Any) -> TransformerConfig:
         """The model that this recipe asks for, with vocabularies of these sizes."""
@@ -118,6 +129,13 @@ class Recipe:
                 **ids,
                 **self.model,
             )
+        except (ConfigError, TypeError) as error:
+            raise TrainingError(f"model: {error} Known fields are those of model/config.py.") from error
+
+    def classifier_config(self, *, vocabulary: int, **ids: Any) -> ClassifierConfig:
+        """The classifier that this recipe asks for, with a vocabulary of this size."""
+        try:
+            return ClassifierConfig(vocabulary=vocabulary, **ids, **self.model)
         except (ConfigError, TypeError) as error:
             raise TrainingError(f"model: {error} Known fields are those of model/config.py.") from error
 

@@ -21,6 +21,7 @@ import torch
 
 from model.errors import TrainingError
 from model.training import checkpoints
+from model.training.corpora import CorpusSpec
 from model.training.files import write_text
 from model.training.loop import Setting, Trainer, run_steps
 from model.training.monitor import COLUMNS, Board, Curve, Reporter, bar, clock
@@ -28,8 +29,8 @@ from model.training.prepare import EpochData, Tokenizers, read_text, tokenizers_
 from model.training.processes import Processes, autocast
 from model.training.recipe import Recipe, recipe_from_json
 from model.training.stopper import Stopper
-from model.training.validation import HeldOut, validate
-from model.transformer import Transformer
+from model.training.tasks import TASKS
+from model.training.validation import HeldOut
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,10 +60,11 @@ class Run:
         self, recipe: Recipe, data: Path, folder: Path, session: Session, setting: Setting, processes: Processes
     ) -> None:
         self.recipe, self.folder, self.session, self.processes = recipe, folder, session, processes
+        self.task = TASKS[recipe.task]
         self.report = Reporter(speaks=processes.first)
         self.tokenizers, self.data, self.held_out, self.digest = self._prepare(data)
         torch.manual_seed(recipe.seed)
-        model = make_model(recipe, self.tokenizers)
+        model = self.task.make_model(recipe, self.tokenizers)
         self.report(f"{recipe.name}: {model.parameter_count():,} parameters on {setting.device}")
         self.trainer = Trainer(model, recipe, self.tokenizers.special, setting, processes)
         self._resume()
@@ -72,7 +74,7 @@ class Run:
         self.reported = Moment(self.saved_at, self.trainer.progress.step, self.trainer.progress.tokens)
         if processes.first:
             step = self.trainer.progress.step
-            names = [f"{kind} {held.name}" for held in self.held_out for kind in ("loss", "bleu")]
+            names = [f"{kind} {held.name}" for held in self.held_out for kind in ("loss", self.task.score)]
             self.curve = Curve(folder / "curve.csv", COLUMNS, step=step)
             self.validation = Curve(folder / "validation.csv", ("step", "seconds", "loss", *names), step=step)
             self.board = Board(folder / "tensorboard" if session.tensorboard else None)
@@ -105,11 +107,14 @@ class Run:
             tokenizers_of_run(self.folder, recipe, text, self.report)
         self.processes.wait()  # for the first to have written the tokenizers
         tokenizers = tokenizers_of_run(self.folder, recipe, text, self.report)
-        held_out = [
-            HeldOut.of(spec.source.split("/")[0], read_text((spec,), recipe, data, self.report), tokenizers)
-            for spec in recipe.validation
-        ]
-        return tokenizers, EpochData(text, tokenizers, recipe, self.folder, self.processes), held_out, text.digest
+        held_out = []
+        for spec in recipe.validation:
+            held = read_text((spec,), recipe, data, self.report)
+            held_out.append(HeldOut(_name(spec), held, self.task.encode(held, tokenizers, recipe)))
+        plain = self.task.encode(text, tokenizers, recipe)
+        dropout = recipe.tokenizer.source_dropout
+        epochs = EpochData(text, plain, tokenizers, dropout, self.folder, self.processes)
+        return tokenizers, epochs, held_out, text.digest
 
     def _check_folder(self, digest: str) -> None:
         """A run goes on only with the recipe and the data it began with."""
@@ -195,7 +200,7 @@ class Run:
         if self.processes.first and self.held_out:
             trainer.model.eval()
             with trainer.average.in_place(), autocast(device, trainer.setting.precision):
-                values = validate(trainer.model, self.held_out, self.tokenizers, device)
+                values = self.task.validate(trainer.model, self.held_out, self.tokenizers, device)
             self.validation.add({"step": progress.step, "seconds": progress.seconds, **values})
             self.board.add({f"validation {name}": value for name, value in values.items()}, progress.step)
             self.report(f"step {progress.step:,}: " + ", ".join(f"{key} {value:.3f}" for key, value in values.items()))
@@ -236,14 +241,6 @@ class Run:
         return {"recipe": self.recipe.to_json(), "data_sha256": self.digest}
 
 
-def make_model(recipe: Recipe, tokenizers: Tokenizers) -> Transformer:
-    """Fresh weights, sized by recipe and vocabularies."""
-    special = tokenizers.special
-    config = recipe.model_config(
-        source_vocabulary=tokenizers.source.vocabulary_size,
-        target_vocabulary=tokenizers.target.vocabulary_size,
-        pad_id=special.pad,
-        start_id=special.start,
-        end_id=special.target_end,
-    )
-    return Transformer(config)
+def _name(spec: CorpusSpec) -> str:
+    """What reports call a held-out corpus: the innermost folder it lies in."""
+    return Path(spec.source).parent.name or Path(spec.source).stem

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from model.training.batches import Sentences, SpecialIds, make_batch, plan_in_order, target_tokens
 from model.training.loss import translation_losses
-from model.training.prepare import Text, Tokenizers, encode
+from model.training.prepare import Text, Tokenizers
 from model.transformer import Memory, Transformer
 
 SAMPLE = 200  # sentences translated for BLEU
@@ -24,11 +24,6 @@ class HeldOut:
     name: str
     text: Text
     sentences: Sentences
-
-    @classmethod
-    def of(cls, name: str, text: Text, tokenizers: Tokenizers) -> HeldOut:
-        """Encode it."""
-        return cls(name, text, encode(text, tokenizers))
 
 
 @torch.no_grad()

@@ -1,0 +1,94 @@
+"""Learning to judge texts: labels in the place of translations, and accuracy in the place of BLEU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from model.classifier import SelfAttentionClassifier, classification_loss, pad_rows, shortened
+from model.errors import TrainingError
+from model.training.batches import Ragged, RowArray, Sentences, SpecialIds, plan_in_order
+from model.training.loss import Losses
+from model.training.prepare import Text, Tokenizers, encode_all
+from model.training.recipe import Recipe
+from model.training.validation import BATCH_TOKENS, HeldOut
+
+LABELS = {"0": 0, "1": 1}
+
+
+class ClassifierBatch(NamedTuple):
+    """What one step sees."""
+
+    ids: Tensor  # [batch, tokens]: tokens, end, padding
+    positive: Tensor  # [batch]: 0 or 1
+
+    def to(self, device: torch.device) -> ClassifierBatch:
+        """On that device."""
+        return ClassifierBatch(*(each.to(device, non_blocking=True) for each in self))
+
+
+def make_classifier(recipe: Recipe, tokenizers: Tokenizers) -> SelfAttentionClassifier:
+    """Fresh weights, sized by recipe and vocabulary."""
+    special = tokenizers.special
+    return SelfAttentionClassifier(
+        recipe.classifier_config(
+            vocabulary=tokenizers.source.vocabulary_size, pad_id=special.pad, end_id=special.source_end
+        )
+    )
+
+
+def encode(text: Text, tokenizers: Tokenizers, recipe: Recipe) -> Sentences:
+    """Texts as ids, long ones shortened, and labels as rows of one id."""
+    most = recipe.classifier_config(vocabulary=tokenizers.source.vocabulary_size).max_length
+    strange = sorted({pair.target for pair in text.pairs} - set(LABELS))
+    if strange:
+        raise TrainingError(f"A label is {strange[0]!r}, but must be 0 (negative) or 1 (positive). Check the columns.")
+    whole = encode_all([pair.source for pair in text.pairs], tokenizers.source.encode_batch)
+    sources = Ragged([shortened(row.tolist(), most - 1) for row in whole])  # one place is the end token's
+    labels = Ragged([[LABELS[pair.target]] for pair in text.pairs])
+    return Sentences(sources, labels, np.array(text.corpus, dtype=np.int32), text.weights)
+
+
+def make_batch(sentences: Sentences, rows: RowArray, special: SpecialIds) -> ClassifierBatch:
+    """Padded texts and their labels."""
+    ids = pad_rows([[*sentences.source[row].tolist(), special.source_end] for row in rows], special.pad)
+    return ClassifierBatch(ids, torch.tensor([int(sentences.target[row][0]) for row in rows]))
+
+
+class ClassifierLosses(nn.Module):
+    """Model and loss as one module, as DistributedDataParallel and torch.compile want it."""
+
+    def __init__(self, model: SelfAttentionClassifier, smoothing: float) -> None:
+        super().__init__()
+        self.model = model
+        self.smoothing = smoothing
+
+    def forward(self, batch: ClassifierBatch) -> Losses:
+        """The sums of a batch; smoothing takes half of ε from the right class and gives it to the other."""
+        log_odds = self.model(batch.ids)
+        positive = batch.positive.float()
+        wished = positive * (1 - self.smoothing) + self.smoothing / 2
+        return Losses(classification_loss(log_odds, wished), classification_loss(log_odds.detach(), positive))
+
+
+@torch.no_grad()
+def validate(
+    model: SelfAttentionClassifier, held_out: Sequence[HeldOut], tokenizers: Tokenizers, device: torch.device
+) -> dict[str, float]:
+    """`loss NAME` and `accuracy NAME` of each corpus; `loss`, their mean, decides which model is best."""
+    values: dict[str, float] = {}
+    for held in held_out:
+        loss = right = 0.0
+        for rows in plan_in_order(held.sentences, BATCH_TOKENS):
+            batch = make_batch(held.sentences, rows, tokenizers.special).to(device)
+            log_odds = model(batch.ids)
+            loss += float(classification_loss(log_odds, batch.positive))
+            right += int(((log_odds > 0) == (batch.positive == 1)).sum())
+        count = len(held.sentences.source)
+        values[f"loss {held.name}"] = loss / count
+        values[f"accuracy {held.name}"] = 100 * right / count
+    return {"loss": sum(values[f"loss {held.name}"] for held in held_out) / len(held_out), **values}

@@ -1,0 +1,66 @@
+"""What a run can learn to do. The loop knows none of it: it moves the weights that a task's loss points at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from model.training import classification
+from model.training.batches import RowArray, Sentences, SpecialIds, make_batch, target_tokens
+from model.training.loss import LossModule
+from model.training.prepare import Text, Tokenizers, encode
+from model.training.recipe import Recipe
+from model.training.validation import HeldOut, validate
+from model.transformer import Transformer
+
+
+@dataclass(frozen=True)
+class Task:
+    """All in which tasks differ."""
+
+    encode: Callable[[Text, Tokenizers, Recipe], Sentences]
+    make_model: Callable[[Recipe, Tokenizers], Any]
+    make_losses: Callable[[Any, Recipe], nn.Module]  # batch → `Losses`, summed
+    make_batch: Callable[[Sentences, RowArray, SpecialIds], Any]
+    count: Callable[[Sentences, RowArray], int]  # how many things the sum of losses is of: words, or texts
+    validate: Callable[[Any, Sequence[HeldOut], Tokenizers, torch.device], dict[str, float]]
+    score: str  # what `validate` reports of each held-out corpus beside the loss
+
+
+def make_translator(recipe: Recipe, tokenizers: Tokenizers) -> Transformer:
+    """Fresh weights, sized by recipe and vocabularies."""
+    special = tokenizers.special
+    config = recipe.model_config(
+        source_vocabulary=tokenizers.source.vocabulary_size,
+        target_vocabulary=tokenizers.target.vocabulary_size,
+        pad_id=special.pad,
+        start_id=special.start,
+        end_id=special.target_end,
+    )
+    return Transformer(config)
+
+
+TASKS = {
+    "translation": Task(
+        encode=lambda text, tokenizers, recipe: encode(text, tokenizers),
+        make_model=make_translator,
+        make_losses=lambda model, recipe: LossModule(model, recipe.optimisation.label_smoothing),
+        make_batch=make_batch,
+        count=target_tokens,
+        validate=validate,
+        score="bleu",
+    ),
+    "classification": Task(
+        encode=classification.encode,
+        make_model=classification.make_classifier,
+        make_losses=lambda model, recipe: classification.ClassifierLosses(model, recipe.optimisation.label_smoothing),
+        make_batch=classification.make_batch,
+        count=lambda sentences, rows: len(rows),
+        validate=classification.validate,
+        score="accuracy",
+    ),
+}
