@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from model.config import TransformerConfig
+    from model.judge import Judge
     from model.probes import watch
     from model.records import DecodingOptions, Intervention, Translation, TranslationRequest
     from model.transformer import Transformer
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "DecodingOptions": "model.records",
     "Intervention": "model.records",
+    "Judge": "model.judge",
     "Transformer": "model.transformer",
     "TransformerConfig": "model.config",
     "Translation": "model.records",
@@ -40,6 +42,7 @@ _HOMES = {
 __all__ = [
     "DecodingOptions",
     "Intervention",
+    "Judge",
     "Transformer",
     "TransformerConfig",
     "Translation",

@@ -278,6 +278,13 @@ class WithoutFirstNumbers(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
+def kind_of_folder(folder: str | Path) -> str:
+    """What a folder holds, "transformer" or "classifier", before anything large is read."""
+    values = read_json(Path(folder) / CONFIG)
+    config = _reader_for(Path(folder), values).config(Path(folder), values)
+    return _kind_of(config)[0]
+
+
 def _reader_for(folder: Path, values: dict[str, Any]) -> FolderReader:
     name = values.get("format", values.get("model_type"))
     reader = READERS.get(name) if isinstance(name, str) else None

@@ -269,6 +269,26 @@ class Translation:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """What a classifier says of a text, what each token adds to that, and what every head looked at."""
+
+    text: str  # as the model read it: folded, and of a long one the beginning and the end
+    shortened: bool
+    tokens: tuple[Token, ...]  # the end token last
+    shares: tuple[float, ...]  # of each token in the log-odds, which are their sum + bias
+    bias: float
+    log_odds: float
+    probability: float  # of the second class
+    classes: tuple[str, str]
+    attention: FloatArray  # [layer, head, query, key]; each row sums to one
+
+    @property
+    def verdict(self) -> str:
+        """The likelier class."""
+        return self.classes[self.probability > 0.5]
+
+
 @dataclass(frozen=True, slots=True)
 class Progress:
     """News from a running translation: small while it runs; the last one carries the whole answer."""

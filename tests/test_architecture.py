@@ -62,6 +62,10 @@ ROOMS = {
         "torch model.answers model.attention model.capture model.checkpoint model.decoding model.device model.fast"
         " model.interventions model.jobs model.records model.text model.tokenizer model.transformer"
     ),
+    "model/judge.py": (
+        "numpy torch model.checkpoint model.classifier model.device model.jobs model.probes model.records model.text"
+        " model.tokenizer"
+    ),
     "model/experiments.py": "numpy model.errors model.interventions model.measures model.records model.translator",
     "model/training/*": "numpy torch safetensors tokenizers sacrebleu model.*",
     "model/commands/*": "numpy torch model.*",

@@ -1,11 +1,18 @@
-"""`python -m model evaluate`: BLEU, chrF and speed of a model folder on a test file."""
+"""`python -m model evaluate`: how good a model folder is on a test file.
+
+Of a translator BLEU, chrF and speed; of a classifier accuracy and how often each class was taken for the other.
+"""
 
 from __future__ import annotations
 
 import argparse
+import time
 from pathlib import Path
 
-from model.training.evaluate import evaluate_translations, read_test
+from model.checkpoint import kind_of_folder
+from model.errors import TrainingError
+from model.judge import Judge
+from model.training.evaluate import classify, evaluate_translations, read_labelled, read_test
 from model.training.files import write_text
 from model.translator import Translator
 
@@ -13,8 +20,13 @@ from model.translator import Translator
 def add(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("--model", type=Path, required=True, help="a model folder")
-    parser.add_argument("--source", type=Path, required=True, help="sentences to translate, one a line")
-    parser.add_argument("--target", type=Path, required=True, help="their references")
+    parser.add_argument(
+        "--source",
+        type=Path,
+        required=True,
+        help="sentences to translate, one a line; for a classifier a TSV: label, text",
+    )
+    parser.add_argument("--target", type=Path, help="their references (not for a classifier)")
     parser.add_argument("--beam", type=int, default=4, help="(4)")
     parser.add_argument("--length-penalty", type=float, default=1.0, help="(1)")
     parser.add_argument("--no-repeat", type=int, default=0, metavar="N", help="write no run of N tokens twice (0: any)")
@@ -24,7 +36,18 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """BLEU, chrF and speed of a model folder on a test file."""
+    """Print the scores, and write what was asked for."""
+    measure = _classifier if kind_of_folder(arguments.model) == "classifier" else _translator
+    report, as_json = measure(arguments)
+    print(report)
+    if arguments.json:
+        write_text(arguments.json, as_json)
+    return 0
+
+
+def _translator(arguments: argparse.Namespace) -> tuple[str, str]:
+    if arguments.target is None:
+        raise TrainingError("--target is missing: name the file of references, one a line.")
     sources, references = read_test(arguments.source, arguments.target)
     translator = Translator.load(arguments.model, arguments.device)
 
@@ -35,7 +58,17 @@ def run(arguments: argparse.Namespace) -> int:
 
     scores = evaluate_translations(translate, sources, references, hypotheses_path=arguments.hypotheses)
     decoding = f"beam {arguments.beam}, length penalty {arguments.length_penalty:g}"
-    print(f"{arguments.model} on {arguments.source}, {decoding}\n{scores}")
-    if arguments.json:
-        write_text(arguments.json, scores.to_json())
-    return 0
+    return f"{arguments.model} on {arguments.source}, {decoding}\n{scores}", scores.to_json()
+
+
+def _classifier(arguments: argparse.Namespace) -> tuple[str, str]:
+    labels, texts = read_labelled(arguments.source)
+    judge = Judge.load(arguments.model, arguments.device)
+    started = time.perf_counter()
+    probabilities = judge.probabilities(texts)
+    seconds = time.perf_counter() - started
+    result = classify(labels, [int(probability > 0.5) for probability in probabilities], judge.model.config.classes)
+    if arguments.hypotheses:
+        write_text(arguments.hypotheses, "".join(f"{probability:.4f}\n" for probability in probabilities))
+    speed = f"{len(texts):,} texts in {seconds:.1f} s: {len(texts) / seconds:.0f} texts/s"
+    return f"{arguments.model} on {arguments.source}\n{result}\n{speed}", result.to_json()

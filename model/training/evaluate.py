@@ -109,6 +109,11 @@ class Classification:
         """The share of texts that got their own class."""
         return float(np.trace(self.confusion) / max(1, self.confusion.sum()))
 
+    def to_json(self) -> str:
+        """All of it, for a model card."""
+        values = {"accuracy": self.accuracy, "classes": self.classes, "confusion": self.confusion.tolist()}
+        return json.dumps(values, indent=2) + "\n"
+
     def __str__(self) -> str:
         width = max(len(name) for name in (*self.classes, "true \\ predicted"))
         rows = [["true \\ predicted", *self.classes]]
@@ -117,6 +122,18 @@ class Classification:
         ]
         table = "\n".join("  ".join(cell.rjust(width) for cell in row) for row in rows)
         return f"accuracy {100 * self.accuracy:.2f}% of {int(self.confusion.sum()):,} texts\n{table}"
+
+
+def read_labelled(path: Path) -> tuple[list[int], list[str]]:
+    """Labels and texts of a whole TSV whose first line names its columns `label` and `text`."""
+    pairs = list(read_pairs(CorpusSpec(source=path.name), path.parent))
+    if not pairs or (pairs[0].source, pairs[0].target.strip()) != ("label", "text"):
+        raise TrainingError(f"{path} must begin with the line: label, a tab, text. Labels are 0 and 1.")
+    strange = sorted({pair.source for pair in pairs[1:]} - {"0", "1"})
+    if strange or len(pairs) == 1:
+        fault = f"holds the label {strange[0]!r}" if strange else "holds no text"
+        raise TrainingError(f"{path} {fault}. Give one text a line, with 0 or 1 and a tab before it.")
+    return [int(pair.source) for pair in pairs[1:]], [pair.target.rstrip("\r\n") for pair in pairs[1:]]
 
 
 def classify(labels: Sequence[int], predictions: Sequence[int], classes: Sequence[str]) -> Classification:
