@@ -1,4 +1,4 @@
-"""`python -m benchmarks decode | probes | lines | memory | gpu | all`."""
+"""`python -m benchmarks decode | probes | lines | memory | training | gpu | all`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-SECTIONS = ("decode", "probes", "lines", "memory", "gpu")
+SECTIONS = ("decode", "probes", "lines", "memory", "training", "gpu")
 NUMBERS = "benchmarks.json"
 
 
@@ -59,7 +59,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
 
 
 def _measure(name: str, options: argparse.Namespace) -> dict[str, Any]:
-    from benchmarks import decode, gpu, lines, memory, probes
+    from benchmarks import decode, gpu, lines, memory, probes, training
     from benchmarks.engines import CPU_ENGINES
     from benchmarks.shapes import BASE, CASES, QUICK_CASES, SMALL
 
@@ -72,6 +72,7 @@ def _measure(name: str, options: argparse.Namespace) -> dict[str, Any]:
         "probes": lambda: probes.measure(20 if quick else 400),
         "lines": lambda: lines.measure(200 if quick else 2_000, min(repetitions, 7), threads, say),
         "memory": lambda: memory.measure([SMALL] if quick else [SMALL, BASE]),
+        "training": lambda: training.measure(min(repetitions, 5), 2.0 if quick else 8.0, threads, say),
         "gpu": lambda: gpu.measure(cases, repetitions, threads, say),
     }
     return measures[name]()

@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.about import BUSY
 from benchmarks.arithmetic import megabytes, milliseconds, verdict
 from benchmarks.decode import REFERENCE, disagreements
-from benchmarks.shapes import GOALS, MEMORY_GOAL, PASS_GOAL, STEP_GOAL, TRANSLATOR_GOAL
+from benchmarks.shapes import GOALS, MEMORY_GOAL, PASS_GOAL, STEP_GOAL, TRAINING_GOALS, TRANSLATOR_GOAL
 
 Result = Mapping[str, Any]
 
@@ -197,11 +197,38 @@ def memory(result: Result) -> str:
     )
 
 
+def training(result: Result) -> str:
+    """Our loop beside the tutorials'."""
+    names = {
+        "plain": "tutorial: `nn.Transformer`, float32, 64 sentences as they come, padded",
+        "buckets": "the same with batches of like length",
+        "headlight": "**Headlight**, one process",
+        "headlight-two": "**Headlight**, two processes of one thread",
+    }
+    speeds = {name: found["median"] for name, found in result["speeds"].items()}
+    best = max(speed for name, speed in speeds.items() if name.startswith("headlight"))
+    rows = [[words, f"{speeds[name]:,.0f}", f"{best / speeds[name]:.1f} ×"] for name, words in names.items()]
+    goals = [
+        [f"at least {goal:g} × {names[name]}", f"{best / speeds[name]:.1f} ×", verdict(best >= goal * speeds[name])]
+        for name, goal in TRAINING_GOALS.items()
+    ]
+    return "\n".join(
+        [
+            "## Training\n",
+            f"Random words, lengths mixed as in the text of our models; {result['shape']}. Each measurement is a "
+            f"process of its own with {result['threads']} threads; medians of {result['repetitions']}.\n",
+            table(["", "target tokens/s", "our best over it"], rows),
+            table(["goal", "measured", ""], goals),
+        ]
+    )
+
+
 SECTIONS: dict[str, Callable[[Result], str]] = {
     "decode": on_cpu,
     "probes": probes,
     "lines": lines,
     "memory": memory,
+    "training": training,
     "gpu": on_gpu,
 }
 

@@ -103,4 +103,5 @@ GOALS: dict[tuple[str, str], Goal] = {
 }
 TRANSLATOR_GOAL = 1.15  # `Translator.translate` over the model-level way: at most
 STEP_GOAL, PASS_GOAL = 1.02, 1.01  # with probes over without: at most
+TRAINING_GOALS = {"plain": 7.0, "buckets": 2.5}  # our target tokens/s over those of the tutorials' loop: at least
 MEMORY_GOAL = 1.5  # growth while loading over the weights in use: below

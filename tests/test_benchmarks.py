@@ -11,11 +11,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from benchmarks import __main__ as command
-from benchmarks import decode, gpu, lines, memory, probes, report, twin
+from benchmarks import decode, gpu, lines, memory, probes, report, training, twin
 from benchmarks.about import about
 from benchmarks.arithmetic import megabytes, milliseconds, paired_ratio, share_equal, summary
 from benchmarks.counting import Counting
@@ -24,6 +25,7 @@ from benchmarks.shapes import CASES, GOALS, TINY, Case, Goal, Shape
 from benchmarks.weights import random_model, random_sentences, random_tokenizer, save_for_all
 from benchmarks.worker import Desk, Worker, WorkerError, stopwatch
 from model.probes import Probe
+from model.training.batches import plan_epoch
 
 HERE = [name for name, entry in CPU_ENGINES.items() if not entry.absence]
 WORDS = Shape("words", d_model=64, layers=1, heads=2, d_ff=32, vocabulary=1_000)  # whole words need a vocabulary
@@ -312,6 +314,16 @@ def _result() -> dict[str, Any]:
             ],
             "about": machine,
         },
+        "training": {
+            "repetitions": 5,
+            "threads": 2,
+            "shape": "d 256",
+            "speeds": {
+                name: {"median": speed, "low": speed, "high": speed}
+                for name, speed in {"plain": 500, "buckets": 2000, "headlight": 4000, "headlight-two": 3000}.items()
+            },
+            "about": machine,
+        },
         "gpu": {"absence": "There was no GPU on this machine.", "about": machine},
     }
 
@@ -325,6 +337,11 @@ def test_the_report_says_honestly_which_goals_are_met() -> None:
     assert "| 1.015 | 1.010-1.020 | 1.01 | **not met** |" in text  # the pass
     assert "1.25 times as fast, met" in text  # lines
     assert "| small | 30.0 MB | 10.0 MB | 50.0 MB | 1.25 | met |" in text
+    assert (
+        "8.0 times as fast as tutorial: `nn.Transformer`, float32, 64 sentences as they come, padded (goal 7): met"
+        in text
+    )
+    assert "2.0 times as fast as the same with batches of like length (goal 2.5): **not met**" in text
     assert "Skipped tutorial: it is gone." in text
     assert "There was no GPU on this machine." in text
 
@@ -341,8 +358,26 @@ def test_the_machine_is_named_once_or_below_each_section_where_they_differ() -> 
     results = _result()
     assert report.render(results).count("2031-02-03") == 1
     results["gpu"] = results["gpu"] | {"about": results["gpu"]["about"] | {"date": "2031-02-04", "load": 3.5}}
-    assert report.render(results).count("2031-02-03") == 4
+    assert report.render(results).count("2031-02-03") == 5
     assert report.render(results).count("Other work kept 3.5 cores busy") == 1
+
+
+def test_training_measures_the_same_sentences_in_every_loop() -> None:
+    sentences = training.random_pairs(150)
+    ours = plan_epoch(sentences, training.recipe().batching, seed=0, epoch=0)
+    for batches in (training.fixed_batches(sentences), ours):
+        assert sorted(np.concatenate(batches).tolist()) == list(range(150))
+    words = sum(len(row) + 1 for row in sentences.target)
+    steps = training.plain_loop(sentences, ours)
+    assert sum(next(steps)[0] for _ in ours) == words
+    assert 5 < words / 150 < 20
+
+
+def test_the_tutorials_loop_learns() -> None:
+    sentences = training.random_pairs(3)
+    steps = training.plain_loop(sentences, training.fixed_batches(sentences))
+    losses = [float(next(steps)[1]) for _ in range(12)]
+    assert losses[-1] < losses[0]
 
 
 def test_tables_are_markdown() -> None:
