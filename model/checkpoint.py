@@ -25,7 +25,7 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from model.checksums import CARD, SUMS, fingerprint, require_file, verify_sums, write_sums
+from model.checksums import CARD, SUMS, files_in_words, fingerprint, require_file, verify_sums, write_sums
 from model.classifier import SelfAttentionClassifier
 from model.config import ClassifierConfig, Config, TransformerConfig
 from model.errors import CheckpointError, ConfigError
@@ -177,7 +177,7 @@ def save_checkpoint(
             source_tokenizer.save(part / SOURCE)
             target_tokenizer.save(part / TARGET)
         if card:
-            (part / CARD).write_text(card, encoding="utf-8")
+            (part / CARD).write_text(f"{card.rstrip()}\n\n{files_in_words(part)}", encoding="utf-8")
         write_sums(part)
         _put_in_place(part, folder)
     except OSError as error:

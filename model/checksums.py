@@ -22,6 +22,16 @@ def write_sums(folder: Path) -> None:
     (folder / SUMS).write_text("".join(lines), encoding="utf-8")
 
 
+def files_in_words(folder: Path) -> str:
+    """What a card says of the files it lies beside: size and SHA-256 of each."""
+    rows = [
+        f"| {path.name} | {path.stat().st_size:,} | `{_digest(path)}` |\n"
+        for path in sorted(folder.iterdir())
+        if path.name not in (SUMS, CARD)
+    ]
+    return f"## Files\n\n| file | bytes | SHA-256 |\n| --- | ---: | --- |\n{''.join(rows)}"
+
+
 def require_file(folder: Path, name: str) -> None:
     """Complain unless the folder has this file."""
     if not (folder / name).exists():

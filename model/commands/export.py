@@ -16,7 +16,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", type=Path, required=True, help="the model folder to write")
     parser.add_argument("--weights", default="best", help="best, last, or N: the mean of the last N checkpoints (best)")
     parser.add_argument("--storage", choices=get_args(Storage), default="float16")
-    parser.add_argument("--card", type=Path, help="the model card (without: how to repeat the run)")
+    parser.add_argument("--card", type=Path, help="the words of the model card; how to repeat the run is added")
 
 
 def run(arguments: argparse.Namespace) -> int:

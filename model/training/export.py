@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,10 @@ def export_run(
 ) -> None:
     """Write a model folder from a run: its `best` or `last` averaged weights, or the mean of its last N checkpoints."""
     model, tokenizers, progress = load_run(run, weights)
-    text = facts(run, progress, weights) if card is None else card
-    save_checkpoint(folder, model, tokenizers.source, tokenizers.target, storage=storage, card=text)
+    recipe = recipe_of(run)
+    card = f"# {recipe.name}\n\n{recipe.description}\n" if card is None else card
+    card = f"{card.rstrip()}\n\n{facts(run, progress, weights, storage)}"
+    save_checkpoint(folder, model, tokenizers.source, tokenizers.target, storage=storage, card=card)
 
 
 def load_run(run: Path, weights: str = "best") -> tuple[Any, Tokenizers, Progress]:
@@ -63,28 +66,47 @@ def chosen_weights(run: Path, weights: str) -> tuple[Tensors, Progress]:
     return groups["model"], progress
 
 
-def facts(run: Path, progress: Progress, weights: str) -> str:
+def facts(run: Path, progress: Progress, weights: str, storage: Storage) -> str:
     """What anybody needs to repeat the run, as the part of a model card that no person has to write."""
     recipe = recipe_of(run)
     digest = json.loads((run / "data.json").read_text(encoding="utf-8"))["sha256"]
-    corpora = "\n".join(f"| {spec.source} | {spec.target or ''} | {spec.weight:g} |" for spec in recipe.corpora)
-    return f"""# {recipe.name}
-
-{recipe.description}
-
-## How to repeat it
+    corpora = "\n".join(f"| {' + '.join(spec.files)} | {spec.weight:g} |" for spec in recipe.corpora)
+    begun = f"- begins with the weights of {recipe.start}\n" if recipe.start else ""
+    unit = "target tokens" if recipe.task == "translation" else "texts"
+    return f"""## How to repeat it
 
     python -m model train assets/recipes/{recipe.name}.json --data DATA --run runs/{recipe.name}
-    python -m model export --run runs/{recipe.name} --weights {weights} --to assets/models/{recipe.name}
+    python -m model export --run runs/{recipe.name} --weights {weights} --storage {storage} \
+--to assets/models/{recipe.name}
 
-- seed {recipe.seed}, {progress.step:,} steps, {progress.tokens:,} target tokens, \
-{progress.seconds / 3600:.1f} hours of training
+{begun}- seed {recipe.seed}; these weights: step {progress.step:,}, {progress.tokens:,} {unit}, \
+{progress.seconds / 3600:.1f} hours
 - SHA-256 of the cleaned training text: `{digest}`
 
-| source | target | times an epoch |
-| --- | --- | --- |
+| text | times an epoch |
+| --- | --- |
 {corpora}
-"""
+
+## How it learnt
+
+{_curve(run / "validation.csv")}"""
+
+
+def _curve(path: Path, most: int = 12) -> str:
+    """What validation saw, at most so many rows of it."""
+    if not path.exists():
+        return "Nothing was held out to validate with.\n"
+    with path.open(encoding="utf-8", newline="") as file:
+        head, *rows = csv.reader(file)
+    kept = [name for name in range(len(head)) if head[name] != "seconds"]
+    chosen = sorted({round(place * (len(rows) - 1) / (most - 1)) for place in range(most)}) if rows else []
+    lines = [[head[column] for column in kept], ["---"] * len(kept)]
+    lines += [[_short(rows[place][column]) for column in kept] for place in chosen]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _short(number: str) -> str:
+    return number if number.isdigit() else f"{float(number):.3g}"
 
 
 def _tokenizers_of(run: Path) -> Tokenizers:

@@ -35,6 +35,17 @@ def write_text(path: Path, text: str) -> None:
     write_atomically(path, lambda part: _write_text(part, text))
 
 
+def copy_file(source: Path, path: Path) -> None:
+    """A copy of a file, atomically."""
+    if not source.exists():
+        raise TrainingError(f"{source} is not there. Check the recipe's `start`, and from which folder you train.")
+    write_atomically(path, lambda part: _write_bytes(part, source.read_bytes()))
+
+
+def _write_bytes(path: Path, data: bytes) -> None:
+    path.write_bytes(data)
+
+
 def _write_text(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 

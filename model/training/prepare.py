@@ -14,7 +14,7 @@ from model.text import fold
 from model.tokenizer import Tokenizer
 from model.training.batches import Ragged, Sentences, SpecialIds
 from model.training.corpora import Cleaner, CleaningReport, CorpusSpec, Pair, read_pairs
-from model.training.files import write_atomically
+from model.training.files import copy_file, write_atomically
 from model.training.processes import Processes
 from model.training.recipe import Recipe
 
@@ -86,6 +86,10 @@ def tokenizers_of_run(run: Path, recipe: Recipe, text: Text, report: Report) -> 
     """Those that the run has already, or new ones trained on its text."""
     shared = recipe.tokenizer.shared
     paths = tokenizer_paths(run, recipe)
+    if recipe.start and not all(path.exists() for path in paths):
+        for path in paths:
+            copy_file(Path(recipe.start) / path.name, path)
+            report(f"{path}: the vocabulary of {recipe.start}")
     if not all(path.exists() for path in paths):
         source, target = ([pair[side] for pair in text.pairs] for side in (0, 1))
         if recipe.task == "classification":

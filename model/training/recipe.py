@@ -91,6 +91,7 @@ class Recipe:
     model: Mapping[str, Any] = field(default_factory=dict)  # of TransformerConfig or ClassifierConfig, no vocabulary
     optimisation: Optimisation = field(default_factory=Optimisation)
     batching: Batching = field(default_factory=Batching)
+    start: str = ""  # a model folder whose weights and vocabularies the run begins with; empty: with chance
     seed: int = 1
     steps: int = 100_000  # the whole budget, over however many sessions
     validate_every: int = 1000  # steps

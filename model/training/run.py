@@ -18,7 +18,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
+from torch import nn
 
+from model.checkpoint import read_checkpoint
 from model.errors import TrainingError
 from model.training import checkpoints
 from model.training.corpora import CorpusSpec
@@ -66,6 +68,8 @@ class Run:
         torch.manual_seed(recipe.seed)
         model = self.task.make_model(recipe, self.tokenizers)
         self.report(f"{recipe.name}: {model.parameter_count():,} parameters on {setting.device}")
+        if recipe.start and not checkpoints.list_checkpoints(folder):
+            begin_with(model, recipe)
         self.trainer = Trainer(model, recipe, self.tokenizers.special, setting, processes)
         self._resume()
         self.last, self.cool_down = self._end()
@@ -239,6 +243,15 @@ class Run:
 
     def _about(self) -> dict[str, str]:
         return {"recipe": self.recipe.to_json(), "data_sha256": self.digest}
+
+
+def begin_with(model: nn.Module, recipe: Recipe) -> None:
+    """Take the weights of the recipe's `start`, a model of the same sizes."""
+    weights = read_checkpoint(recipe.start, type(model)).model.state_dict()
+    shapes = {name: tuple(tensor.shape) for name, tensor in weights.items()}
+    if shapes != {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}:
+        raise TrainingError(f"{recipe.start} has other sizes than the recipe's model. Give both the same.")
+    model.load_state_dict(weights)
 
 
 def _name(spec: CorpusSpec) -> str:

@@ -207,3 +207,28 @@ def test_separate_vocabularies_reach_the_model_folder(tmp_path: Path) -> None:
     export_run(tmp_path / "run", tmp_path / "model", weights="1")
     loaded = load_checkpoint(tmp_path / "model")
     assert loaded.source_tokenizer is not loaded.target_tokenizer
+
+
+def test_a_run_begins_with_the_weights_of_another_model(tmp_path: Path) -> None:
+    data = first_lines(tmp_path, 20)
+    make_run(make_recipe(steps=3), data, tmp_path / "first").train()
+    export_run(tmp_path / "first", tmp_path / "model", weights="last", storage="float32")
+    recipe = make_recipe(steps=2, start=str(tmp_path / "model"))
+    run = make_run(recipe, data, tmp_path / "second")
+    begun = load_checkpoint(tmp_path / "model").model.state_dict()
+    assert all(torch.equal(begun[name], tensor) for name, tensor in run.trainer.model.state_dict().items())
+    assert (tmp_path / "second" / "tokenizer.json").read_bytes() == (tmp_path / "model" / "tokenizer.json").read_bytes()
+    assert all(torch.equal(begun[name], average) for name, average in run.trainer.average.tensors().items())
+    run.train()
+    export_run(tmp_path / "second", tmp_path / "other", weights="last")
+    assert f"begins with the weights of {tmp_path / 'model'}" in (tmp_path / "other" / "README.md").read_text("utf-8")
+
+
+def test_a_start_of_other_sizes_or_none_is_refused(tmp_path: Path) -> None:
+    data = first_lines(tmp_path, 20)
+    make_run(make_recipe(steps=1), data, tmp_path / "first").train()
+    export_run(tmp_path / "first", tmp_path / "model", weights="last")
+    with pytest.raises(TrainingError, match="has other sizes"):
+        make_run(make_recipe(start=str(tmp_path / "model"), model=MODEL | {"d_ff": 29}), data, tmp_path / "second")
+    with pytest.raises(TrainingError, match="is not there"):
+        make_run(make_recipe(start=str(tmp_path / "none")), data, tmp_path / "third")
