@@ -19,7 +19,8 @@ COMMANDS = {
     "data": "list or fetch public texts to train on",
     "train": "train a model by a recipe, or go on with it",
     "export": "write a training run's weights as a model folder",
-    "evaluate": "measure a model folder on a test file: BLEU, chrF, speed",
+    "evaluate": "measure a model folder on a test file: BLEU, chrF, speed; or accuracy",
+    "heads": "measure how plainly each cross-attention head aligns words",
 }
 
 

@@ -1,0 +1,83 @@
+"""`python -m model heads`: how plainly each head of cross-attention aligns words, held against links drawn by hand."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from model.errors import RequestError
+from model.measures.alignment import Errors, count_errors, links_of, parse_gold, words_of
+from model.translator import Translator
+
+CORPORA = Path(__file__).resolve().parents[2] / "assets" / "corpora"
+
+
+class Head(NamedTuple):
+    """One head of cross-attention, and which row of its map speaks for a word."""
+
+    layer: int
+    head: int
+    shift: int
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("--model", type=Path, required=True, help="a model folder")
+    parser.add_argument("--corpus", type=Path, default=CORPORA / "mini.tsv", help="sentences, one column a language")
+    parser.add_argument("--links", type=Path, default=CORPORA / "alignments.tsv", help="line numbers and links")
+    parser.add_argument("--source", default="de", help="column (de)")
+    parser.add_argument("--target", default="en", help="column (en)")
+    parser.add_argument("--reverse", action="store_true", help="the links were drawn from target to source")
+    parser.add_argument("--device", help="cuda, mps or cpu (the best there is)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print a table, best heads first."""
+    translator = Translator.load(arguments.model, arguments.device)
+    rows = read_gold(arguments.corpus, arguments.links, arguments.source, arguments.target)
+    rates = error_rates(translator, rows, reverse=arguments.reverse)
+    print(f"{arguments.model}: {len(rows)} sentences, alignment error rate of each head, best first")
+    print("layer  head  shift   AER")
+    for head, errors in sorted(rates.items(), key=lambda item: item[1].rate):
+        print(f"{head.layer:5}  {head.head:4}  {head.shift:5}  {errors.rate:.3f}")
+    return 0
+
+
+def read_gold(corpus: Path, links: Path, source: str, target: str) -> list[tuple[str, str, str]]:
+    """Sentence, translation, links as written."""
+    sentences, drawn = _rows(corpus), _rows(links)
+    found = []
+    for row in drawn:
+        sentence = sentences[int(row["line"]) - 2]  # line 1 names the columns
+        found.append((sentence[source], sentence[target], row["links"]))
+    return found
+
+
+def error_rates(
+    translator: Translator, rows: Sequence[tuple[str, str, str]], *, reverse: bool = False
+) -> dict[Head, Errors]:
+    """Each sentence is given with its translation: what is looked at is the attention, not the wording."""
+    rates: dict[Head, Errors] = {}
+    for source, target, written in rows:
+        result = translator.translate(source, target=target)
+        words = words_of(result.source_tokens), words_of(result.target_tokens)
+        gold = parse_gold(written, *(reversed(words) if reverse else words))
+        layers, heads = result.attention.cross.shape[:2]
+        for place in (Head(layer, head, shift) for layer in range(layers) for head in range(heads) for shift in (0, 1)):
+            weights = result.attention.cross[place.layer, place.head]
+            links = links_of(weights, result.target_tokens, result.source_tokens, place.shift)
+            if reverse:
+                links = frozenset((target_word, source_word) for source_word, target_word in links)
+            rates[place] = rates.get(place, Errors()) + count_errors(links, gold)
+    return rates
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    except OSError as error:
+        raise RequestError(f"{path} cannot be read: {error.strerror}.", field="corpus") from error

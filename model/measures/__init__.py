@@ -1,0 +1,1 @@
+"""What arrays say: NumPy in, NumPy out. Nothing here runs a model."""
