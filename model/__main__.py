@@ -41,6 +41,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ModelError as error:
         print(f"{parser.prog} {chosen.command}: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:
+        return 1  # whoever read our output has enough
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"{parser.prog} {chosen.command}: {where}{error.strerror or error}.", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print(f"{parser.prog} {chosen.command}: stopped.", file=sys.stderr)
         return 130

@@ -131,6 +131,8 @@ class MultiHeadAttention(Watchable):
         scale_scores: bool = True,
     ) -> None:
         super().__init__()
+        if head_width is None and (heads < 1 or d_model % heads):
+            raise ValueError(f"{d_model} numbers cannot be split into {heads} equal heads: give head_width.")
         self.heads = heads
         self.head_width = head_width or d_model // heads
         self.scale = 1 / math.sqrt(self.head_width) if scale_scores else 1.0

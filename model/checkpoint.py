@@ -109,7 +109,7 @@ class HeadlightReader:
         if unknown or missing:
             fault = f"has unknown field(s) {', '.join(unknown)}" if unknown else f"lacks {', '.join(missing)}"
             raise ConfigError(f"{path} {fault}. It needs format, kind, version and config: save the model again.")
-        if values["version"] != VERSION:
+        if type(values["version"]) is not int or values["version"] != VERSION:
             raise ConfigError(
                 f"{path} has version {values['version']!r}, but this Headlight reads {VERSION}. Update Headlight."
             )
@@ -131,7 +131,7 @@ class HeadlightReader:
             refuse_pointer(folder / name)
         source = Tokenizer.load(folder / (SHARED if shared else SOURCE))
         target = source if shared else Tokenizer.load(folder / TARGET)
-        _check_vocabularies(f"{folder}: ", config, source, target)
+        check_vocabularies(f"{folder}: ", config, source, target)
         return source, target
 
     def weight(self, store: TensorStore, name: str) -> Tensor:
@@ -164,7 +164,7 @@ def save_checkpoint(
     if not replaceable:
         raise CheckpointError(f"{folder} is there already and is no model folder. Choose another name.")
     kind, _ = _kind_of(model.config)
-    _check_vocabularies("", model.config, source_tokenizer, target_tokenizer)
+    check_vocabularies("", model.config, source_tokenizer, target_tokenizer)
     part = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.part")
     try:
         part.mkdir(parents=True)
@@ -254,7 +254,8 @@ def _read(
     config = reader.config(folder, values)
     store = TensorStore(folder)
     if verify and (reader.needs_sums or (folder / SUMS).exists()):
-        verify_sums(folder, [CONFIG, *store.files])
+        vocabularies = [name for name in (SHARED, SOURCE, TARGET) if (folder / name).exists()]
+        verify_sums(folder, [CONFIG, *store.files, *vocabularies])
     source, target = reader.tokenizers(folder, config)
     with torch.device("meta"), WithoutFirstNumbers():  # shapes alone: the numbers come straight from the file
         model = reader.build(config)
@@ -341,7 +342,8 @@ def _fill(model: nn.Module, store: TensorStore, reader: FolderReader, device: to
 # ------------------------------------------------------------ checks
 
 
-def _check_vocabularies(prefix: str, config: Any, source: Tokenizer, target: Tokenizer) -> None:
+def check_vocabularies(prefix: str, config: Any, source: Tokenizer, target: Tokenizer) -> None:
+    """Complain unless the vocabularies are as large as the config says, and end sentences with the token it says."""
     sizes = _kind_of(config)[1].vocabularies(config)
     for side, tokenizer, size in zip(("source", "target"), (source, target), sizes, strict=True):
         if tokenizer.vocabulary_size != size:
@@ -349,3 +351,15 @@ def _check_vocabularies(prefix: str, config: Any, source: Tokenizer, target: Tok
                 f"{prefix}the {side} vocabulary has {tokenizer.vocabulary_size} entries, but the config says {size}. "
                 "Use the tokenizer that the model was trained with."
             )
+        for name in ("pad_id", "end_id"):
+            if getattr(tokenizer, name) != getattr(config, name):
+                raise CheckpointError(
+                    f"{prefix}{name} is {getattr(config, name)} in the config, but {getattr(tokenizer, name)} in the "
+                    f"{side} vocabulary. Use the tokenizer that the model was trained with."
+                )
+    start = getattr(config, "start_id", target.start_id)
+    if start != target.start_id:
+        raise CheckpointError(
+            f"{prefix}start_id is {start} in the config, but {target.start_id} in the target vocabulary. "
+            "Use the tokenizer that the model was trained with."
+        )

@@ -46,6 +46,11 @@ class Config:
             _check_type(origin, name, value, str(fields[name].type))
         return cls(**values)
 
+    def __post_init__(self) -> None:
+        """Every field has the type that it says: an `int` is no text, and no True."""
+        for field in dataclasses.fields(self):
+            _check_type(type(self).__name__, field.name, getattr(self, field.name), str(field.type))
+
     def _require(self, holds: bool, complaint: str) -> None:
         if not holds:
             raise ConfigError(f"{type(self).__name__}: {complaint}")
@@ -84,7 +89,7 @@ class TransformerConfig(Config):
     positions: str = "sinusoidal"
     position_width: int = 0  # 0: added to the embedding; else concatenated to it, so wide
     position_offset: int = 0  # row of the table that the first token takes
-    max_length: int = 512  # rows of a learned table; other encodings know no end
+    max_length: int = 512  # tokens that are read or written at most; rows of a learned table
     rotary_base: float = 10_000.0
     relative_buckets: int = 32
     relative_max_distance: int = 128
@@ -116,6 +121,7 @@ class TransformerConfig(Config):
             "source_vocabulary", "target_vocabulary", "d_model", "heads", "d_ff",
             "encoder_layers", "decoder_layers", "max_length", "relative_buckets", "relative_max_distance",
         )  # fmt: skip
+        super().__post_init__()
         self._require_choice("positions", POSITION_NAMES)
         self._require_choice("activation", ACTIVATION_NAMES)
         self._require_choice("norm", NORM_NAMES)
@@ -155,6 +161,8 @@ class TransformerConfig(Config):
             "relative positions need at least 4 buckets, and a relative_max_distance beyond their number.",
         )
         self._require(self.position_offset >= 0, "position_offset must not be negative.")
+        self._require(self.position_offset <= 1000, "position_offset is beyond any use: at most 1,000.")
+        self._require(self.pad_id != self.end_id, "pad_id and end_id must differ: the end would be masked as padding.")
         for name in ("pad_id", "start_id", "end_id"):
             limit = (
                 min(self.source_vocabulary, self.target_vocabulary) if name != "start_id" else self.target_vocabulary
@@ -200,6 +208,7 @@ class ClassifierConfig(Config):
 
     def __post_init__(self) -> None:
         self._require_positive("vocabulary", "d_model", "heads", "head_width", "layers", "max_length")
+        super().__post_init__()
         self._require(self.max_length >= 4, f"max_length is {self.max_length}, too short for any text.")
         self._require(bool(self.negative and self.positive), "negative and positive need a name each.")
         self._require(self.negative != self.positive, "negative and positive must differ.")

@@ -31,12 +31,12 @@ class DeviceChoice:
     reason: str
 
 
-def choose_device(wish: str | None = None) -> DeviceChoice:
+def choose_device(wish: str | torch.device | None = None) -> DeviceChoice:
     """CUDA, then MPS, then the CPU; a `wish`, or else `HEADLIGHT_DEVICE`, decides."""
-    named, origin = wish, "the device"
+    named, origin = str(wish or ""), "the device"
     if not named:
-        named, origin = os.environ.get("HEADLIGHT_DEVICE"), "HEADLIGHT_DEVICE"
-    named = (named or "").strip().lower()
+        named, origin = os.environ.get("HEADLIGHT_DEVICE", ""), "HEADLIGHT_DEVICE"
+    named = named.strip().lower()
     if named:
         device = _wished_device(named, origin)
         why = f"{origin} {named} was asked for" if origin == "the device" else f"{origin} is {named}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from model.errors import RequestError
 from model.interventions import check_interventions
 from model.probes import matching_probes
 from model.records import DecodingOptions, Intervention, Token, TranslationRequest, Words
-from model.text import tidy
+from model.text import is_blank, tidy
 from model.tokenizer import Tokenizer
 from model.transformer import Transformer
 
@@ -73,11 +73,11 @@ class Intake:
         matching_probes(self.model, *request.capture)  # an unknown name is an error
         return request
 
-    def options(self, options: dict[str, Any]) -> DecodingOptions:
-        """How words are chosen, from names and values; an unknown name is an error."""
+    def options(self, options: dict[str, Any], also: Sequence[str] = REQUEST_NAMES) -> DecodingOptions:
+        """How words are chosen, from names and values; an unknown name is an error that names these and `also`."""
         unknown = sorted(set(options) - set(OPTION_NAMES))
         if unknown:
-            known = ", ".join([*OPTION_NAMES, *REQUEST_NAMES])
+            known = ", ".join([*OPTION_NAMES, *also])
             raise RequestError(f"There is no option {', '.join(unknown)}. Known are: {known}.", field="options")
         return DecodingOptions(**options)
 
@@ -152,15 +152,50 @@ class Intake:
                 field=field,
             )
 
-    def lengths(self, texts: Sequence[str]) -> list[int]:
-        """How many tokens each text has, the end token among them."""
-        return [len(ids) + 1 for ids in self.source_tokenizer.encode_batch([tidy(text) for text in texts])]
+    def lines(
+        self,
+        lines: Sequence[str],
+        options: DecodingOptions,
+        on_refused: Callable[[int, RequestError], None] | None = None,
+    ) -> tuple[dict[int, TranslationRequest], dict[int, int]]:
+        """Requests for all lines that are not blank, and how many tokens each has, the end token among them."""
+        check_several(lines)
+        tidied: dict[int, str] = {}
+        for place, line in enumerate(lines):
+            try:
+                if not isinstance(line, str) or not is_blank(line):
+                    tidied[place] = tidy(line)
+            except RequestError as error:
+                self._refuse(place, error, on_refused)
+        encoded = self.source_tokenizer.encode_batch(list(tidied.values()))
+        lengths = {place: len(ids) + 1 for place, ids in zip(tidied, encoded, strict=True)}
+        for place in list(lengths):
+            try:
+                self.check_length(lengths[place], "text")
+            except RequestError as error:
+                self._refuse(place, error, on_refused)
+                del lengths[place]
+        requests = {
+            place: TranslationRequest(text=tidied[place], model=self.name, options=options) for place in lengths
+        }
+        return requests, lengths
+
+    def _refuse(self, place: int, error: RequestError, on_refused: Callable[[int, RequestError], None] | None) -> None:
+        if on_refused is None:
+            raise RequestError(f"Line {place + 1}: {error}", field="lines") from error
+        on_refused(place, error)
 
     def pad(self, rows: Sequence[Sequence[int]]) -> Tensor:
         """Rows of ids to one tensor `[batch, longest]`, filled up with padding."""
         longest = max(map(len, rows))
         padding = self.config.pad_id
         return torch.tensor([[*row, *[padding] * (longest - len(row))] for row in rows], device=self.device)
+
+
+def check_several(texts: Sequence[Any]) -> None:
+    """Refuse one text where several are meant: its letters would be taken for sentences."""
+    if isinstance(texts, str):
+        raise RequestError("One text was given where a list of texts is needed: put it in brackets.", field="text")
 
 
 def alike(request: TranslationRequest) -> tuple[Any, ...]:

@@ -153,6 +153,8 @@ def watch(model: nn.Module, *patterns: str, edit: Edit | None = None) -> Iterato
 
     In a pattern `*` stands for anything within one part of a path, `**` for any number of parts, or none.
     """
+    if not patterns:
+        raise ProbeError('Nothing to watch: name at least one probe or pattern; "**" is all of them.')
     places = {probe: name for name, probe in matching_probes(model, *patterns).items()}
     opened = _Watch(places, edit)
     handles = []
@@ -167,6 +169,11 @@ def watch(model: nn.Module, *patterns: str, edit: Edit | None = None) -> Iterato
             for handle in handles:
                 handle.remove()
         _watches.reset(token)
+
+
+def editing() -> bool:
+    """Whether the run that asks has opened a watch that edits."""
+    return any(watch.edit is not None for watch in _watches.get())
 
 
 def all_probes(model: nn.Module) -> dict[str, Probe]:

@@ -250,6 +250,8 @@ class Translation:
         """One head's matrix with its tokens; without a head, the average of the layer."""
         maps = self.attention.of(kind)
         layers, heads = maps.shape[:2]
+        if type(layer) is not int or type(head) not in (int, type(None)):
+            raise RequestError(f"layer {layer!r} and head {head!r} must be whole numbers, or head None.", field="head")
         if not 0 <= layer < layers:
             raise RequestError(f"There is no layer {layer}: choose 0 to {layers - 1}.", field="layer")
         if head is not None and not 0 <= head < heads:

@@ -38,6 +38,8 @@ def tidy(text: object, *, field: str = "text") -> str:
             field=field,
         ) from error
     if is_blank(text):
+        if field in ("target", "prefix"):
+            raise RequestError(f"The {field} has no word: write some, or leave it out.", field=field)
         raise RequestError("There is no text yet: type a sentence first.", field=field)
     # Composed last: a stray character may have stood between a letter and its accent.
     return " ".join(unicodedata.normalize("NFC", _STRAY.sub("", text)).split())

@@ -15,28 +15,33 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import torch
 
 from model.answers import Written, make_translation
 from model.attention import KeysValues
 from model.capture import Scores, Sight, read_source, read_target
-from model.checkpoint import load_checkpoint
+from model.checkpoint import check_vocabularies, load_checkpoint
 from model.decoding.search import Beam, Candidate, OneByOne, Plan
 from model.decoding.step import Row, Sample, choose_best, make_rules
 from model.device import DeviceChoice, choose_device, in_smaller_batches
+from model.errors import RequestError
 from model.fast import StepWeights, prepare_passes, prepare_step
 from model.interventions import intervening
-from model.jobs import Intake, Job, alike, batches_by_length
+from model.jobs import Intake, Job, alike, batches_by_length, check_several
+from model.probes import editing
 from model.records import Progress, Timing, Translation, TranslationRequest
-from model.text import is_blank
 from model.tokenizer import Tokenizer
 from model.transformer import Memory, Transformer, count_bytes
 
 
 class Translator:
-    """One loaded model with its vocabularies. It keeps nothing of a sentence, so threads may share it."""
+    """One loaded model with its vocabularies. It keeps nothing of a sentence, so threads may share it.
+
+    The model is put to use as it is: in evaluation mode, without gradients, its weights packed for the processor. Who
+    changes weights afterwards makes a new `Translator`, or takes `step_weights="plain"`, which packs nothing.
+    """
 
     def __init__(
         self,
@@ -54,6 +59,11 @@ class Translator:
         self.source_tokenizer = source_tokenizer
         self.target_tokenizer = target_tokenizer
         self.name = name
+        check_vocabularies("", self.model.config, source_tokenizer, target_tokenizer)
+        if step_weights not in get_args(StepWeights):
+            raise RequestError(
+                f"step_weights is {step_weights!r}: choose {', '.join(get_args(StepWeights))}.", field="step_weights"
+            )
         on_cpu = self.device.type == "cpu" and self.choice.dtype == torch.float32
         self.intake = Intake(self.model, source_tokenizer, target_tokenizer, name, self.device)
         if not on_cpu:
@@ -95,6 +105,7 @@ class Translator:
 
     def translate_batch(self, texts: Sequence[str | TranslationRequest], **options: Any) -> list[Translation]:
         """Several sentences in as few passes as their options allow, each with a `Translation` of its own."""
+        check_several(texts)
         requests = [self.intake.request(text, **options) for text in texts]
         answers: dict[int, Translation] = {}
         order = sorted(range(len(requests)), key=lambda place: repr(alike(requests[place])))
@@ -110,19 +121,15 @@ class Translator:
         *,
         batch_tokens: int = 3000,
         on_progress: Callable[[int], None] | None = None,
+        on_refused: Callable[[int, RequestError], None] | None = None,
         **options: Any,
     ) -> list[str]:
-        """Many lines to as many translations, batched by length, with nothing captured; a blank line stays blank."""
-        chosen = self.intake.options(options)
-        requests = {
-            place: TranslationRequest(text=line, model=self.name, options=chosen)
-            for place, line in enumerate(lines)
-            if not is_blank(line)
-        }
-        counted = self.intake.lengths([request.text for request in requests.values()])
-        lengths = dict(zip(requests, counted, strict=True))
-        for place, length in lengths.items():
-            self.intake.check_length(length, f"line {place + 1}")
+        """Many lines to as many translations, batched by length, with nothing captured; a blank line stays blank.
+
+        A line that cannot be read is an error, or, with `on_refused(place, error)`, told and left blank.
+        """
+        chosen = self.intake.options(options, also=())
+        requests, lengths = self.intake.lines(lines, chosen, on_refused)
         texts = [""] * len(lines)
         for places in batches_by_length(lengths, batch_tokens // chosen.beam_size):
             translated = in_smaller_batches(self._write_only, [requests[place] for place in places])
@@ -198,7 +205,8 @@ class Translator:
             return None, cross
         options, config = job.options, self.model.config
         plan = Plan(
-            decoder=self.passes.decoder if job.requests[0].interventions else self.step,
+            # The step has no probes; where somebody changes what passes them, words are chosen by a twin that does.
+            decoder=self.passes.decoder if job.requests[0].interventions or editing() else self.step,
             state=state,
             rules=make_rules(config, options, job.prefixes, self.device),
             limits=job.limits,
@@ -222,7 +230,11 @@ class Translator:
         clock: Clock,
     ) -> list[Translation]:
         """Look at what was written, and make the records."""
-        found = [_candidates(search, sentence, target) for sentence, target in enumerate(job.targets)]
+        cancelled = set() if search is None else {row.sentence for row in search.rows}  # still open
+        found = [
+            _given(target) if target is not None else _candidates(search, sentence, sentence in cancelled, prefix)
+            for sentence, (target, prefix) in enumerate(zip(job.targets, job.prefixes, strict=True))
+        ]
         rows = [candidates[0].ids for candidates in found]
         starts = [[self.model.config.start_id, *ids[:-1]] for ids in rows]
         request = job.requests[0]
@@ -231,7 +243,6 @@ class Translator:
             looks = request.capture, job.options.alternatives
             scores = read_target(self.model, self.passes, memory, cross, *ids, sight, *looks)
         clock.lap("capture")
-        cancelled = set() if search is None else {row.sentence for row in search.rows}  # still open
         written = [
             Written(candidates, search.trees[sentence] if isinstance(search, Beam) else [], sentence in cancelled)
             for sentence, candidates in enumerate(found)
@@ -284,11 +295,17 @@ class Clock:
         return Timing(**self._laps)
 
 
-def _candidates(search: OneByOne | Beam | None, sentence: int, target: list[int] | None) -> list[Candidate]:
-    if target is not None:
-        return [Candidate(target, [], 0.0, ended=False)]
+def _given(target: list[int]) -> list[Candidate]:
+    """A translation that somebody brought along."""
+    return [Candidate(target, [], 0.0, ended=False)]
+
+
+def _candidates(search: OneByOne | Beam | None, sentence: int, cancelled: bool, prefix: list[int]) -> list[Candidate]:
+    """What the search found; of one that was cancelled, what led by then, and the given beginning in any case."""
     assert search is not None  # noqa: S101 - whatever has no target was searched for
-    if search.results[sentence]:
+    if not cancelled:
         return search.results[sentence]
-    row = search.best(sentence)  # cancelled before its end
-    return [Candidate(row.ids, row.gains, row.log_probability, ended=False)]
+    row = search.best(sentence)
+    ids = row.ids if len(row.ids) >= len(prefix) else list(prefix)
+    led = Candidate(ids, row.gains, row.log_probability, ended=ids[-1:] == [search.plan.end_id])
+    return [led, *(candidate for candidate in search.results[sentence] if candidate.ids != ids)]

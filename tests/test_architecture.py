@@ -59,8 +59,8 @@ ROOMS = {
         "torch model.errors model.interventions model.probes model.records model.text model.tokenizer model.transformer"
     ),
     "model/translator.py": (
-        "torch model.answers model.attention model.capture model.checkpoint model.decoding model.device model.fast"
-        " model.interventions model.jobs model.records model.text model.tokenizer model.transformer"
+        "torch model.answers model.attention model.capture model.checkpoint model.decoding model.device model.errors"
+        " model.fast model.interventions model.jobs model.probes model.records model.tokenizer model.transformer"
     ),
     "model/judge.py": (
         "numpy torch model.checkpoint model.classifier model.device model.jobs model.probes model.records model.text"

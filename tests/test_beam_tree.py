@@ -88,12 +88,14 @@ def test_a_step_considers_twice_the_width_and_keeps_and_finishes_at_most_the_wid
             assert [node.log_probability for node in nodes] == sorted(
                 (node.log_probability for node in nodes), reverse=True
             )
-            if step < limit - 1:  # whoever is kept or finishes was better than all that fall among its kind
+            if step < last:  # whoever is kept or finishes was better than all that fall among its kind
                 kept = [rank for rank, node in enumerate(nodes) if node.fate == "kept"]
                 assert all(
                     rank > max(kept) for rank, node in enumerate(nodes) if node.fate == "dropped" and node.id != Toy.END
                 )
-            else:
+                goes_on = {node.parent for node in search.trees[0] if node.step == step + 1}
+                assert goes_on <= {place for place, node in enumerate(search.trees[0]) if node.fate == "kept"}
+            else:  # the search ended: nothing goes on
                 assert counts["kept"] == 0
     assert set(fates) == {"kept", "finished", "dropped"}
 

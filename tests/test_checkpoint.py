@@ -623,3 +623,24 @@ def test_loading_peaks_below_one_and_a_half_times_the_weights(tmp_path: Path, sa
         assert weights > 40_000_000
         assert before - measured[0][2] < 0.2 * weights
         assert 0.9 * weights < peak < 1.3 * weights, f"{peak / weights:.2f}"
+
+
+def test_a_swapped_vocabulary_is_noticed_even_where_its_checksum_was_removed(tmp_path: Path, saved: Path) -> None:
+    folder = Path(shutil.copytree(saved, tmp_path / "model"))
+    sums = folder / "SHA256SUMS"
+    kept = [line for line in sums.read_text(encoding="utf-8").splitlines() if "tokenizer" not in line]
+    sums.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+    with pytest.raises(CheckpointError, match=r"has no checksum of .*tokenizer\.json"):
+        load_checkpoint(folder)
+
+
+@pytest.mark.parametrize(("name", "value"), [("end_id", 5), ("pad_id", 4), ("start_id", 3)])
+def test_ids_that_are_not_the_vocabularys_are_refused(tmp_path: Path, saved: Path, name: str, value: int) -> None:
+    folder = Path(shutil.copytree(saved, tmp_path / "model"))
+    path = folder / "config.json"
+    values = json.loads(path.read_text(encoding="utf-8"))
+    values["config"][name] = value
+    path.write_text(json.dumps(values), encoding="utf-8")
+    sign(folder)
+    with pytest.raises(CheckpointError, match=f"{name} is {value} in the config, but"):
+        load_checkpoint(folder)

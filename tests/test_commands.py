@@ -206,3 +206,36 @@ def test_what_a_person_can_mend_is_said_in_one_line(
     assert words in shown.err
     assert shown.err.count("\n") == 1
     assert shown.out == ""
+
+
+def test_a_bad_line_is_told_with_its_number_and_the_others_are_translated(
+    folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("model.commands.translate.CHUNK", 3)
+    lines = "Ja.\n\n\nJa.\n" + "🙂 " * 60 + "\nJa.\n"
+    assert run("translate", "--model", folder, monkeypatch=monkeypatch, stdin=lines) == 1
+    captured = capsys.readouterr()
+    assert "Line 5 stays blank: The text has " in captured.err
+    answers = captured.out.splitlines()
+    assert len(answers) == 6
+    assert answers[0] == answers[3] == answers[5] != ""
+    assert answers[4] == ""
+
+
+def test_what_cannot_be_written_or_unpacked_is_said_without_a_traceback(
+    folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "maps.json").mkdir()
+    (tmp_path / "words.gz").write_bytes(b"no gzip at all")
+    for arguments in (
+        ["inspect", "Ja.", "--model", folder, "--output", str(tmp_path / "maps.json")],
+        ["tokenizer", str(tmp_path), "--output", str(tmp_path / "t.json")],
+        ["tokenizer", str(tmp_path / "words.gz"), "--output", str(tmp_path / "t.json")],
+    ):
+        assert main(arguments) == 2
+        assert str(tmp_path) in capsys.readouterr().err
+
+
+def test_an_ending_in_capitals_names_the_file_that_is_written(folder: str, tmp_path: Path) -> None:
+    assert main(["inspect", "Ja.", "--model", folder, "--output", str(tmp_path / "maps.NPZ")]) == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["maps.NPZ"]

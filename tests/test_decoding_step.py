@@ -50,7 +50,6 @@ def test_never_without_tokens_forbids_nothing() -> None:
         ({"pad_id": 0, "start_id": 1, "end_id": 2}, [0, 1]),
         ({"pad_id": 3, "start_id": 3, "end_id": 0}, [3]),  # as Marian has it: padding begins a sentence
         ({"pad_id": 1, "start_id": 2, "end_id": 2}, [1]),  # as BART has it: the end begins a sentence
-        ({"pad_id": 4, "start_id": 4, "end_id": 4}, []),
     ],
 )
 def test_padding_and_start_are_never_written_but_the_end_always_may_be(

@@ -86,9 +86,11 @@ def test_what_is_written_grows_by_one_token_at_a_time(translator: Translator, op
         assert progress.text == translator.target_tokenizer.decode(token.id for token in written)
 
 
-def test_a_beam_tells_of_its_leader_with_one_token_more_each_time(translator: Translator) -> None:
-    *news, _ = translator.stream(TEXT, beam_size=4)
-    assert [len(progress.tokens) for progress in news[:-1]] == list(range(1, len(news)))
+def test_a_beam_tells_of_its_leader_which_ends_as_the_answer(translator: Translator) -> None:
+    *news, last = translator.stream(TEXT, beam_size=4)
+    assert [progress.step for progress in news] == list(range(1, len(news) + 1))
+    assert all(len(progress.tokens) <= progress.step for progress in news)
+    assert news[-1].text == last.text
     assert all(token.probability is not None for progress in news for token in progress.tokens)
 
 

@@ -59,8 +59,10 @@ def test_stray_invisible_characters_are_dropped(stray: str) -> None:
 def test_where_nothing_is_to_be_seen_there_is_no_text(typed: str) -> None:
     assert is_blank(typed)
     with pytest.raises(RequestError, match=r"There is no text yet: type a sentence first\.") as caught:
+        tidy(typed, field="sentence")
+    assert caught.value.field == "sentence"
+    with pytest.raises(RequestError, match=r"The target has no word: write some, or leave it out\."):
         tidy(typed, field="target")
-    assert caught.value.field == "target"
 
 
 @pytest.mark.parametrize("typed", ["a", ".", "\u200d.", "我", "🙂", "\u0301", "\ufffd", "\u2800x"], ids=ascii)

@@ -13,8 +13,10 @@ import torch
 
 from model.checkpoint import save_checkpoint
 from model.device import DeviceChoice
-from model.errors import DeviceError, RequestError
+from model.errors import CheckpointError, DeviceError, RequestError
+from model.fast import StepWeights
 from model.jobs import batches_by_length
+from model.probes import watch
 from model.records import KINDS, DecodingOptions, Intervention, Timing, Translation
 from model.translator import Translator
 from tests.tiny import LONGEST, SENTENCES, tiny_model, tiny_translator, tokenizers
@@ -283,7 +285,7 @@ def test_a_cancelled_translation_is_what_is_written_by_then(
         assert ids_of(answer) == ids_of(translator.translate(text))[:after]
 
 
-def test_cancelling_a_beam_that_has_found_something_gives_the_best_of_it_and_says_so(translator: Translator) -> None:
+def test_cancelling_a_beam_gives_what_leads_by_then_open_or_finished_and_says_so(translator: Translator) -> None:
     found = 0
     for after in range(1, 9):
         answer = translator.translate(
@@ -291,12 +293,61 @@ def test_cancelling_a_beam_that_has_found_something_gives_the_best_of_it_and_say
         )
         assert answer.stopped == "cancelled"
         finished = [node.score for node in answer.tree.nodes if node.fate == "finished"]
+        still_open = [node.score for node in answer.tree.nodes if node.fate == "kept" and node.step == after - 1]
         assert max(node.step for node in answer.tree.nodes) == after - 1
-        assert (ids_of(answer)[-1] == END) == bool(finished)
-        if finished:
-            assert answer.score == pytest.approx(max(finished), abs=1e-4)
-            found += 1
+        assert answer.score == pytest.approx(max(finished + still_open), abs=1e-4)
+        assert (ids_of(answer)[-1] == END) == (max(finished, default=-99.0) > max(still_open))
+        assert len(answer.hypotheses) == min(4, len(finished) + (ids_of(answer)[-1] != END))
+        found += bool(finished)
     assert found > 0
+
+
+def test_what_is_cancelled_within_a_given_beginning_keeps_all_of_it(translator: Translator) -> None:
+    answer = translator.translate(TEXT, prefix=(9, 11, 13), cancelled=lambda: True)
+    assert list(ids_of(answer)) == [9, 11, 13]
+    assert answer.stopped == "cancelled"
+
+
+@pytest.mark.parametrize("step_weights", ["float16", "float32", "plain"])
+def test_an_edit_around_a_translation_reaches_the_choice_of_words_too(step_weights: StepWeights) -> None:
+    translator = tiny_translator(step_weights=step_weights)
+
+    def silence(weights: torch.Tensor, name: str) -> torch.Tensor:
+        return weights * 0
+
+    with watch(translator.model, "decoder.layers.*.cross_attention.weights", edit=silence):
+        edited = translator.translate(TEXT, max_length=9)
+        lines = translator.translate_lines([TEXT], max_length=9)
+    layers = range(translator.model.config.decoder_layers)
+    removals = tuple(Intervention(kind="cross", layer=layer, head=None, action="remove") for layer in layers)
+    removed = translator.translate(TEXT, max_length=9, interventions=removals)
+    assert ids_of(edited) == ids_of(removed) != ids_of(translator.translate(TEXT, max_length=9))
+    assert lines == [edited.text]
+
+
+def test_lines_that_cannot_be_read_are_told_and_the_others_translated(translator: Translator) -> None:
+    told: dict[int, str] = {}
+    lines = [TEXT, "🙂 " * 40, "Ja.", "\ud800", ""]
+    done = translator.translate_lines(lines, on_refused=lambda place, error: told.update({place: str(error)}))
+    assert [bool(text) for text in done] == [True, False, True, False, False]
+    assert done[0] == translator.translate_lines([TEXT])[0]
+    assert set(told) == {1, 3}
+    assert told[1].startswith("The text has ")
+
+
+def test_one_text_is_not_taken_for_a_list_of_letters(translator: Translator) -> None:
+    for many in (translator.translate_batch, translator.translate_lines):
+        with pytest.raises(RequestError, match="put it in brackets"):
+            many("Ja.")
+
+
+def test_a_model_takes_only_vocabularies_of_its_size_and_known_step_weights() -> None:
+    translator = tiny_translator()
+    source, target = translator.source_tokenizer, translator.target_tokenizer
+    with pytest.raises(CheckpointError, match="the source vocabulary has"):
+        Translator(translator.model, target, target)
+    with pytest.raises(RequestError, match="step_weights is 'int8': choose float16, float32, plain"):
+        Translator(translator.model, source, target, step_weights="int8")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("options", [GREEDY, BEAM], ids=str)
@@ -393,8 +444,8 @@ def test_a_line_that_is_too_long_is_named_before_any_work(translator: Translator
     done: list[int] = []
     with pytest.raises(RequestError) as caught:
         translator.translate_lines([TEXT, "", "🙂 " * 40, "Ja."], batch_tokens=0, on_progress=done.append)
-    assert str(caught.value).startswith("The line 3 has ")
-    assert caught.value.field == "line 3"
+    assert str(caught.value).startswith("Line 3: The text has ")
+    assert caught.value.field == "lines"
     assert done == []
 
 

@@ -35,15 +35,15 @@ def launch_page(page: gr.Blocks) -> None:
     port = os.environ.get("HEADLIGHT_PORT", "")
     page.launch(
         server_name=os.environ.get("HEADLIGHT_HOST") or None,
-        server_port=int(port) if port.isdigit() else None,
+        server_port=int(port) if port.isdecimal() and port.isascii() else None,
         theme=gr.themes.Default(font=SYSTEM_FONTS, font_mono=("ui-monospace", "monospace")),
     )
 
 
 def default_model() -> Path:
     """The model of everyday German, or whichever is there."""
-    found = [MODELS / "de-en", *sorted(path.parent for path in MODELS.glob("*/config.json"))]
-    return next((folder for folder in found if (folder / "config.json").exists()), MODELS / "de-en")
+    found = [MODELS / "de-en", MODELS / "toy"]
+    return next((folder for folder in found if (folder / "config.json").exists()), found[0])
 
 
 @cache

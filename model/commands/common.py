@@ -55,16 +55,18 @@ def decoding_options(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def load(arguments: argparse.Namespace) -> Translator:
     """The translator that `--model` names."""
-    folder = Path(arguments.model)
-    if not folder.is_dir() and (MODELS / arguments.model).is_dir():
-        folder = MODELS / arguments.model
-    if not folder.is_dir():
-        shipped = sorted(path.parent.name for path in MODELS.glob("*/config.json"))
-        raise CheckpointError(
-            f"There is no model {arguments.model!r}. "
-            f"Name a folder, or one of assets/models: {', '.join(shipped) or 'none'}."
-        )
-    return Translator.load(folder, arguments.device, step_weights=arguments.step_weights)
+    return Translator.load(model_folder(arguments.model), arguments.device, step_weights=arguments.step_weights)
+
+
+def model_folder(name: str) -> Path:
+    """A folder, or one of those that are shipped."""
+    for folder in (Path(name), MODELS / name):
+        if folder.is_dir():
+            return folder
+    shipped = sorted(path.parent.name for path in MODELS.glob("*/config.json"))
+    raise CheckpointError(
+        f"There is no model {name!r}. Name a folder, or one of assets/models: {', '.join(shipped) or 'none'}."
+    )
 
 
 class ProgressLine:

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 from model.checkpoint import kind_of_folder
+from model.commands.common import model_folder
 from model.errors import TrainingError
 from model.judge import Judge
 from model.training.evaluate import classify, evaluate_translations, read_labelled, read_test
@@ -19,7 +20,7 @@ from model.translator import Translator
 
 def add(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.add_argument("--model", type=Path, required=True, help="a model folder")
+    parser.add_argument("--model", required=True, help="a folder, or a name in assets/models")
     parser.add_argument(
         "--source",
         type=Path,
@@ -37,6 +38,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the scores, and write what was asked for."""
+    arguments.model = model_folder(arguments.model)
     measure = _classifier if kind_of_folder(arguments.model) == "classifier" else _translator
     report, as_json = measure(arguments)
     print(report)

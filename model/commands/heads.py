@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from model.commands.common import model_folder
 from model.errors import RequestError
 from model.measures.alignment import Errors, count_errors, links_of, parse_gold, words_of
 from model.translator import Translator
@@ -25,7 +26,7 @@ class Head(NamedTuple):
 
 def add(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.add_argument("--model", type=Path, required=True, help="a model folder")
+    parser.add_argument("--model", required=True, help="a folder, or a name in assets/models")
     parser.add_argument("--corpus", type=Path, default=CORPORA / "mini.tsv", help="sentences, one column a language")
     parser.add_argument("--links", type=Path, default=CORPORA / "alignments.tsv", help="line numbers and links")
     parser.add_argument("--source", default="de", help="column (de)")
@@ -36,7 +37,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print a table, best heads first."""
-    translator = Translator.load(arguments.model, arguments.device)
+    translator = Translator.load(model_folder(arguments.model), arguments.device)
     rows = read_gold(arguments.corpus, arguments.links, arguments.source, arguments.target)
     rates = error_rates(translator, rows, reverse=arguments.reverse)
     print(f"{arguments.model}: {len(rows)} sentences, alignment error rate of each head, best first")

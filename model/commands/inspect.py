@@ -47,13 +47,14 @@ def run(arguments: argparse.Namespace) -> int:
 def write_npz(translation: Translation, path: Path) -> None:
     """Arrays `encoder`, `decoder`, `cross` [layer, head, query, key], `source_tokens`, `target_tokens`."""
     maps = {kind: translation.attention.of(kind) for kind in KINDS}
-    np.savez_compressed(
-        path,
-        allow_pickle=False,
-        **maps,
-        source_tokens=np.array([token.text for token in translation.source_tokens]),
-        target_tokens=np.array([token.text for token in translation.target_tokens]),
-    )
+    with path.open("wb") as file:  # given a name, NumPy would add another ending to "maps.NPZ"
+        np.savez_compressed(
+            file,
+            allow_pickle=False,
+            **maps,
+            source_tokens=np.array([token.text for token in translation.source_tokens]),
+            target_tokens=np.array([token.text for token in translation.target_tokens]),
+        )
 
 
 def write_csv(translation: Translation, path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -31,26 +32,40 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.batch_tokens < 1:
         raise RequestError(f"--batch-tokens is {arguments.batch_tokens}, but must be at least 1.", field="batch_tokens")
     translator = load(arguments)
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")  # what is not UTF-8 is told line by line
     if not arguments.text and sys.stdin.isatty():
         print("Type a sentence and press Enter; Ctrl-D ends.", file=sys.stderr)
         chunks: Iterable[list[str]] = ([line] for line in sys.stdin)
     else:
         chunks = _chunks(arguments.text or sys.stdin)
+    done = refused = 0
     for chunk in chunks:
-        _translate(translator, chunk, arguments)
-    return 0
+        refused += _translate(translator, chunk, done, arguments)
+        done += len(chunk)
+    return 1 if refused else 0
 
 
-def _translate(translator: Translator, lines: list[str], arguments: argparse.Namespace) -> None:
+def _translate(translator: Translator, lines: list[str], before: int, arguments: argparse.Namespace) -> int:
+    """Some lines; one that cannot be translated is told on standard error and stays blank. How many there were."""
+    refused: list[int] = []
+
+    def tell(place: int, error: RequestError) -> None:
+        refused.append(place)
+        encoding = " Is the text UTF-8?" if any("\ud800" <= character <= "\udfff" for character in lines[place]) else ""
+        print(f"Line {before + place + 1} stays blank: {error}{encoding}", file=sys.stderr)
+
     progress = ProgressLine(sum(bool(line.strip()) for line in lines)) if len(lines) > 20 else None
     translated = translator.translate_lines(
         lines,
         batch_tokens=arguments.batch_tokens,
         on_progress=progress.add if progress else None,
+        on_refused=tell,
         **decoding_options(arguments),
     )
     sys.stdout.write("".join(f"{one_line(text)}\n" for text in translated))
     sys.stdout.flush()
+    return len(refused)
 
 
 def one_line(text: str) -> str:

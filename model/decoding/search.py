@@ -121,7 +121,8 @@ class Beam:
     """Several hypotheses a sentence; the best continuations of all of them go on (Graves 2012, arXiv:1211.3711).
 
     A sentence is finished when it has as many finished hypotheses as the beam is wide, and no open one could still
-    reach a better score than the worst of them if it ended now.
+    reach a better score than the worst of them if it ended now. Whatever ends by itself comes before what was cut off
+    at the limit, however likely: a model that stumbles into a loop finds each round likelier.
     """
 
     def __init__(self, plan: Plan, *, width: int, length_penalty: float, keep_tree: bool) -> None:
@@ -153,7 +154,7 @@ class Beam:
         return True
 
     def best(self, sentence: int) -> Row:
-        """The hypothesis that leads at present; it may fall back."""
+        """The hypothesis, open or finished, that leads at present; it may fall back."""
         return self._best[sentence]
 
     def _go_on(self, values: list[list[float]], tokens: list[list[int]]) -> None:
@@ -202,14 +203,21 @@ class Beam:
                 survivors.append((Row(sentence, ids, log_probability, gains, node), origin))
         finished.sort(key=lambda candidate: (-candidate.ended, -candidate.score))
         del finished[self.width :]
-        if survivors:
-            self._best[sentence] = survivors[0][0]
-            reachable = survivors[0][0].log_probability / len(survivors[0][0].ids) ** self.length_penalty
-            if len(finished) == self.width and finished[-1].score >= reachable:
-                survivors = []
-        if not survivors and finished:
-            self._best[sentence] = Row(sentence, finished[0].ids, finished[0].log_probability, finished[0].gains)
+        leader = survivors[0][0] if survivors else None
+        reachable = leader.log_probability / len(leader.ids) ** self.length_penalty if leader else FORBIDDEN
+        if finished and finished[0].score >= reachable:
+            leader = Row(sentence, finished[0].ids, finished[0].log_probability, finished[0].gains)
+        if leader is not None:
+            self._best[sentence] = leader
+        if len(finished) == self.width and finished[-1].score >= reachable:
+            self._drop(sentence, survivors)
+            survivors = []
         return survivors
+
+    def _drop(self, sentence: int, survivors: list[tuple[Row, int]]) -> None:
+        """The search ends: what was to go on goes no further."""
+        for row, _ in survivors if self.keep_tree else ():
+            self.trees[sentence][row.node].fate = "dropped"
 
     def _note(
         self,
