@@ -20,6 +20,7 @@ COMMANDS = {
     "train": "train a model by a recipe, or go on with it",
     "export": "write a training run's weights as a model folder",
     "evaluate": "measure a model folder on a test file: BLEU, chrF, speed; or accuracy",
+    "confidence": "measure when a model should say that a sentence is beyond it",
     "heads": "measure how plainly each cross-attention head aligns words",
 }
 

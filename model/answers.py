@@ -9,6 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from model.capture import Scores, Sight, crop, to_numpy
+from model.confidence import ConfidenceRule
 from model.decoding.search import Candidate, Node
 from model.records import (
     Alternative,
@@ -50,6 +51,7 @@ def make_translation(
     scores: Scores,
     timing: Timing,
     device: str,
+    rule: ConfidenceRule | None,
 ) -> Translation:
     """The record of one sentence of a batch."""
     best = written.candidates[0]
@@ -86,6 +88,7 @@ def make_translation(
         tree=_tree(tokenizer, written.tree),
         timing=timing,
         device=device,
+        beyond=None if rule is None else rule.beyond(log_probability, target),
     )
 
 

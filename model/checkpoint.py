@@ -16,7 +16,7 @@ import json
 import re
 import secrets
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
@@ -156,9 +156,13 @@ def save_checkpoint(
     *,
     storage: Storage = "float16",
     card: str = "",
+    others: Mapping[str, str] | None = None,
     shard_bytes: int = 9_500_000,
 ) -> None:
-    """Write a model folder, wholly or not at all; other files that an earlier one holds stay in it."""
+    """Write a model folder, wholly or not at all; other files that an earlier one holds stay in it.
+
+    `others` are small text files that belong to the model, by name: they get checksums like the rest.
+    """
     folder = Path(folder).resolve()
     replaceable = not folder.exists() or (folder / CONFIG).exists() or (folder.is_dir() and not any(folder.iterdir()))
     if not replaceable:
@@ -176,6 +180,8 @@ def save_checkpoint(
         else:
             source_tokenizer.save(part / SOURCE)
             target_tokenizer.save(part / TARGET)
+        for name, text in (others or {}).items():
+            (part / name).write_text(text, encoding="utf-8")
         if card:
             (part / CARD).write_text(f"{card.rstrip()}\n\n{files_in_words(part)}", encoding="utf-8")
         write_sums(part)

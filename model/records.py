@@ -240,6 +240,7 @@ class Translation:
     tree: BeamTree = BeamTree()
     timing: Timing = Timing()
     device: str = "cpu"
+    beyond: bool | None = None  # whether the model's own rule says not to rely on this; None: it has no rule
 
     @property
     def decoder_tokens(self) -> tuple[Token, ...]:

@@ -23,6 +23,7 @@ from model.answers import Written, make_translation
 from model.attention import KeysValues
 from model.capture import Scores, Sight, read_source, read_target
 from model.checkpoint import check_vocabularies, load_checkpoint
+from model.confidence import ConfidenceRule, load_rule
 from model.decoding.search import Beam, Candidate, OneByOne, Plan
 from model.decoding.step import Row, Sample, choose_best, make_rules
 from model.device import DeviceChoice, choose_device, in_smaller_batches
@@ -52,6 +53,7 @@ class Translator:
         name: str = "",
         choice: DeviceChoice | None = None,
         step_weights: StepWeights = "float16",
+        rule: ConfidenceRule | None = None,
     ) -> None:
         self.choice = choice or DeviceChoice(torch.device("cpu"), torch.float32, "given by the caller.")
         self.device = self.choice.device
@@ -59,6 +61,7 @@ class Translator:
         self.source_tokenizer = source_tokenizer
         self.target_tokenizer = target_tokenizer
         self.name = name
+        self.rule = rule
         check_vocabularies("", self.model.config, source_tokenizer, target_tokenizer)
         if step_weights not in get_args(StepWeights):
             raise RequestError(
@@ -90,6 +93,7 @@ class Translator:
             name=Path(folder).resolve().name,
             choice=choice,
             step_weights=step_weights,
+            rule=load_rule(loaded.folder),
         )
 
     # ------------------------------------------------------------ translating
@@ -264,6 +268,7 @@ class Translator:
             scores=scores,
             timing=clock.timing(),
             device=str(self.device),
+            rule=self.rule,
         )
 
     def _progress(self, step: int, row: Row) -> Progress:

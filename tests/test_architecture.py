@@ -23,6 +23,7 @@ ROOMS = {
     "model/segmentation.py": "",
     "model/text.py": "model.errors",
     "model/config.py": "model.errors",
+    "model/confidence.py": "model.errors",
     "model/records.py": "numpy model.errors",
     "model/measures/*": "numpy model.errors model.records model.measures",
     "model/device.py": "torch model.errors",
@@ -53,14 +54,16 @@ ROOMS = {
         " model.segmentation model.storage model.tokenizer"
     ),
     "model/answers.py": (
-        "numpy model.capture model.decoding model.errors model.records model.tokenizer model.transformer"
+        "numpy model.capture model.confidence model.decoding model.errors model.records model.tokenizer"
+        " model.transformer"
     ),
     "model/jobs.py": (
         "torch model.errors model.interventions model.probes model.records model.text model.tokenizer model.transformer"
     ),
     "model/translator.py": (
-        "torch model.answers model.attention model.capture model.checkpoint model.decoding model.device model.errors"
-        " model.fast model.interventions model.jobs model.probes model.records model.tokenizer model.transformer"
+        "torch model.answers model.attention model.capture model.checkpoint model.confidence model.decoding"
+        " model.device model.errors model.fast model.interventions model.jobs model.probes model.records"
+        " model.tokenizer model.transformer"
     ),
     "model/judge.py": (
         "numpy torch model.checkpoint model.classifier model.device model.jobs model.probes model.records model.text"

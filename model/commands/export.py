@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import get_args
 
+from model.confidence import ConfidenceRule
 from model.storage import Storage
 from model.training.export import export_run
 
@@ -17,11 +18,16 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--weights", default="best", help="best, last, or N: the mean of the last N checkpoints (best)")
     parser.add_argument("--storage", choices=get_args(Storage), default="float16")
     parser.add_argument("--card", type=Path, help="the words of the model card; how to repeat the run is added")
+    parser.add_argument("--confidence", type=Path, help="the rule that `confidence` measured")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Write a model folder."""
     card = arguments.card.read_text(encoding="utf-8") if arguments.card else None
-    export_run(arguments.run, arguments.to, weights=arguments.weights, storage=arguments.storage, card=card)
+    rule = None
+    if arguments.confidence:
+        text = arguments.confidence.read_text(encoding="utf-8")
+        rule = ConfidenceRule.from_json(text, origin=str(arguments.confidence))
+    export_run(arguments.run, arguments.to, weights=arguments.weights, storage=arguments.storage, card=card, rule=rule)
     print(f"{arguments.to}: written")
     return 0

@@ -9,7 +9,9 @@ from typing import Any
 
 import torch
 
+from model import confidence
 from model.checkpoint import save_checkpoint
+from model.confidence import ConfidenceRule
 from model.errors import TrainingError
 from model.storage import Storage
 from model.tokenizer import Tokenizer
@@ -21,14 +23,21 @@ from model.training.tasks import TASKS
 
 
 def export_run(
-    run: Path, folder: Path, *, weights: str = "best", storage: Storage = "float16", card: str | None = None
+    run: Path,
+    folder: Path,
+    *,
+    weights: str = "best",
+    storage: Storage = "float16",
+    card: str | None = None,
+    rule: ConfidenceRule | None = None,
 ) -> None:
     """Write a model folder from a run: its `best` or `last` averaged weights, or the mean of its last N checkpoints."""
     model, tokenizers, progress = load_run(run, weights)
     recipe = recipe_of(run)
+    others = {} if rule is None else {confidence.FILE: rule.to_json()}
     card = f"# {recipe.name}\n\n{recipe.description}\n" if card is None else card
     card = f"{card.rstrip()}\n\n{facts(run, progress, weights, storage)}"
-    save_checkpoint(folder, model, tokenizers.source, tokenizers.target, storage=storage, card=card)
+    save_checkpoint(folder, model, tokenizers.source, tokenizers.target, storage=storage, card=card, others=others)
 
 
 def load_run(run: Path, weights: str = "best") -> tuple[Any, Tokenizers, Progress]:
