@@ -30,7 +30,8 @@ class CorpusSpec:
     source: str  # a file of sentences; with no `target`, a TSV of source and target columns
     target: str | None = None
     weight: float = 1.0  # 2: every pair twice an epoch; 0.25: another quarter each epoch
-    fold_target_case: bool = False  # for text whose letter case was restored by rule
+    fold_target_case: bool = False  # for text whose letter case was restored by rule: nothing to learn from it
+    source_tag: str = ""  # put before each source, so that such habits of this corpus stay with those who ask for them
     source_column: int = 0  # of a TSV
     target_column: int = 1
     header: bool = False  # its first line names the columns
@@ -132,7 +133,9 @@ def read_pairs(spec: CorpusSpec, folder: Path) -> Iterator[Pair]:
     if spec.but_one_in:
         pairs = (pair for number, pair in enumerate(pairs) if number % spec.but_one_in)
     if spec.fold_target_case:
-        return (Pair(pair.source, pair.target.lower()) for pair in pairs)
+        pairs = (Pair(pair.source, pair.target.lower()) for pair in pairs)
+    if spec.source_tag:
+        pairs = (Pair(f"{spec.source_tag} {pair.source}", pair.target) for pair in pairs if pair.source.strip())
     return pairs
 
 

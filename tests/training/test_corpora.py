@@ -122,3 +122,9 @@ def test_faulty_files_are_named(tmp_path: Path, write: Callable[[Path], None], s
     ending = ".de.gz" if source == "b" else ".de"
     with pytest.raises(TrainingError, match=complaint):
         list(read_pairs(CorpusSpec(source=source + ending, target=source + ".en"), tmp_path))
+
+
+def test_a_corpus_with_habits_of_its_own_is_tagged(tmp_path: Path) -> None:
+    (tmp_path / "films.tsv").write_text("你好\tHello Tom.\n\t.\n", encoding="utf-8")
+    spec = CorpusSpec(source="films.tsv", fold_target_case=True, source_tag="«lower»")
+    assert list(read_pairs(spec, tmp_path)) == [Pair("«lower» 你好", "hello tom.")]
