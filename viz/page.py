@@ -63,4 +63,4 @@ def translate(text: str) -> tuple[str, str]:
         return "", "Something went wrong on our side. Try another sentence."
     seconds = result.timing.encode + result.timing.decode + result.timing.capture
     tokens = f"{len(result.source_tokens)} tokens in, {len(result.target_tokens)} out"
-    return result.text, f"{result.device.upper()} · {seconds:.2f} s · {tokens}"
+    return result.text, f"{result.device.upper()} · {1000 * seconds:,.0f} ms · {tokens}"
