@@ -8,6 +8,7 @@ Every measurement is a process of its own, or two for the way that the docs reco
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import subprocess
 import sys
@@ -24,7 +25,7 @@ from benchmarks.engines.tutorial import TutorialModel
 from benchmarks.shapes import Shape
 from model.training.batches import Ragged, RowArray, Sentences, SpecialIds, make_batch, plan_epoch, target_tokens
 from model.training.loop import Setting, Trainer, run_steps
-from model.training.processes import choose_device, joined_processes
+from model.training.processes import Processes, choose_device, joined_processes
 from model.training.recipe import Recipe, recipe_from_json
 from model.transformer import Transformer
 
@@ -136,21 +137,27 @@ def speed_of_plain(sentences: Sentences, batches: Sequence[RowArray], seconds: f
 def speed_of_ours(sentences: Sentences, seconds: float) -> float | None:
     """Target tokens a second of all processes together; the first one knows."""
     with joined_processes() as processes:
-        torch.manual_seed(0)
-        ours = recipe()
-        size = SHAPE.vocabulary
-        model = Transformer(ours.model_config(source_vocabulary=size, target_vocabulary=size))
-        trainer = Trainer(model, ours, SPECIAL, Setting(choose_device("cpu", processes)), processes)
-        marks: list[tuple[float, int]] = []
+        speed = _timed_steps(sentences, seconds, processes)  # the trainer is gone before the processes part
+        gc.collect()
+        processes.wait()
+    return speed if processes.first else None
 
-        def after_step(rate: float) -> bool:
-            if trainer.progress.step >= WARM_UP:
-                marks.append((time.perf_counter(), trainer.progress.tokens))
-            return processes.agree(bool(marks) and marks[-1][0] - marks[0][0] > seconds)
 
-        run_steps(trainer, lambda epoch: sentences, 1_000_000, 0, after_step)
-        (began, before), (ended, after) = marks[0], marks[-1]
-        return (after - before) / (ended - began) if processes.first else None
+def _timed_steps(sentences: Sentences, seconds: float, processes: Processes) -> float:
+    torch.manual_seed(0)
+    ours, size = recipe(), SHAPE.vocabulary
+    model = Transformer(ours.model_config(source_vocabulary=size, target_vocabulary=size))
+    trainer = Trainer(model, ours, SPECIAL, Setting(choose_device("cpu", processes)), processes)
+    marks: list[tuple[float, int]] = []
+
+    def after_step(rate: float) -> bool:
+        if trainer.progress.step >= WARM_UP:
+            marks.append((time.perf_counter(), trainer.progress.tokens))
+        return processes.agree(bool(marks) and marks[-1][0] - marks[0][0] > seconds)
+
+    run_steps(trainer, lambda epoch: sentences, 1_000_000, 0, after_step)
+    (began, before), (ended, after) = marks[0], marks[-1]
+    return (after - before) / (ended - began)
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from model.__main__ import COMMANDS
 
@@ -51,3 +54,16 @@ def test_every_setting_is_in_its_table() -> None:
     files = [ROOT / "app.py", *(path for folder in ("model", "viz") for path in (ROOT / folder).rglob("*.py"))]
     used = {name for path in files for name in re.findall(r"HEADLIGHT_[A-Z_]+", path.read_text(encoding="utf-8"))}
     assert used - set(re.findall(r"HEADLIGHT_[A-Z_]+", README)) == set()
+
+
+def test_its_python_runs_and_says_what_its_comments_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    names: dict[str, Any] = {}
+    for block in re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL):
+        exec(compile(block, "README.md", "exec"), names)  # noqa: S102 - our own README
+        for expression, promised in re.findall(
+            r"^(result\.text|judgement\.verdict)\b.*?# ('[^']*')", block, flags=re.MULTILINE
+        ):
+            assert repr(eval(expression, names)) == promised  # noqa: S307
+    assert names["judgement"].probability == pytest.approx(0.98, abs=0.005)
+    assert not names["seen"]["decoder.layers.0.cross_attention.weights"].any()

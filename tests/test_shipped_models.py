@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from pathlib import Path
 
@@ -10,8 +11,10 @@ import pytest
 from model.checkpoint import kind_of_folder, read_checkpoint
 from model.checksums import files_in_words
 from model.classifier import SelfAttentionClassifier
+from model.commands.heads import CORPORA, Head, error_rates, read_gold
 from model.judge import Judge
 from model.transformer import Transformer
+from model.translator import Translator
 
 MODELS = Path(__file__).resolve().parents[1] / "assets" / "models"
 FOLDERS = sorted(path.name for path in MODELS.iterdir() if path.is_dir())
@@ -60,3 +63,60 @@ def test_failures_that_the_card_admits_are_true(text: str, probability: float) -
     assert Judge.load(MODELS / "sentiment", device="cpu").judge(text).probability == pytest.approx(
         probability, abs=0.01
     )
+
+
+EVERYDAY = {  # with every translation that we would accept of a person
+    "Ich trinke ein Bier.": {"I drink a beer.", "I'm drinking a beer.", "I am drinking a beer.", "I'm having a beer."},
+    "Wo ist der Bahnhof?": {"Where is the train station?", "Where's the train station?", "Where is the station?",
+                             "Where's the station?"},
+    "Guten Morgen!": {"Good morning!", "Good morning."},
+    "Wie heißt du?": {"What's your name?", "What is your name?"},
+    "Ich habe Hunger.": {"I'm hungry.", "I am hungry."},
+    "Das Kind schläft.": {"The child is sleeping.", "The child is asleep.", "The child sleeps."},
+    "Ein Hund rennt über die Wiese.": {
+        "A dog runs across the meadow.", "A dog is running across the meadow.", "A dog runs over the meadow.",
+        "A dog runs across the grass.", "A dog is running across the grass.", "A dog runs through the grass.",
+        "A dog is running through the grass.", "A dog runs across the field.", "A dog runs through the meadow.",
+        "A dog is running over the grass.", "A dog is running through the meadow.", "A dog is running over the meadow.",
+    },
+    "Kannst du mir helfen?": {"Can you help me?", "Could you help me?"},
+    "Es regnet heute.": {"It's raining today.", "It is raining today.", "It rains today."},
+    "Zwei Männer spielen Fußball.": {
+        "Two men are playing soccer.", "Two men play soccer.", "Two men playing soccer.",
+        "Two men are playing football.", "Two men play football.",
+    },
+    "Ich weiß nicht, wo er wohnt.": {"I don't know where he lives.", "I do not know where he lives."},
+    "Wann kommst du nach Hause?": {
+        "When are you coming home?", "When will you come home?", "When do you come home?", "When will you be home?",
+        "When will you get home?", "When do you get home?", "When are you going home?",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_everyday_german_becomes_english_that_one_would_accept(beam_size: int) -> None:
+    translator = Translator.load(MODELS / "de-en", "cpu")
+    for german, accepted in EVERYDAY.items():
+        assert translator.translate(german, beam_size=beam_size).text in accepted, german
+
+
+def test_float16_steps_choose_the_words_of_plain_float32_on_200_sentences() -> None:
+    with (MODELS.parent / "corpora" / "mini.tsv").open(encoding="utf-8", newline="") as file:
+        lines = [row["de"] for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)][:200]
+    assert len(lines) == 200
+    fast, plain = (Translator.load(MODELS / "de-en", "cpu", step_weights=way) for way in ("float16", "plain"))
+    assert fast.translate_lines(lines) == plain.translate_lines(lines)
+
+
+def test_the_head_that_the_card_names_aligns_words() -> None:
+    rows = read_gold(CORPORA / "mini.tsv", CORPORA / "alignments.tsv", "de", "en")
+    rates = error_rates(Translator.load(MODELS / "de-en", "cpu"), rows)
+    best = min(rates, key=lambda head: rates[head].rate)
+    assert best == Head(layer=0, head=3, shift=1)
+    assert rates[best].rate < 0.15
+
+
+def test_a_sentence_beyond_the_model_is_flagged_and_a_plain_one_is_not() -> None:
+    translator = Translator.load(MODELS / "de-en", "cpu")
+    assert translator.translate("Der Bundestag hat am Donnerstag über den Haushalt abgestimmt.", beam_size=4).beyond
+    assert translator.translate("Ich trinke ein Bier.", beam_size=4).beyond is False
