@@ -64,10 +64,13 @@ class Intake:
                 raise RequestError(
                     f"The request has options of its own: {', '.join(options)} must be part of it.", field="options"
                 )
+            if text.model not in ("", self.name):
+                raise RequestError(f"The request is for {text.model!r}, but this is {self.name!r}.", field="model")
             request = replace(text, model=self.name)
         else:
             given = {name: _frozen(options.pop(name)) for name in REQUEST_NAMES if name in options}
             request = TranslationRequest(text=text, model=self.name, options=self.options(options), **given)
+        tidy(request.text)
         _check_types(request)
         check_interventions(self.config, request.interventions)
         matching_probes(self.model, *request.capture)  # an unknown name is an error

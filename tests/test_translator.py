@@ -17,7 +17,7 @@ from model.errors import CheckpointError, DeviceError, RequestError
 from model.fast import StepWeights
 from model.jobs import batches_by_length
 from model.probes import watch
-from model.records import KINDS, DecodingOptions, Intervention, Timing, Translation
+from model.records import KINDS, DecodingOptions, Intervention, Timing, Translation, TranslationRequest
 from model.translator import Translator
 from tests.tiny import LONGEST, SENTENCES, tiny_model, tiny_translator, tokenizers
 
@@ -561,3 +561,11 @@ def test_the_defaults_are_greedy_and_without_chance() -> None:
     assert not DecodingOptions().samples
     assert DecodingOptions(temperature=0.1).samples
     assert DecodingOptions().beam_size == 1
+
+
+def test_a_request_is_checked_before_it_is_a_key_and_is_for_this_model(translator: Translator) -> None:
+    for nothing in ("", None):
+        with pytest.raises(RequestError):
+            translator.request(nothing)  # type: ignore[arg-type]
+    with pytest.raises(RequestError, match="The request is for 'another'"):
+        translator.translate(TranslationRequest(text=TEXT, model="another"))
