@@ -8,7 +8,6 @@ is an average and one weighted sum, the verdict falls apart into a share for eac
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
 
 from model.blocks import Embedding, Residual
@@ -16,7 +15,7 @@ from model.config import ClassifierConfig, TransformerConfig
 from model.masks import padding_mask
 from model.positions import Positions, make_positions
 from model.probes import Probe, Watchable
-from model.transformer import make_attention
+from model.transformer import make_attention, through
 
 
 class ClassifierLayer(nn.Module):
@@ -71,12 +70,7 @@ class SelfAttentionClassifier(Watchable):
 
     def encode(self, ids: Tensor, mask: Tensor | None) -> Tensor:
         """`[batch, tokens]` → `[batch, tokens, d_model]`."""
-        x = self.embedding(ids)
-        positions: Positions = self.embedding.positions
-        bias = positions.bias(ids.shape[1], ids.shape[1])
-        for layer in self.layers:
-            x = layer(x, mask, bias, positions)
-        encoded: Tensor = self.encoded(x)
+        encoded: Tensor = self.encoded(through(self.layers, self.embedding(ids), mask, self.embedding.positions))
         return encoded
 
     def parameter_count(self) -> int:
@@ -95,9 +89,3 @@ def shortened(ids: list[int], most: int) -> list[int]:
         return ids
     first = most // 4
     return [*ids[:first], *ids[len(ids) - (most - first) :]]
-
-
-def pad_rows(rows: list[list[int]], pad_id: int) -> Tensor:
-    """Rows of ids, filled up to the longest: `[batch, tokens]`."""
-    longest = max(map(len, rows))
-    return torch.tensor([[*row, *[pad_id] * (longest - len(row))] for row in rows])

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from model.errors import RequestError
 from model.interventions import check_interventions
+from model.masks import pad_rows
 from model.probes import matching_probes
 from model.records import DecodingOptions, Intervention, Token, TranslationRequest, Words
 from model.text import is_blank, tidy
@@ -190,9 +191,7 @@ class Intake:
 
     def pad(self, rows: Sequence[Sequence[int]]) -> Tensor:
         """Rows of ids to one tensor `[batch, longest]`, filled up with padding."""
-        longest = max(map(len, rows))
-        padding = self.config.pad_id
-        return torch.tensor([[*row, *[padding] * (longest - len(row))] for row in rows], device=self.device)
+        return pad_rows(rows, self.config.pad_id).to(self.device)
 
 
 def check_several(texts: Sequence[Any]) -> None:

@@ -14,9 +14,10 @@ import numpy as np
 import torch
 
 from model.checkpoint import read_checkpoint
-from model.classifier import SelfAttentionClassifier, pad_rows, shortened
+from model.classifier import SelfAttentionClassifier, shortened
 from model.device import DeviceChoice, choose_device, in_smaller_batches
 from model.jobs import batches_by_length
+from model.masks import pad_rows
 from model.probes import watch
 from model.records import Judgement, read_only
 from model.text import fold, tidy
@@ -51,8 +52,8 @@ class Judge:
 
     def judge(self, text: str) -> Judgement:
         """One text, and what every head looked at. Of a very long one, the beginning and the end are read."""
-        read = fold(tidy(text))
-        ids = self._cut(self.tokenizer.encode(read))
+        whole = self.tokenizer.encode(fold(tidy(text)))
+        ids = self._cut(whole)
         with torch.inference_mode(), watch(self.model, WEIGHTS) as seen:
             shares = self.model.shares(torch.tensor([ids], device=self.choice.device))[0]  # [tokens]
         bias = float(self.model.verdict.bias)
@@ -61,7 +62,7 @@ class Judge:
         tokens = self.tokenizer.written_tokens(ids)
         return Judgement(
             text=self.tokenizer.decode(ids),
-            shortened=len(ids) < len(self.tokenizer.encode(read)) + 1,
+            shortened=len(ids) < len(whole) + 1,
             tokens=tokens,
             shares=tuple(shares.tolist()),
             bias=bias,

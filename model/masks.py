@@ -6,6 +6,8 @@ Masks broadcast to `[batch, heads, queries, keys]`; `None` forbids nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -19,6 +21,12 @@ def causal_mask(queries: int, keys: int | None = None, *, device: torch.device |
 def padding_mask(ids: Tensor, pad_id: int) -> Tensor:
     """Nobody looks at padding: `[batch, keys]` ids → `[batch, 1, 1, keys]`."""
     return (ids != pad_id)[:, None, None, :]
+
+
+def pad_rows(rows: Sequence[Sequence[int]], pad_id: int) -> Tensor:
+    """Rows of ids, filled up to the longest: `[batch, tokens]`."""
+    longest = max(map(len, rows))
+    return torch.tensor([[*row, *[pad_id] * (longest - len(row))] for row in rows])
 
 
 def both(first: Tensor | None, second: Tensor | None) -> Tensor | None:

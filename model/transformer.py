@@ -9,7 +9,7 @@ code: a `DecoderState` that keeps keys and values makes the difference.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from torch import Tensor, nn
@@ -103,6 +103,14 @@ class DecoderLayer(nn.Module):
         return x
 
 
+def through(layers: Iterable[Callable[..., Tensor]], x: Tensor, mask: Tensor | None, positions: Positions) -> Tensor:
+    """A whole sequence through layers that look everywhere: `[batch, tokens, d_model]` → the same shape."""
+    bias = positions.bias(x.shape[1], x.shape[1])
+    for layer in layers:
+        x = layer(x, mask, bias, positions)
+    return x
+
+
 class Encoder(nn.Module):
     """Embedding, a stack of layers, and with pre-norm one more norm."""
 
@@ -118,11 +126,7 @@ class Encoder(nn.Module):
 
     def through_layers(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """Vectors through the stack: `[batch, source, d_model]` → the same shape."""
-        positions: Positions = self.embedding.positions
-        bias = positions.bias(x.shape[1], x.shape[1])
-        for layer in self.layers:
-            x = layer(x, mask, bias, positions)
-        normed: Tensor = self.final_norm(x)
+        normed: Tensor = self.final_norm(through(self.layers, x, mask, self.embedding.positions))
         return normed
 
 

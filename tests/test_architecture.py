@@ -58,7 +58,8 @@ ROOMS = {
         " model.transformer"
     ),
     "model/jobs.py": (
-        "torch model.errors model.interventions model.probes model.records model.text model.tokenizer model.transformer"
+        "torch model.errors model.interventions model.masks model.probes model.records model.text model.tokenizer"
+        " model.transformer"
     ),
     "model/translator.py": (
         "torch model.answers model.attention model.capture model.checkpoint model.confidence model.decoding"
@@ -66,8 +67,8 @@ ROOMS = {
         " model.tokenizer model.transformer"
     ),
     "model/judge.py": (
-        "numpy torch model.checkpoint model.classifier model.device model.jobs model.probes model.records model.text"
-        " model.tokenizer"
+        "numpy torch model.checkpoint model.classifier model.device model.jobs model.masks model.probes model.records"
+        " model.text model.tokenizer"
     ),
     "model/experiments.py": "numpy model.errors model.interventions model.measures model.records model.translator",
     "model/training/*": "numpy torch safetensors tokenizers sacrebleu model.*",

@@ -11,10 +11,11 @@ import pytest
 import torch
 
 from model.checkpoint import kind_of_folder, save_checkpoint
-from model.classifier import SelfAttentionClassifier, classification_loss, pad_rows, shortened
+from model.classifier import SelfAttentionClassifier, classification_loss, shortened
 from model.config import ClassifierConfig
 from model.errors import CheckpointError, ConfigError, RequestError
 from model.judge import Judge
+from model.masks import pad_rows
 from model.probes import watch
 from model.text import fold
 from model.tokenizer import Tokenizer

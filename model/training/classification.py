@@ -9,8 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from model.classifier import SelfAttentionClassifier, classification_loss, pad_rows, shortened
+from model.classifier import SelfAttentionClassifier, classification_loss, shortened
 from model.errors import TrainingError
+from model.masks import pad_rows
 from model.training.batches import Ragged, RowArray, Sentences, SpecialIds, plan_in_order
 from model.training.loss import Losses
 from model.training.prepare import Text, Tokenizers, encode_all
