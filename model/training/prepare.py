@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import load_file, save_file
 
+from model.checkpoint import SHARED, SOURCE, TARGET
 from model.errors import TrainingError
 from model.text import fold
 from model.tokenizer import Tokenizer
@@ -78,29 +79,41 @@ def encode_all(texts: list[str], encoder: Encoder, at_once: int = 20_000) -> Rag
 
 def tokenizer_paths(run: Path, recipe: Recipe) -> list[Path]:
     """Where a run keeps its vocabularies: one, or source and target."""
-    names = ["tokenizer.json"] if recipe.tokenizer.shared else ["source_tokenizer.json", "target_tokenizer.json"]
+    names = [SHARED] if recipe.tokenizer.shared else [SOURCE, TARGET]
     return [run / name for name in names]
 
 
 def tokenizers_of_run(run: Path, recipe: Recipe, text: Text, report: Report) -> Tokenizers:
     """Those that the run has already, or new ones trained on its text."""
-    shared = recipe.tokenizer.shared
     paths = tokenizer_paths(run, recipe)
-    if recipe.start and not all(path.exists() for path in paths):
-        for path in paths:
-            copy_file(Path(recipe.start) / path.name, path)
-            report(f"{path}: the vocabulary of {recipe.start}")
     if not all(path.exists() for path in paths):
-        source, target = ([pair[side] for pair in text.pairs] for side in (0, 1))
-        if recipe.task == "classification":
-            target = []  # labels are no words
-        for path, lines in zip(paths, [source + target] if shared else [source, target], strict=True):
-            settings = recipe.tokenizer
-            tokenizer = Tokenizer.train(lines, settings.vocabulary, minimum_frequency=settings.minimum_frequency)
-            write_atomically(path, tokenizer.save)
-            report(f"{path}: {tokenizer.vocabulary_size:,} sub-words learnt from {len(lines):,} sentences")
+        inherited = paths if recipe.start else []
+        if recipe.new_source:
+            inherited = paths[-1:]
+        for path in inherited:
+            copy_file(_vocabulary_of(Path(recipe.start), path.name), path)
+            report(f"{path}: the vocabulary of {recipe.start}")
+        _learn([path for path in paths if path not in inherited], recipe, text, report)
     loaded = [Tokenizer.load(path) for path in paths]
     return Tokenizers(loaded[0], loaded[-1])
+
+
+def _vocabulary_of(folder: Path, name: str) -> Path:
+    """A model's vocabulary by its name; the shared one, where it has no other."""
+    return folder / (name if (folder / name).exists() else SHARED)
+
+
+def _learn(paths: list[Path], recipe: Recipe, text: Text, report: Report) -> None:
+    """Train vocabularies on the text of their side."""
+    source, target = ([pair[side] for pair in text.pairs] for side in (0, 1))
+    if recipe.task == "classification":
+        target = []  # labels are no words
+    lines_of = {SHARED: source + target, SOURCE: source, TARGET: target}
+    for path in paths:
+        lines, settings = lines_of[path.name], recipe.tokenizer
+        tokenizer = Tokenizer.train(lines, settings.vocabulary, minimum_frequency=settings.minimum_frequency)
+        write_atomically(path, tokenizer.save)
+        report(f"{path}: {tokenizer.vocabulary_size:,} sub-words learnt from {len(lines):,} sentences")
 
 
 class EpochData:

@@ -92,6 +92,7 @@ class Recipe:
     optimisation: Optimisation = field(default_factory=Optimisation)
     batching: Batching = field(default_factory=Batching)
     start: str = ""  # a model folder whose weights and vocabularies the run begins with; empty: with chance
+    new_source: bool = False  # but its source language is another: that vocabulary and its vectors begin anew
     seed: int = 1
     steps: int = 100_000  # the whole budget, over however many sessions
     validate_every: int = 1000  # steps
@@ -105,6 +106,10 @@ class Recipe:
         _require(
             self.optimisation.cool_down_steps <= self.steps,
             "optimisation.cool_down_steps are more than all steps. Lower them.",
+        )
+        _require(
+            not self.new_source or (bool(self.start) and not self.tokenizer.shared),
+            "new_source needs a start, and tokenizer.shared false: the new language has a vocabulary of its own.",
         )
         _require(self.task in TASKS, f"task must be one of: {', '.join(TASKS)}.")
         given = {

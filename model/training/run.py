@@ -47,6 +47,9 @@ class Session:
     cool_down: int | None = None  # end the run in so many steps
 
 
+SOURCE_VECTORS = "encoder.embedding.table.weight"
+
+
 class Moment(NamedTuple):
     """When progress was last reported."""
 
@@ -246,10 +249,12 @@ class Run:
 
 
 def begin_with(model: nn.Module, recipe: Recipe) -> None:
-    """Take the weights of the recipe's `start`, a model of the same sizes."""
-    weights = read_checkpoint(recipe.start, type(model)).model.state_dict()
+    """Take the weights of the recipe's `start`, a model of the same sizes; a new source language keeps its vectors."""
+    weights, own = read_checkpoint(recipe.start, type(model)).model.state_dict(), model.state_dict()
+    if recipe.new_source:
+        weights[SOURCE_VECTORS] = own[SOURCE_VECTORS]
     shapes = {name: tuple(tensor.shape) for name, tensor in weights.items()}
-    if shapes != {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}:
+    if shapes != {name: tuple(tensor.shape) for name, tensor in own.items()}:
         raise TrainingError(f"{recipe.start} has other sizes than the recipe's model. Give both the same.")
     model.load_state_dict(weights)
 

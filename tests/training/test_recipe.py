@@ -49,6 +49,8 @@ def test_model_fields_reach_the_configuration() -> None:
         ({"corpora": [{"source": "a", "weight": 0}]}, "its weight is 0.0, but must be above 0"),
         ({"model": {"d_model": 7, "heads": 2}}, "d_model 7 cannot be split into 2 equal heads"),
         ({"model": {"widht": 7}}, "unexpected keyword argument 'widht'"),
+        ({"new_source": True}, "new_source needs a start"),
+        ({"new_source": True, "start": "a"}, "tokenizer.shared false"),
         ({"model": {"pad_id": 7}}, "model.pad_id: the tokenizer decides that"),
         ({"batching": {"batch_tokens": 10}}, "too few for one pair of 150 tokens"),
     ],

@@ -224,6 +224,24 @@ def test_a_run_begins_with_the_weights_of_another_model(tmp_path: Path) -> None:
     assert f"begins with the weights of {tmp_path / 'model'}" in (tmp_path / "other" / "README.md").read_text("utf-8")
 
 
+def test_a_new_source_language_begins_anew_and_the_rest_with_the_start(tmp_path: Path) -> None:
+    """The rest: all weights but the source's vectors, and the target's vocabulary."""
+    data = first_lines(tmp_path, 20)
+    make_run(make_recipe(steps=3), data, tmp_path / "first").train()
+    export_run(tmp_path / "first", tmp_path / "model", weights="last", storage="float32")
+    recipe = make_recipe(
+        steps=2, start=str(tmp_path / "model"), new_source=True, tokenizer={"shared": False, "vocabulary": 290}
+    )
+    run = make_run(recipe, data, tmp_path / "second")
+    begun = load_checkpoint(tmp_path / "model").model.state_dict()
+    own = run.trainer.model.state_dict()
+    assert {name for name in own if not torch.equal(own[name], begun[name])} == {"encoder.embedding.table.weight"}
+    vocabulary = (tmp_path / "model" / "tokenizer.json").read_bytes()
+    assert (tmp_path / "second" / "target_tokenizer.json").read_bytes() == vocabulary
+    assert (tmp_path / "second" / "source_tokenizer.json").read_bytes() != vocabulary
+    assert run.train()
+
+
 def test_a_start_of_other_sizes_or_none_is_refused(tmp_path: Path) -> None:
     data = first_lines(tmp_path, 20)
     make_run(make_recipe(steps=1), data, tmp_path / "first").train()
