@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 from pathlib import Path
 
@@ -66,38 +67,68 @@ def test_failures_that_the_card_admits_are_true(text: str, probability: float) -
 
 
 EVERYDAY = {  # with every translation that we would accept of a person
-    "Ich trinke ein Bier.": {"I drink a beer.", "I'm drinking a beer.", "I am drinking a beer.", "I'm having a beer."},
-    "Wo ist der Bahnhof?": {"Where is the train station?", "Where's the train station?", "Where is the station?",
-                             "Where's the station?"},
-    "Guten Morgen!": {"Good morning!", "Good morning."},
-    "Wie heißt du?": {"What's your name?", "What is your name?"},
-    "Ich habe Hunger.": {"I'm hungry.", "I am hungry."},
-    "Das Kind schläft.": {"The child is sleeping.", "The child is asleep.", "The child sleeps."},
-    "Ein Hund rennt über die Wiese.": {
-        "A dog runs across the meadow.", "A dog is running across the meadow.", "A dog runs over the meadow.",
-        "A dog runs across the grass.", "A dog is running across the grass.", "A dog runs through the grass.",
-        "A dog is running through the grass.", "A dog runs across the field.", "A dog runs through the meadow.",
-        "A dog is running over the grass.", "A dog is running through the meadow.", "A dog is running over the meadow.",
+    "de-en": {
+        "Ich trinke ein Bier.": {"I drink a beer.", "I'm drinking a beer.", "I am drinking a beer.", "I'm having a beer."},
+        "Wo ist der Bahnhof?": {"Where is the train station?", "Where's the train station?", "Where is the station?",
+                                 "Where's the station?"},
+        "Guten Morgen!": {"Good morning!", "Good morning."},
+        "Wie heißt du?": {"What's your name?", "What is your name?"},
+        "Ich habe Hunger.": {"I'm hungry.", "I am hungry."},
+        "Das Kind schläft.": {"The child is sleeping.", "The child is asleep.", "The child sleeps."},
+        "Ein Hund rennt über die Wiese.": {
+            "A dog runs across the meadow.", "A dog is running across the meadow.", "A dog runs over the meadow.",
+            "A dog runs across the grass.", "A dog is running across the grass.", "A dog runs through the grass.",
+            "A dog is running through the grass.", "A dog runs across the field.", "A dog runs through the meadow.",
+            "A dog is running over the grass.", "A dog is running through the meadow.", "A dog is running over the meadow.",
+        },
+        "Kannst du mir helfen?": {"Can you help me?", "Could you help me?"},
+        "Es regnet heute.": {"It's raining today.", "It is raining today.", "It rains today."},
+        "Zwei Männer spielen Fußball.": {
+            "Two men are playing soccer.", "Two men play soccer.", "Two men playing soccer.",
+            "Two men are playing football.", "Two men play football.",
+        },
+        "Ich weiß nicht, wo er wohnt.": {"I don't know where he lives.", "I do not know where he lives."},
+        "Wann kommst du nach Hause?": {
+            "When are you coming home?", "When will you come home?", "When do you come home?", "When will you be home?",
+            "When will you get home?", "When do you get home?", "When are you going home?",
+        },
     },
-    "Kannst du mir helfen?": {"Can you help me?", "Could you help me?"},
-    "Es regnet heute.": {"It's raining today.", "It is raining today.", "It rains today."},
-    "Zwei Männer spielen Fußball.": {
-        "Two men are playing soccer.", "Two men play soccer.", "Two men playing soccer.",
-        "Two men are playing football.", "Two men play football.",
-    },
-    "Ich weiß nicht, wo er wohnt.": {"I don't know where he lives.", "I do not know where he lives."},
-    "Wann kommst du nach Hause?": {
-        "When are you coming home?", "When will you come home?", "When do you come home?", "When will you be home?",
-        "When will you get home?", "When do you get home?", "When are you going home?",
+    "en-de": {
+        "I am drinking a beer.": {"Ich trinke ein Bier.", "Ich trinke gerade ein Bier."},
+        "Where is the train station?": {"Wo ist der Bahnhof?"},
+        "Good morning!": {"Guten Morgen!", "Guten Morgen."},
+        "What is your name?": {"Wie heißt du?", "Wie heißen Sie?", "Wie ist Ihr Name?", "Wie ist dein Name?"},
+        "I'm hungry.": {"Ich habe Hunger.", "Ich bin hungrig."},
+        "The child is sleeping.": {"Das Kind schläft."},
+        "A dog is running on the beach.": {
+            "Ein Hund läuft am Strand.", "Ein Hund rennt am Strand.", "Ein Hund läuft auf dem Strand.",
+            "Ein Hund rennt auf dem Strand.", "Ein Hund rennt am Strand entlang.", "Ein Hund läuft am Strand entlang.",
+        },
+        "Can you help me?": {"Kannst du mir helfen?", "Können Sie mir helfen?", "Könnt ihr mir helfen?"},
+        "It is raining today.": {"Heute regnet es.", "Es regnet heute."},
+        "Two men are playing soccer.": {"Zwei Männer spielen Fußball."},
+        "I don't know where he lives.": {"Ich weiß nicht, wo er wohnt.", "Ich weiß nicht, wo er lebt."},
+        "When are you coming home?": {
+            "Wann kommst du nach Hause?", "Wann kommen Sie nach Hause?", "Wann kommt ihr nach Hause?",
+        },
     },
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])
-def test_everyday_german_becomes_english_that_one_would_accept(beam_size: int) -> None:
-    translator = Translator.load(MODELS / "de-en", "cpu")
-    for german, accepted in EVERYDAY.items():
-        assert translator.translate(german, beam_size=beam_size).text in accepted, german
+@pytest.mark.parametrize("name", EVERYDAY)
+def test_everyday_sentences_become_what_one_would_accept(name: str, beam_size: int) -> None:
+    assert len(EVERYDAY[name]) == 12
+    translator = Translator.load(MODELS / name, "cpu")
+    for sentence, accepted in EVERYDAY[name].items():
+        assert translator.translate(sentence, beam_size=beam_size).text in accepted, sentence
+
+
+@pytest.mark.parametrize("name", EVERYDAY)
+def test_translators_say_which_heads_align_words(name: str) -> None:
+    ranked = json.loads((MODELS / name / "heads.json").read_text(encoding="utf-8"))
+    assert [each["error_rate"] for each in ranked] == sorted(each["error_rate"] for each in ranked)
+    assert {each["shift"] for each in ranked} == {0, 1}
 
 
 def test_float16_steps_choose_the_words_of_plain_float32_on_200_sentences() -> None:
@@ -108,9 +139,10 @@ def test_float16_steps_choose_the_words_of_plain_float32_on_200_sentences() -> N
     assert fast.translate_lines(lines) == plain.translate_lines(lines)
 
 
-def test_the_head_that_the_card_names_aligns_words() -> None:
-    rows = read_gold(CORPORA / "mini.tsv", CORPORA / "alignments.tsv", "de", "en")
-    rates = error_rates(Translator.load(MODELS / "de-en", "cpu"), rows)
+@pytest.mark.parametrize(("name", "source", "target"), [("de-en", "de", "en"), ("en-de", "en", "de")])
+def test_the_head_that_the_card_names_aligns_words(name: str, source: str, target: str) -> None:
+    rows = read_gold(CORPORA / "mini.tsv", CORPORA / "alignments.tsv", source, target)
+    rates = error_rates(Translator.load(MODELS / name, "cpu"), rows, reverse=source == "en")
     best = min(rates, key=lambda head: rates[head].rate)
     assert best == Head(layer=0, head=3, shift=1)
     assert rates[best].rate < 0.15

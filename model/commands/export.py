@@ -18,6 +18,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--weights", default="best", help="best, last, or N: the mean of the last N checkpoints (best)")
     parser.add_argument("--storage", choices=get_args(Storage), default="float16")
     parser.add_argument("--card", type=Path, help="the words of the model card; how to repeat the run is added")
+    parser.add_argument("--heads", type=Path, help="which heads align words, as `heads` measured it")
     parser.add_argument("--confidence", type=Path, help="the rule that `confidence` measured")
 
 
@@ -28,6 +29,15 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.confidence:
         text = arguments.confidence.read_text(encoding="utf-8")
         rule = ConfidenceRule.from_json(text, origin=str(arguments.confidence))
-    export_run(arguments.run, arguments.to, weights=arguments.weights, storage=arguments.storage, card=card, rule=rule)
+    heads = arguments.heads.read_text(encoding="utf-8") if arguments.heads else None
+    export_run(
+        arguments.run,
+        arguments.to,
+        weights=arguments.weights,
+        storage=arguments.storage,
+        card=card,
+        rule=rule,
+        heads=heads,
+    )
     print(f"{arguments.to}: written")
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +14,7 @@ from model.errors import RequestError
 from model.measures.alignment import Errors, count_errors, links_of, parse_gold, words_of
 from model.translator import Translator
 
+KEPT = 8  # heads that a model's folder tells of
 CORPORA = Path(__file__).resolve().parents[2] / "assets" / "corpora"
 
 
@@ -33,6 +35,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", default="en", help="column (en)")
     parser.add_argument("--reverse", action="store_true", help="the links were drawn from target to source")
     parser.add_argument("--device", help="cuda, mps or cpu (the best there is)")
+    parser.add_argument("--output", type=Path, help="where to write the best heads, e.g. heads.json")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -42,8 +45,12 @@ def run(arguments: argparse.Namespace) -> int:
     rates = error_rates(translator, rows, reverse=arguments.reverse)
     print(f"{arguments.model}: {len(rows)} sentences, alignment error rate of each head, best first")
     print("layer  head  shift   AER")
-    for head, errors in sorted(rates.items(), key=lambda item: item[1].rate):
+    ranked = sorted(rates.items(), key=lambda item: item[1].rate)
+    for head, errors in ranked:
         print(f"{head.layer:5}  {head.head:4}  {head.shift:5}  {errors.rate:.3f}")
+    if arguments.output is not None:
+        best = [head._asdict() | {"error_rate": round(errors.rate, 3)} for head, errors in ranked[:KEPT]]
+        arguments.output.write_text(json.dumps(best, indent=1) + "\n", encoding="utf-8")
     return 0
 
 

@@ -21,6 +21,8 @@ from model.training.prepare import Tokenizers, tokenizer_paths
 from model.training.recipe import Recipe, load_recipe
 from model.training.tasks import TASKS
 
+HEADS = "heads.json"  # which heads align words
+
 
 def export_run(
     run: Path,
@@ -30,11 +32,14 @@ def export_run(
     storage: Storage = "float16",
     card: str | None = None,
     rule: ConfidenceRule | None = None,
+    heads: str | None = None,
 ) -> None:
     """Write a model folder from a run: its `best` or `last` averaged weights, or the mean of its last N checkpoints."""
     model, tokenizers, progress = load_run(run, weights)
     recipe = recipe_of(run)
     others = {} if rule is None else {confidence.FILE: rule.to_json()}
+    if heads is not None:
+        others[HEADS] = heads
     card = f"# {recipe.name}\n\n{recipe.description}\n" if card is None else card
     card = f"{card.rstrip()}\n\n{facts(run, progress, weights, storage)}"
     save_checkpoint(folder, model, tokenizers.source, tokenizers.target, storage=storage, card=card, others=others)
