@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install run test check format bench clean
+.PHONY: help install run test check format bench bench-page screenshots first clean
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
@@ -45,6 +45,15 @@ format: $(VENV)/.dev ## put the style right
 
 bench: $(VENV)/.bench ## measure against other engines, write docs/benchmarks.md
 	$(BIN)/python -m benchmarks all --date "$$(date +%F)"
+
+screenshots: $(VENV)/.dev ## take the README's pictures
+	$(BIN)/python -m tests.browser.screenshots
+
+bench-page: $(VENV)/.dev ## measure the page in a browser, write docs/benchmarks.md
+	$(BIN)/python -m benchmarks page --date "$$(date +%F)"
+
+first: $(VENV)/.app ## make the first answer anew, after a change of the default model
+	$(BIN)/python -m viz.first
 
 clean: ## remove what make and the tools made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sys
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # nothing is reported to anybody
+with contextlib.suppress(ImportError):
+    import spaces  # noqa: F401 (where GPUs are lent, this must come before torch)
 
+from model.errors import ModelError
 from viz.page import build_page, launch_page
 
-page = build_page()  # Hugging Face Spaces and `gradio app.py` look for it here
+try:
+    page = build_page()  # Hugging Face Spaces and `gradio app.py` look for it here
+except ModelError as error:
+    sys.exit(str(error))
 
 if __name__ == "__main__":
     launch_page(page)

@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.about import BUSY
 from benchmarks.arithmetic import megabytes, milliseconds, verdict
 from benchmarks.decode import REFERENCE, disagreements
-from benchmarks.shapes import GOALS, MEMORY_GOAL, PASS_GOAL, STEP_GOAL, TRAINING_GOALS, TRANSLATOR_GOAL
+from benchmarks.shapes import GOALS, MEMORY_GOAL, PAGE_GOALS, PASS_GOAL, STEP_GOAL, TRAINING_GOALS, TRANSLATOR_GOAL
 
 Result = Mapping[str, Any]
 
@@ -223,6 +223,44 @@ def training(result: Result) -> str:
     )
 
 
+def in_browser(result: Result) -> str:
+    """The page: painted, sent, left behind, shared."""
+    goals, growth, visitors = PAGE_GOALS, result["growth"], result["visitors"]
+    timed = {
+        "translate": "a click on Translate, 20 tokens, until the answer is painted",
+        "switch_30": f"another head, {result['switch_30_tokens']} tokens, until painted",
+        "switch_100": f"another head, {result['switch_100_tokens']} tokens, until painted",
+    }
+    rows = []
+    for name, words in timed.items():
+        seconds, most = result[name]["median"], goals[name]
+        rows.append([words, f"{1000 * seconds:.0f} ms", f"at most {1000 * most:.0f} ms", verdict(seconds <= most)])
+    worst = max((each["bytes"] - 40_000) / each["weights"] for each in result["payload"]["answers"])
+    rows.append(["bytes a weight, after 40 kB", f"{worst:.2f}", f"at most {goals['a_weight']}"])
+    rows[-1].append(verdict(worst <= goals["a_weight"]))
+    done = f"{growth['translations']} translations and {growth['switches']:,} switches"
+    for name, words in (("heap", "the browser's heap"), ("server", "the server's memory")):
+        row = [f"{words} after {done}", f"+{megabytes(growth[name])}", f"below +{megabytes(goals[name])}"]
+        rows.append([*row, verdict(growth[name] < goals[name])])
+    faster = result["plain"]["switch"]["median"] / result["switch_30"]["median"]
+    row = [
+        "switching, times as fast as one `gr.Plot` of 48 subplots",
+        f"{faster:.0f} ×",
+        f"at least {goals['plain']:g} ×",
+    ]
+    rows.append([*row, verdict(faster >= goals["plain"])])
+    wrong = len(visitors["wrong"]) + visitors["expected"] - visitors["answers"]
+    return "\n".join(
+        [
+            "## The page\n",
+            "Chromium without a GPU on the same machine as the server; medians. Painted: after the next frame.\n",
+            table(["", "measured", "goal", ""], rows),
+            f"{visitors['count']} visitors at once, {visitors['answers']} answers through `/translate`: {wrong} wrong "
+            f"or missing; half within {visitors['p50']:.2f} s, 95% within {visitors['p95']:.2f} s.\n",
+        ]
+    )
+
+
 SECTIONS: dict[str, Callable[[Result], str]] = {
     "decode": on_cpu,
     "probes": probes,
@@ -230,6 +268,7 @@ SECTIONS: dict[str, Callable[[Result], str]] = {
     "memory": memory,
     "training": training,
     "gpu": on_gpu,
+    "page": in_browser,
 }
 
 

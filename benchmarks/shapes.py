@@ -104,4 +104,13 @@ GOALS: dict[tuple[str, str], Goal] = {
 TRANSLATOR_GOAL = 1.15  # `Translator.translate` over the model-level way: at most
 STEP_GOAL, PASS_GOAL = 1.02, 1.01  # with probes over without: at most
 TRAINING_GOALS = {"plain": 7.0, "buckets": 2.5}  # our target tokens/s over those of the tutorials' loop: at least
+PAGE_GOALS = {  # at most, but for `plain`: at least so many times as fast as the page of `gr.Plot`
+    "translate": 0.600,  # seconds from the click until it is painted
+    "switch_30": 0.025,
+    "switch_100": 0.050,
+    "a_weight": 2.8,  # bytes, after 40 kB for everything else
+    "heap": 10e6,
+    "server": 50e6,
+    "plain": 10.0,
+}
 MEMORY_GOAL = 1.5  # growth while loading over the weights in use: below

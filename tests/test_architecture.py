@@ -27,6 +27,7 @@ ROOMS = {
     "model/records.py": "numpy model.errors",
     "model/measures/*": "numpy model.errors model.records model.measures",
     "model/device.py": "torch model.errors",
+    "model/dumps.py": "numpy model.records",
     "model/storage.py": "numpy torch safetensors model.errors",
     "model/checksums.py": "model.errors model.storage",
     "model/probes.py": "torch model.errors",
@@ -77,9 +78,40 @@ ROOMS = {
     "model/__init__.py": "model.*",
     "viz/theme.py": "plotly",
     "viz/words.py": "",
-    "viz/labels.py": "model.errors model.records",
-    "viz/session.py": "model.errors model.records",
-    "viz/figures/*": "numpy plotly model.errors model.records viz.figures viz.labels viz.theme viz.words",
+    "viz/labels.py": "model.records",
+    "viz/errors.py": "model.errors",
+    "viz/settings.py": "model.errors",
+    "viz/session.py": "model.errors model.records viz.errors viz.settings",
+    "viz/store.py": "model.records",
+    "viz/cards.py": "",
+    "viz/gpu.py": "spaces model.records",
+    "viz/arguments.py": "viz.errors",
+    "viz/service.py": (
+        "model.errors model.judge model.records model.text model.translator viz.cards viz.errors viz.gpu viz.session"
+        " viz.settings viz.store"
+    ),
+    "viz/api.py": "gradio numpy model.records viz.arguments viz.errors viz.service viz.session",
+    "viz/door.py": "fastapi starlette viz.api viz.arguments viz.errors viz.settings",
+    "viz/payload.py": "numpy model.measures model.records viz.labels",
+    "viz/calls.py": "viz.errors viz.payload",
+    "viz/files.py": "plotly starlette viz.theme viz.words",
+    "viz/examples.py": "",
+    "viz/markdown.py": "markdown_it",
+    "viz/standalone.py": "viz.files viz.session viz.words",
+    "viz/export.py": (
+        "numpy pandas model.dumps model.measures model.records viz.desk viz.errors viz.figures viz.labels viz.service"
+        " viz.session viz.standalone viz.theme viz.words"
+    ),
+    "viz/first.py": "viz.desk viz.examples viz.service viz.settings",
+    "viz/desk.py": (
+        "gradio model.records viz.cards viz.errors viz.examples viz.first viz.payload viz.service viz.widgets"
+    ),
+    "viz/widgets/*": "gradio viz.files viz.widgets",
+    "viz/tabs/*": "gradio numpy model.* viz.*",
+    "viz/page.py": (
+        "gradio viz.api viz.desk viz.door viz.files viz.service viz.settings viz.tabs viz.theme viz.widgets"
+    ),
+    "viz/figures/*": "numpy plotly model.errors model.records viz.figures viz.labels viz.theme",
 }
 # For whole floors: what nothing on them imports.
 NEVER = {
@@ -190,8 +222,9 @@ def needs(sources: dict[str, str]) -> dict[str, set[str]]:
     for module, path in modules.items():
         body = ast.parse(sources[path]).body
         top = "\n".join(ast.unparse(node) for node in body if isinstance(node, ast.Import | ast.ImportFrom))
-        names = set(imports(top, path))
-        graph[module] = (names | {name.rpartition(".")[0] for name in names}) & set(modules)
+        # `from a.b import c`: c is a module, or a name in a.b.
+        names = {name if name in modules else name.rpartition(".")[0] for name in imports(top, path)}
+        graph[module] = names & set(modules)
     return graph
 
 

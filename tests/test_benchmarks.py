@@ -325,6 +325,16 @@ def _result() -> dict[str, Any]:
             "about": machine,
         },
         "gpu": {"absence": "There was no GPU on this machine.", "about": machine},
+        "page": {
+            **{name: {"median": 0.03, "low": 0.02, "high": 0.04} for name in ("translate", "switch_30", "switch_100")},
+            "switch_30_tokens": 31,
+            "switch_100_tokens": 97,
+            "payload": {"answers": [{"weights": 10_000, "bytes": 67_000}]},
+            "growth": {"heap": 4e6, "server": 60e6, "translations": 200, "switches": 1000},
+            "visitors": {"count": 30, "answers": 150, "expected": 150, "wrong": [], "p50": 1.0, "p95": 2.0},
+            "plain": {"switch": {"median": 0.6, "low": 0.5, "high": 0.7}},
+            "about": machine,
+        },
     }
 
 
@@ -341,6 +351,11 @@ def test_the_report_says_honestly_which_goals_are_met() -> None:
     assert "| at least 2.5 × the same with batches of like length | 2.0 × | **not met** |" in text
     assert "Skipped tutorial: it is gone." in text
     assert "There was no GPU on this machine." in text
+    assert "31 tokens, until painted | 30 ms | at most 25 ms | **not met** |" in text
+    assert "| bytes a weight, after 40 kB | 2.70 | at most 2.8 | met |" in text
+    assert "| +60.0 MB | below +50.0 MB | **not met** |" in text
+    assert "| 20 × | at least 10 × | met |" in text
+    assert "0 wrong or missing" in text
 
 
 def test_every_section_becomes_part_of_the_report() -> None:
@@ -355,7 +370,7 @@ def test_the_machine_is_named_once_or_below_each_section_where_they_differ() -> 
     results = _result()
     assert report.render(results).count("2031-02-03") == 1
     results["gpu"] = results["gpu"] | {"about": results["gpu"]["about"] | {"date": "2031-02-04", "load": 3.5}}
-    assert report.render(results).count("2031-02-03") == 5
+    assert report.render(results).count("2031-02-03") == 6
     assert report.render(results).count("Other work kept 3.5 cores busy") == 1
 
 

@@ -68,7 +68,8 @@ def test_failures_that_the_card_admits_are_true(text: str, probability: float) -
 
 EVERYDAY = {  # with every translation that we would accept of a person
     "de-en": {
-        "Ich trinke ein Bier.": {"I drink a beer.", "I'm drinking a beer.", "I am drinking a beer.", "I'm having a beer."},
+        "Ich trinke ein Bier.": {"I drink a beer.", "I'm drinking a beer.", "I am drinking a beer.",
+                                 "I'm having a beer."},
         "Wo ist der Bahnhof?": {"Where is the train station?", "Where's the train station?", "Where is the station?",
                                  "Where's the station?"},
         "Guten Morgen!": {"Good morning!", "Good morning."},
@@ -79,7 +80,8 @@ EVERYDAY = {  # with every translation that we would accept of a person
             "A dog runs across the meadow.", "A dog is running across the meadow.", "A dog runs over the meadow.",
             "A dog runs across the grass.", "A dog is running across the grass.", "A dog runs through the grass.",
             "A dog is running through the grass.", "A dog runs across the field.", "A dog runs through the meadow.",
-            "A dog is running over the grass.", "A dog is running through the meadow.", "A dog is running over the meadow.",
+            "A dog is running over the grass.", "A dog is running through the meadow.",
+            "A dog is running over the meadow.",
         },
         "Kannst du mir helfen?": {"Can you help me?", "Could you help me?"},
         "Es regnet heute.": {"It's raining today.", "It is raining today.", "It rains today."},

@@ -1,66 +1,64 @@
-"""The page: one sentence in, its translation out."""
+"""The page: header, sentence and translation, tabs, and one line at the end."""
 
 from __future__ import annotations
 
-import logging
-import os
-from functools import cache
-from pathlib import Path
+import json
+from typing import Any
 
 import gradio as gr
 
-from model.errors import ModelError
-from model.translator import Translator
+from viz.api import register_api
+from viz.desk import Desk
+from viz.door import app_kwargs
+from viz.files import routes, styles
+from viz.service import Service
+from viz.settings import Settings, read_settings
+from viz.tabs import TABS
+from viz.theme import FONT, THEMES
+from viz.widgets import widget
 
-MODELS = Path(__file__).resolve().parents[1] / "assets" / "models"
-EXAMPLES = {"de-en": "Wo ist der Bahnhof?", "toy": "ich mochte ein bier"}
-SYSTEM_FONTS = ("system-ui", "PingFang SC", "Hiragino Sans", "Microsoft YaHei", "Noto Sans CJK SC", "sans-serif")
 
-
-def build_page() -> gr.Blocks:
+def build_page(settings: Settings | None = None) -> gr.Blocks:
     """The Gradio app, not yet launched."""
-    folder = default_model()
+    service = Service(settings or read_settings())
     page: gr.Blocks
-    with gr.Blocks(title="Headlight", analytics_enabled=False) as page:
-        gr.Markdown("# Headlight\nTranslate a sentence with a Transformer written from scratch.")
-        sentence = gr.Textbox(label="Sentence", value=EXAMPLES.get(folder.name, ""), submit_btn="Translate")
-        translation = gr.Textbox(label="Translation", interactive=False)
-        note = gr.Markdown(f"Model: {folder.name}")
-        sentence.submit(translate, sentence, [translation, note], api_name="translate")
+    with gr.Blocks(title="Headlight", analytics_enabled=False, fill_width=True) as page:
+        widget("header")
+        desk = Desk(service)
+        desk.build()
+        widget("tabs", value=json.dumps(list(TABS)))
+        for name, build in TABS.items():
+            with gr.Column(elem_id=f"panel-{name}", elem_classes=["panel"]):
+                build(service)
+        widget("footer")
+        register_api(service)
+        page.unload(desk.left)
     return page
 
 
-def launch_page(page: gr.Blocks) -> None:
-    """Serve it where `HEADLIGHT_HOST` and `HEADLIGHT_PORT` say."""
-    port = os.environ.get("HEADLIGHT_PORT", "")
+def launch_page(page: gr.Blocks, settings: Settings | None = None, **more: Any) -> None:
+    """Serve it where the settings say; `more` is for tests."""
+    settings = settings or read_settings()
     page.launch(
-        server_name=os.environ.get("HEADLIGHT_HOST") or None,
-        server_port=int(port) if port.isdecimal() and port.isascii() else None,
-        theme=gr.themes.Default(font=SYSTEM_FONTS, font_mono=("ui-monospace", "monospace")),
+        server_name=settings.host,
+        server_port=settings.port,
+        theme=gradio_theme(),
+        head=f"<style>{styles()}</style>",  # as `css` Gradio would rewrite every rule, and break some
+        footer_links=["api"],
+        run_history=False,
+        show_error=False,
+        app_kwargs={"routes": routes(), **app_kwargs(settings)},
+        **more,
     )
 
 
-def default_model() -> Path:
-    """The model of everyday German, or whichever is there."""
-    found = [MODELS / "de-en", MODELS / "toy"]
-    return next((folder for folder in found if (folder / "config.json").exists()), found[0])
-
-
-@cache
-def translator() -> Translator:
-    """Loaded when the first sentence comes."""
-    return Translator.load(default_model())
-
-
-def translate(text: str) -> tuple[str, str]:
-    """A sentence → its translation and a line about how it went."""
-    try:
-        result = translator().translate(text)
-    except ModelError as error:
-        return "", str(error)
-    except Exception:
-        logging.getLogger(__name__).exception("A translation failed.")
-        return "", "Something went wrong on our side. Try another sentence."
-    seconds = result.timing.encode + result.timing.decode + result.timing.capture
-    tokens = f"{len(result.source_tokens)} tokens in, {len(result.target_tokens)} out"
-    return result.text, f"{result.device.upper()} · {1000 * seconds:,.0f} ms · {tokens}"
+def gradio_theme() -> gr.themes.Base:
+    """Gradio's own parts in our colours."""
+    light, dark = THEMES["light"], THEMES["dark"]
+    fonts = [name.strip().strip('"') for name in FONT.split(",")]
+    return gr.themes.Base(font=fonts, font_mono=["ui-monospace", "monospace"]).set(
+        body_background_fill=light.ground,
+        body_background_fill_dark=dark.ground,
+        body_text_color=light.ink,
+        body_text_color_dark=dark.ink,
+    )

@@ -1,0 +1,213 @@
+"""The page in a real browser: how long until something is painted, how much travels, what stays behind.
+
+Beside it, in the same run, the page that most people would write: one `gr.Plot` with a subplot for each head.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from benchmarks.arithmetic import summary
+
+Say = Callable[[str], None]
+PORT = 7894
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+TWENTY = "Der alte Mann, der neben uns wohnt, geht jeden Morgen mit seinem kleinen Hund am Fluss spazieren."
+THIRTY = TWENTY[:-1] + ", und abends liest er seiner Frau aus der Zeitung vor."
+HUNDRED = " ".join([THIRTY] * 3)
+PAINTED = """() => new Promise((done) => requestAnimationFrame(() => {
+  const channel = new MessageChannel();
+  channel.port1.onmessage = () => done(performance.now());
+  channel.port2.postMessage(0);
+}))"""
+STATE = """performance.getEntriesByType('resource').find((each) => each.name.endsWith('/state.js')).name"""
+TRANSLATE = f"""async (text) => {{
+  const {{ on, state }} = await import({STATE});
+  const painted = {PAINTED};
+  const sentence = document.getElementById('sentence');
+  sentence.value = text;
+  const answered = new Promise((done) => on(['answer'], () => state.answer.request.text === text && done()));
+  const start = performance.now();
+  document.querySelector('.desk .go').click();
+  await answered;
+  return await painted() - start;
+}}"""
+SWITCH = f"""async (count) => {{
+  const painted = {PAINTED};
+  const all = [...document.querySelectorAll('.wall-grid button')];
+  const thumbs = all.filter((each) => /^[0-9]+$/.test(each.dataset.head));
+  const times = [];
+  for (let turn = 0; turn < count; turn++) {{
+    await painted();
+    const start = performance.now();
+    thumbs[(turn * 5) % thumbs.length].click();
+    times.push(await painted() - start);
+  }}
+  return times;
+}}"""
+PLAIN_SWITCH = f"""async () => {{
+  const painted = {PAINTED};
+  const chart = () => document.querySelector('.js-plotly-plot');
+  const title = () => chart()?.layout?.title?.text;
+  const before = title();
+  const start = performance.now();
+  [...document.querySelectorAll('button')].find((each) => each.textContent.trim() === 'next').click();
+  while (title() === before) await new Promise((done) => requestAnimationFrame(done));
+  return await painted() - start;
+}}"""
+HEAP = "async () => { if (window.gc) { window.gc(); window.gc(); } return performance.memory.usedJSHeapSize; }"
+
+
+def measure(repetitions: int, say: Say) -> dict[str, Any]:
+    """All of it, one after the other, on an otherwise idle machine."""
+    from playwright.sync_api import sync_playwright
+
+    quick = repetitions < 5
+    with sync_playwright() as playwright, _served([sys.executable, "app.py"], PORT) as ours:
+        browser = playwright.chromium.launch(
+            executable_path=_browser(),
+            args=["--no-sandbox", "--disable-gpu", "--js-flags=--expose-gc", "--enable-precise-memory-info"],
+        )
+        result = _page(browser, ours, repetitions, say)
+        result["growth"] = _growth(browser, ours, 20 if quick else 200, 100 if quick else 1000, say)
+        result["visitors"] = _visitors(5 if quick else 30, 5, say)
+        plain = [sys.executable, "-m", "benchmarks.plain_page"]
+        with _served(plain, PORT + 1) as _:
+            result["plain"] = _plain(browser, repetitions, say)
+        browser.close()
+    return result
+
+
+def _page(browser: Any, process: Any, repetitions: int, say: Say) -> dict[str, Any]:
+    page = _open(browser, PORT)
+    page.evaluate(TRANSLATE, "Das Haus ist alt.")  # the first one loads the model
+    times = [page.evaluate(TRANSLATE, TWENTY.replace("alte", f"alte{' ' * turn}")) for turn in range(2 * repetitions)]
+    say(f"translate, 20 tokens: {sorted(times)[len(times) // 2]:.0f} ms")
+    result: dict[str, Any] = {"translate": summary([each / 1000 for each in times])}
+    for name, text in (("switch_30", THIRTY), ("switch_100", HUNDRED)):
+        page.evaluate(TRANSLATE, text)
+        page.click("[data-kind=cross]")
+        switches = page.evaluate(SWITCH, 10 * repetitions)[5:]
+        say(f"{name}: {sorted(switches)[len(switches) // 2]:.1f} ms")
+        result[name] = summary([each / 1000 for each in switches])
+        result[f"{name}_tokens"] = page.evaluate(f"async () => (await import({STATE})).state.answer.source.length")
+    result["payload"] = _payload(say)
+    page.context.close()
+    return result
+
+
+def _payload(say: Say) -> dict[str, Any]:
+    """What travels for an answer, against its weights."""
+    from model.records import KINDS
+    from viz.desk import answer_of
+    from viz.service import Service
+    from viz.settings import Settings
+
+    service = Service(Settings())
+    sizes = []
+    for text in (TWENTY, THIRTY, HUNDRED):
+        translation = service.translate(service.check({"text": text}))
+        weights = sum(translation.attention.of(kind).size for kind in KINDS)
+        sizes.append({"weights": weights, "bytes": len(answer_of(service, translation).encode())})
+    say(f"payload: {sizes}")
+    return {"answers": sizes}
+
+
+def _growth(browser: Any, process: Any, translations: int, switches: int, say: Say) -> dict[str, Any]:
+    page = _open(browser, PORT)
+    for turn in range(5):
+        page.evaluate(TRANSLATE, f"Wir sind {turn} Leute.")
+    page.evaluate(SWITCH, 20)
+    heap, memory = page.evaluate(HEAP), _memory(process.pid)
+    for turn in range(translations):
+        page.evaluate(TRANSLATE, f"Im Haus wohnen {turn} Leute.")
+    page.evaluate(SWITCH, switches)
+    grown = {"heap": page.evaluate(HEAP) - heap, "server": _memory(process.pid) - memory}
+    say(f"after {translations} translations and {switches} switches: {grown}")
+    page.context.close()
+    return grown | {"translations": translations, "switches": switches}
+
+
+def _visitors(count: int, sentences: int, say: Say) -> dict[str, Any]:
+    """So many at once through the endpoint, each with their own sentences; everybody must get their own answer."""
+    from gradio_client import Client
+
+    times: list[float] = []
+    wrong: list[str] = []
+
+    def visit(number: int) -> None:
+        client = Client(f"http://127.0.0.1:{PORT}", verbose=False)
+        for turn in range(sentences):
+            text = f"Mein Bruder hat {number} Hunde und {turn} Katzen."
+            start = time.perf_counter()
+            answer = client.predict(text, api_name="/translate")
+            times.append(time.perf_counter() - start)
+            if str(number) not in answer["text"]:
+                wrong.append(f"{text} → {answer['text']}")
+
+    threads = [threading.Thread(target=visit, args=(10 + number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    times.sort()
+    result = {"count": count, "answers": len(times), "expected": count * sentences, "wrong": wrong}
+    result |= {"p50": times[len(times) // 2], "p95": times[int(0.95 * len(times))]}
+    say(f"visitors: {result}")
+    return result
+
+
+def _plain(browser: Any, repetitions: int, say: Say) -> dict[str, Any]:
+    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    page.goto(f"http://127.0.0.1:{PORT + 1}")
+    page.wait_for_selector(".js-plotly-plot .main-svg")
+    page.evaluate(PLAIN_SWITCH)
+    times = [page.evaluate(PLAIN_SWITCH) for _ in range(repetitions)]
+    say(f"plain page: {sorted(times)[len(times) // 2]:.0f} ms")
+    page.context.close()
+    return {"switch": summary([each / 1000 for each in times])}
+
+
+def _open(browser: Any, port: int) -> Any:
+    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    page.goto(f"http://127.0.0.1:{port}")
+    page.wait_for_selector(".explorer .plot .main-svg")
+    return page
+
+
+@contextmanager
+def _served(command: list[str], port: int) -> Iterator[subprocess.Popen[bytes]]:
+    environment = os.environ | {"HEADLIGHT_PORT": str(port), "PYTHONUNBUFFERED": "1"}
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        for line in process.stdout or ():
+            if b"Running on" in line:
+                break
+        else:
+            raise RuntimeError(f"{command} ended before it served a page.")
+        yield process
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _memory(process: int) -> int:
+    """Bytes that a process holds."""
+    status = Path(f"/proc/{process}/status").read_text()
+    return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS"))) * 1024
+
+
+def _browser() -> str:
+    found = os.environ.get("HEADLIGHT_CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), "")
+    if not found:
+        raise RuntimeError("No Chromium was found. Install it (apt-get install chromium), or name HEADLIGHT_CHROMIUM.")
+    return found

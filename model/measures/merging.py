@@ -1,0 +1,132 @@
+"""Maps of tokens → maps of words, maps without special tokens, many maps → one. A row that summed to one still does.
+
+A word is looked at as much as all its tokens together (a sum over keys), and looks as its tokens do on average (a mean
+over queries).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from model.errors import RequestError
+from model.records import AttentionMap, FloatArray, Token, read_only
+
+Groups = tuple[range, ...]  # runs of tokens that become one
+MERGED = -1  # the id of a token that no vocabulary holds
+SEVERAL = -1  # the layer of a map made of several layers
+
+
+def by_words(map: AttentionMap) -> AttentionMap:  # noqa: A002 (the field's own word)
+    """The map of whole words. Special tokens stay as they are."""
+    return _merge(map, lambda left, right: left.word is not None and left.word == right.word)
+
+
+def by_characters(map: AttentionMap) -> AttentionMap:  # noqa: A002
+    """The map in which the pieces of one character, which nobody can read alone, are one token."""
+    return _merge(map, lambda left, right: right.piece > 0 and left.pieces == right.pieces)
+
+
+def without_special(map: AttentionMap, *, rescale: bool) -> tuple[AttentionMap, float]:  # noqa: A002
+    """The map of the sentence's own tokens, and the mean share of a row's weight that is hidden by that.
+
+    Rows then sum to less than one; `rescale` makes them sum to one again, where anything is left.
+    """
+    rows = [place for place, token in enumerate(map.rows) if not token.special]
+    columns = [place for place, token in enumerate(map.columns) if not token.special]
+    of_rows = map.weights[rows]  # [kept rows, columns]
+    weights = of_rows[:, columns]  # [kept rows, kept columns]
+    hidden = float((of_rows.sum(axis=1) - weights.sum(axis=1)).mean()) if rows else 0.0
+    if rescale:
+        sums = weights.sum(axis=1, keepdims=True)
+        weights = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
+    kept = replace(
+        map,
+        weights=read_only(weights.astype(np.float32)),
+        allowed=read_only(map.allowed[rows][:, columns]),
+        rows=tuple(map.rows[place] for place in rows),
+        columns=tuple(map.columns[place] for place in columns),
+        after=tuple(map.after[place] for place in rows),
+    )
+    return kept, max(0.0, hidden)
+
+
+def mean(maps: Sequence[AttentionMap]) -> AttentionMap:
+    """The average of several maps of one kind and sentence."""
+    return _combine(maps, lambda weights: weights.mean(axis=0, dtype=np.float32))
+
+
+def maximum(maps: Sequence[AttentionMap]) -> AttentionMap:
+    """Each cell's highest weight in several maps of one kind and sentence. Its rows sum to more than one."""
+    return _combine(maps, lambda weights: weights.max(axis=0))
+
+
+def group(tokens: Sequence[Token], together: Callable[[Token, Token], bool]) -> Groups:
+    """Runs of tokens, cut wherever two neighbours do not belong together."""
+    starts = [place for place, _ in enumerate(tokens) if not place or not together(tokens[place - 1], tokens[place])]
+    return tuple(range(start, end) for start, end in pairwise([*starts, len(tokens)]))
+
+
+def join(tokens: Sequence[Token]) -> Token:
+    """One token that spans all of these. Its probability is that of writing them one after the other."""
+    if len(tokens) == 1:
+        return tokens[0]
+    text, end = "", tokens[0].start
+    for token in tokens:
+        text += token.text if token.end > end else ""  # pieces of one character carry it each
+        end = max(end, token.end)
+    chances = [token.probability for token in tokens if token.probability is not None]
+    return Token(
+        text=text.strip() or text,
+        id=MERGED,
+        start=tokens[0].start,
+        end=end,
+        word=tokens[0].word,
+        special=tokens[0].special,
+        probability=float(np.prod(chances)) if len(chances) == len(tokens) else None,
+    )
+
+
+def _merge(map: AttentionMap, together: Callable[[Token, Token], bool]) -> AttentionMap:  # noqa: A002
+    rows, columns = group(map.rows, together), group(map.columns, together)
+    summing = _belonging(columns, len(map.columns))  # [words, columns]
+    belonging = _belonging(rows, len(map.rows))  # [words, rows]
+    weights = (belonging / np.maximum(belonging.sum(axis=1, keepdims=True), 1)) @ map.weights @ summing.T
+    allowed = belonging @ map.allowed.astype(np.float32) @ summing.T > 0
+    read = {place: run for run in group(map.after, together) for place in run}
+    return replace(
+        map,
+        weights=read_only(np.where(allowed, weights, 0).astype(np.float32)),
+        allowed=read_only(allowed),
+        rows=tuple(join(map.rows[run.start : run.stop]) for run in rows),
+        columns=tuple(join(map.columns[run.start : run.stop]) for run in columns),
+        after=tuple(join([map.after[place] for place in read[run.start]]) for run in rows),
+    )
+
+
+def _belonging(groups: Groups, length: int) -> FloatArray:
+    """`[groups, tokens]`: 1 where a token is part of a group."""
+    table = np.zeros((len(groups), length), dtype=np.float32)
+    for number, run in enumerate(groups):
+        table[number, run.start : run.stop] = 1
+    return table
+
+
+def _combine(maps: Sequence[AttentionMap], how: Callable[[FloatArray], FloatArray]) -> AttentionMap:
+    if not maps:
+        raise RequestError("No map was given to combine: give one or more.", field="head")
+    first = maps[0]
+    shapes = {(each.kind, each.weights.shape) for each in maps}
+    if len(shapes) > 1:
+        said = ", ".join(sorted(f"{kind} {rows} × {columns}" for kind, (rows, columns) in shapes))
+        raise RequestError(f"Maps of different kinds or sizes cannot be combined: {said}.", field="kind")
+    layers, heads = {each.layer for each in maps}, {each.head for each in maps}
+    return replace(
+        first,
+        weights=read_only(how(np.stack([each.weights for each in maps]))),
+        layer=first.layer if len(layers) == 1 else SEVERAL,
+        head=first.head if len(heads) == 1 else None,
+    )

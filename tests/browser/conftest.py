@@ -1,0 +1,109 @@
+"""A real browser on the real page. Whatever it complains of, and whatever it asks of another host, fails the test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
+
+from model import Translator
+from tests.browser.browsers import ARGUMENTS, find_chromium
+from viz.page import build_page, launch_page
+from viz.settings import MODELS, Settings
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """Without one the tests fail: they are the page's only proof."""
+    return find_chromium()
+
+
+@pytest.fixture(scope="session")
+def browser(chromium: str) -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def address() -> Iterator[str]:
+    """The page, served by this process."""
+    settings = Settings()
+    page = build_page(settings)
+    launch_page(page, settings, prevent_thread_lock=True, quiet=True)
+    yield page.local_url
+    page.close(verbose=False)
+
+
+@pytest.fixture(scope="session")
+def translator() -> Translator:
+    return Translator.load(MODELS / "de-en")
+
+
+@dataclass
+class Watch:
+    """What went wrong on a page."""
+
+    address: str
+    faults: list[str]
+
+    def follow(self, page: Page) -> None:
+        page.on("console", self._said)
+        page.on("pageerror", lambda error: self.faults.append(f"uncaught: {error}"))
+        page.on("requestfailed", self._failed)
+        page.on("request", self._asked)
+        page.on("response", lambda answer: answer.status >= 400 and self.faults.append(f"{answer.status} {answer.url}"))
+
+    def _said(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.faults.append(f"console: {message.text}")
+
+    def _failed(self, request: Request) -> None:
+        # A page that closes drops what it was listening to.
+        if "queue/data" not in request.url and "heartbeat" not in request.url:
+            self.faults.append(f"failed: {request.url} {request.failure}")
+
+    def _asked(self, request: Request) -> None:
+        if not request.url.startswith((self.address, "data:", "blob:", "file:")):
+            self.faults.append(f"another host: {request.url}")
+
+
+Visit = Callable[..., Page]
+
+
+@pytest.fixture
+def visit(browser: Browser, address: str) -> Iterator[Visit]:
+    """Open the page as a new visitor; `hash_` is what stands behind the address."""
+    contexts: list[BrowserContext] = []
+    watch = Watch(address, [])
+
+    def open_page(hash_: str = "", *, width: int = 1280, height: int = 900, **options: Any) -> Page:
+        options.setdefault("locale", "en-US")
+        context = browser.new_context(viewport={"width": width, "height": height}, **options)
+        context.grant_permissions(["clipboard-read", "clipboard-write"])
+        contexts.append(context)
+        page = context.new_page()
+        watch.follow(page)
+        page.goto(address + hash_)
+        page.wait_for_selector(".explorer .plot .main-svg")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert not watch.faults, "\n".join(watch.faults)
+
+
+@pytest.fixture
+def page(visit: Visit) -> Page:
+    return visit()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path

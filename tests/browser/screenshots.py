@@ -1,0 +1,102 @@
+"""The README's pictures: `make screenshots` writes `docs/images/*.webp`, each below 200 kB."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.browser.browsers import ARGUMENTS, find_chromium
+from viz.page import build_page, launch_page
+from viz.settings import Settings
+
+IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
+LARGEST = 200_000  # bytes
+Act = Callable[[Page], None]
+
+
+def tab(name: str) -> Act:
+    """Open a tab and wait until it is drawn."""
+
+    def act(page: Page) -> None:
+        page.click(f".tabs [aria-controls=panel-{name}]")
+        page.wait_for_selector(f"#panel-{name} .main-svg")
+
+    return act
+
+
+def point(page: Page) -> None:
+    """At a row in the middle of the map."""
+    page.hover(".explorer .rows .label >> nth=6")
+
+
+def compare(page: Page) -> None:
+    """Two heads side by side."""
+    page.keyboard.press("p")
+    page.click('.wall-grid button[data-layer="1"][data-head="1"]')
+    point(page)
+
+
+def lines(page: Page) -> None:
+    """The lines view with one word pointed at."""
+    page.click("[data-view=lines]")
+    page.hover(".lines .label.row >> nth=6")
+
+
+WIDE = {"viewport": {"width": 1360, "height": 1130}}
+PICTURES: dict[str, tuple[dict[str, Any], Act, bool]] = {  # context, what to do, whole page
+    "hero": (WIDE, point, False),
+    "explore": ({"viewport": {"width": 1360, "height": 1130}}, lambda page: page.click("[data-kind=decoder]"), False),
+    "compare": (WIDE, compare, True),
+    "lines": (WIDE, lines, False),
+    "positions": (WIDE, tab("positions"), True),
+    "beam": (WIDE, tab("decoding"), False),
+    "dark": (WIDE | {"color_scheme": "dark"}, point, False),
+    "phone": ({"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2}, point, False),
+    "chinese": (WIDE | {"locale": "zh-CN"}, point, False),
+}
+
+
+def take(browser: Browser, address: str, name: str) -> Path:
+    """One picture, as sharp as the limit allows."""
+    options, act, whole = PICTURES[name]
+    context = browser.new_context(**{"device_scale_factor": 1.5, "locale": "en-US"} | options)
+    page = context.new_page()
+    page.goto(address)
+    page.wait_for_selector(".explorer .plot .main-svg")
+    if name == "phone":
+        page.locator(".explorer .turn").scroll_into_view_if_needed()
+    act(page)
+    page.wait_for_timeout(500)  # the pointer's shades fade in
+    picture = Image.open(io.BytesIO(page.screenshot(full_page=whole)))
+    context.close()
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    path = IMAGES / f"{name}.webp"
+    for quality in (90, 80, 70, 55, 40):
+        picture.save(path, quality=quality, method=6)
+        if path.stat().st_size < LARGEST:
+            break
+    return path
+
+
+def main() -> None:
+    """All of them."""
+    settings = Settings()
+    page = build_page(settings)
+    launch_page(page, settings, prevent_thread_lock=True, quiet=True)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=ARGUMENTS)
+        for name in PICTURES:
+            path = take(browser, page.local_url, name)
+            sys.stdout.write(f"{path}: {path.stat().st_size:,} bytes\n")
+        browser.close()
+    page.close(verbose=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""Heads switch by click and key, and show exactly the numbers that the model gave."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from model import Translator
+from model.records import KINDS, Translation
+from tests.browser.acting import drawn, modules, state, title
+
+NEAR = 1 / 65_535  # weights travel as 16-bit numbers
+
+
+@pytest.fixture
+def shown(page: Page, translator: Translator) -> Translation:
+    return translator.translate(page.input_value("#sentence"), beam_size=4, no_repeat=4)
+
+
+def allowed(translation: Translation, kind: str, layer: int, head: int) -> np.ndarray:
+    one = translation.attention_map(kind, layer, head)
+    return np.where(one.allowed, one.weights, np.nan)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_head_shows_the_models_numbers(page: Page, shown: Translation, kind: str) -> None:
+    page.click(f"[data-kind={kind}]")
+    layers, heads = shown.attention.of(kind).shape[:2]
+    for layer in range(layers):
+        for head in range(heads):
+            page.click(f'.wall-grid button[data-layer="{layer}"][data-head="{head}"]')
+            np.testing.assert_allclose(drawn(page), allowed(shown, kind, layer, head), atol=NEAR)
+            assert title(page) == f"Layer {layer + 1} · Head {head + 1}"
+
+
+def test_arrow_keys_turn_the_pages(page: Page, shown: Translation) -> None:
+    page.click('.wall-grid button[data-layer="0"][data-head="0"]')
+    page.keyboard.press("ArrowRight")
+    assert title(page) == "Layer 1 · Head 2"
+    np.testing.assert_allclose(drawn(page), allowed(shown, "cross", 0, 1), atol=NEAR)
+    page.keyboard.press("ArrowDown")
+    assert title(page) == "Layer 2 · Head 2"
+    page.keyboard.press("1")
+    assert page.locator("[data-kind=encoder]").get_attribute("aria-checked") == "true"
+    np.testing.assert_allclose(drawn(page), allowed(shown, "encoder", 1, 1), atol=NEAR)
+
+
+def test_averages_and_maxima_are_those_of_the_heads(page: Page, shown: Translation) -> None:
+    page.click('.wall-grid button[data-layer="1"][data-head="mean"]')
+    np.testing.assert_allclose(drawn(page), shown.attention.cross[1].mean(axis=0), atol=NEAR)
+    page.click('.wall-grid button[data-layer="mean"][data-head="max"]')
+    np.testing.assert_allclose(drawn(page), shown.attention.cross.max(axis=(0, 1)), atol=NEAR)
+
+
+def test_pointing_at_a_thumbnail_previews_and_leaving_brings_the_chosen_back(page: Page) -> None:
+    before = title(page)
+    page.hover('.wall-grid button[data-layer="2"][data-head="6"]')
+    expect(page.locator(".explorer .turn h2")).to_have_text("Layer 3 · Head 7")
+    page.hover(".explorer .wall h2")
+    expect(page.locator(".explorer .turn h2")).to_have_text(before)
+
+
+def test_pointing_at_a_token_shades_what_it_attends_to_and_says_the_number(page: Page, shown: Translation) -> None:
+    page.click('.wall-grid button[data-layer="0"][data-head="3"]')
+    page.hover(".explorer .rows .label >> nth=2")
+    row = shown.attention.cross[0, 3, 2]
+    assert page.inner_text(".readout .value") == f"{row.max():.4f}"
+    label = page.locator(".explorer .columns .label").nth(int(row.argmax()))
+    colour = label.evaluate("(label) => label.style.backgroundColor")
+    assert colour.startswith("rgb")
+    expect(page.locator(f'.explorer .token[data-keys="s{row.argmax()}"]')).to_have_css("background-color", colour)
+    page.hover(f'.explorer .token[data-keys="t{2}"]')
+    assert page.inner_text(".readout .value") == f"{row.max():.4f}"
+
+
+def test_a_click_pins_and_escape_lets_go(page: Page) -> None:
+    page.click(".explorer .rows .label >> nth=3")
+    page.hover("h1")
+    modules(page)
+    assert (state(page, "row"), state(page, "column")) == (3, None)
+    assert page.locator(".explorer .band.pinned:not([hidden])").count() == 1
+    page.keyboard.press("Escape")
+    assert state(page, "row") is None
+
+
+def test_two_heads_are_compared_with_their_difference(page: Page, shown: Translation) -> None:
+    page.click('.wall-grid button[data-layer="0"][data-head="3"]')
+    page.keyboard.press("p")
+    page.click('.wall-grid button[data-layer="1"][data-head="5"]')
+    first, second = shown.attention.cross[0, 3], shown.attention.cross[1, 5]
+    np.testing.assert_allclose(drawn(page, 0), first, atol=NEAR)
+    np.testing.assert_allclose(drawn(page, 1), second, atol=NEAR)
+    np.testing.assert_allclose(drawn(page, 2), first - second, atol=2 * NEAR)
+    page.keyboard.press("Escape")
+    assert page.locator(".explorer .plot").count() == 1
+
+
+def test_whole_words_sum_to_one_a_row(page: Page) -> None:
+    page.check("[data-field=words]")
+    np.testing.assert_allclose(np.nansum(drawn(page), axis=1), 1.0, atol=1e-3)
+
+
+def test_hidden_special_tokens_are_said_and_rescaled_only_when_asked(page: Page, shown: Translation) -> None:
+    page.uncheck("[data-field=special]")
+    hidden = drawn(page)
+    assert hidden.shape == (len(shown.target_tokens) - 1, len(shown.source_tokens) - 1)
+    assert "not rescaled" in page.inner_text(".explorer .note")
+    assert np.nansum(hidden, axis=1).max() < 1.001
+    page.check("[data-field=rescale]")
+    np.testing.assert_allclose(np.nansum(drawn(page), axis=1), 1.0, atol=1e-3)
+    assert "Rows are rescaled" in page.inner_text(".explorer .note")
+
+
+def test_numbers_are_a_table_of_the_same_weights(page: Page, shown: Translation) -> None:
+    page.click('.wall-grid button[data-layer="0"][data-head="3"]')
+    page.click("[data-view=numbers]")
+    cells = page.locator(".numbers tbody td").all_inner_texts()
+    assert [float(cell) for cell in cells] == pytest.approx(shown.attention.cross[0, 3].ravel().tolist(), abs=6e-4)
+
+
+def test_lines_keep_the_token_pointed_at_and_thin_the_others(page: Page) -> None:
+    page.click("[data-view=lines]")
+    page.hover(".lines .label.row >> nth=1")
+    script = "(paths) => paths.map((path) => Number(path.getAttribute('stroke-opacity')))"
+    opacities = page.eval_on_selector_all(".lines path", script)
+    assert min(opacities) == pytest.approx(0.025)
+    assert max(opacities) > 0.1

@@ -1,0 +1,117 @@
+"""Files that a visitor takes away: the numbers on show, and nothing that a spreadsheet would run."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from model.records import Translation
+from viz.errors import PageError
+from viz.export import TakeAway, chosen_map, frame, map_csv
+from viz.service import Service
+from viz.session import Selection
+from viz.settings import Settings
+
+ASKED = {"text": "ich mochte ein bier", "model": "toy"}
+
+
+@pytest.fixture(scope="module")
+def service() -> Service:
+    return Service(Settings(model="toy"))
+
+
+@pytest.fixture(scope="module")
+def translation(service: Service) -> Translation:
+    return service.translate(service.check(ASKED))
+
+
+def take(service: Service, form: str, **selection: object) -> dict[str, object]:
+    asked = {"form": form, "request": ASKED, "selection": selection, "theme": "light", "language": "en"}
+    return TakeAway(service).take_away(asked)
+
+
+def content(answer: dict[str, object]) -> bytes:
+    return base64.b64decode(str(answer["content"]))
+
+
+def test_the_csv_is_the_map_on_show(service: Service, translation: Translation) -> None:
+    answer = take(service, "csv", kind="cross", layer=0, head=1)
+    assert answer["name"] == "headlight-cross-1-2.csv"
+    table = pd.read_csv(io.BytesIO(content(answer)), index_col=0, encoding="utf-8-sig")
+    np.testing.assert_allclose(table.to_numpy(), translation.attention.cross[0, 1], atol=1e-6)
+
+
+def test_masked_cells_are_empty_not_zero(translation: Translation) -> None:
+    table = frame(chosen_map(translation, Selection(kind="decoder", layer=0, head=0)))
+    assert np.isnan(table.to_numpy()[0, 1:]).all()
+    assert not np.isnan(np.diag(table.to_numpy())).any()
+
+
+def test_averages_and_maxima_are_of_all_that_they_name(translation: Translation) -> None:
+    cross = translation.attention.cross
+    for layer, head, expected in (
+        (0, "mean", cross[0].mean(axis=0)),
+        ("mean", 1, cross[:, 1].mean(axis=0)),
+        ("mean", "max", cross.max(axis=(0, 1))),
+    ):
+        found = chosen_map(translation, Selection(kind="cross", layer=layer, head=head)).weights  # type: ignore[arg-type]
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_cells_that_begin_like_a_formula_are_made_harmless(service: Service) -> None:
+    formula = service.translate(service.check({"text": "=1+1 @x -2 +3", "model": "toy"}))
+    shown = chosen_map(formula, Selection(kind="encoder", layer=0, head=0))
+    for line in map_csv(shown).decode("utf-8-sig").splitlines():
+        for cell in re.findall(r'"(?:[^"]|"")*"|[^,]+', line):
+            assert not cell.strip('"').startswith(("=", "+", "-", "@")), cell
+
+
+def test_npz_and_json_hold_all_heads_exactly(service: Service, translation: Translation) -> None:
+    arrays = np.load(io.BytesIO(content(take(service, "npz"))))
+    np.testing.assert_array_equal(arrays["decoder"], translation.attention.decoder)
+    values = json.loads(content(take(service, "json")))
+    np.testing.assert_allclose(values["encoder"], translation.attention.encoder, atol=1e-7)
+
+
+@pytest.mark.parametrize("form", ["png", "svg"])
+def test_a_picture_is_a_figure_with_all_its_labels(service: Service, form: str) -> None:
+    figure = take(service, form, kind="cross", layer=0, head=0)["figure"]
+    assert isinstance(figure, dict)
+    assert figure["layout"]["width"] > 100
+    assert any(trace["type"] == "heatmap" for trace in figure["data"])
+
+
+def test_a_picture_of_a_comparison_has_three_maps(service: Service) -> None:
+    figure = take(service, "svg", kind="cross", layer=0, head=0, pinned=[0, 1])["figure"]
+    assert isinstance(figure, dict)
+    assert sum(trace["type"] == "heatmap" for trace in figure["data"]) >= 3
+
+
+def test_the_saved_page_carries_everything_and_asks_for_nothing(service: Service) -> None:
+    page = content(take(service, "html", kind="cross", layer=0, head=0)).decode()
+    ours = page[: page.index("Plotly")] if "Plotly" in page else page
+    assert "headlight/explorer.js" in page
+    assert not re.search(r'<(?:script|link|img)[^>]+(?:src|href)="', ours)
+    assert "</script><img" not in page
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"form": "exe", "request": ASKED, "theme": "light", "language": "en"},
+        {"form": "csv", "request": "ich", "theme": "light", "language": "en"},
+        {"form": "csv", "request": ASKED, "selection": {"layer": 77}, "theme": "light", "language": "en"},
+        {"form": "csv", "request": ASKED, "selection": {"kind": 3}, "theme": "light", "language": "en"},
+        {"form": "csv", "request": ASKED, "selection": {}, "theme": "light", "language": "xx"},
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_words(service: Service, asked: dict[str, object]) -> None:
+    with pytest.raises(PageError):
+        TakeAway(service).take_away(asked)

@@ -1,0 +1,183 @@
+"""Labels: everything written is seen, letter by letter, and nothing written does anything."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+import pytest
+
+from model.records import Token
+from tests.viz.figures_examples import HOSTILE, SCRIPTS
+from viz.labels import (
+    Label,
+    candidate,
+    clusters_of,
+    columns_of,
+    labels,
+    plotly_text,
+    shorten,
+    upright_text,
+    visible,
+    wrap,
+)
+
+ENTITY = re.compile(r"&(#\d+|#x[\da-fA-F]+|[a-z]+);")
+NAMED = {"amp": "&", "lt": "<", "gt": ">", "nbsp": "\u00a0", "times": "×", "plusmn": "±", "deg": "°", "mu": "μ"}
+
+
+def shown_by_plotly(text: str) -> str:
+    """What plotly.js makes of a text without tags: entities decoded, once."""
+
+    def decode(match: re.Match[str]) -> str:
+        name = match[1]
+        if name.startswith("#x"):
+            return chr(int(name[2:], 16))
+        return chr(int(name[1:])) if name.startswith("#") else NAMED.get(name, match[0])
+
+    return ENTITY.sub(decode, text).strip("\u2068\u2069")
+
+
+def pieces(*texts: str, word: int | None = 0, special: bool = False) -> tuple[Token, ...]:
+    """Tokens that touch each other."""
+    place, found = 0, []
+    for text in texts:
+        found.append(Token(text, 1, place, place + len(text), word=word, special=special))
+        place += len(text)
+    return tuple(found)
+
+
+@pytest.mark.parametrize("text", [*HOSTILE, *SCRIPTS])
+def test_plotly_shows_a_text_letter_by_letter_and_finds_nothing_in_it(text: str) -> None:
+    label = labels(pieces(text))[0]
+    assert shown_by_plotly(label.plotly_full) == label.full
+    assert not set("<>$%") & set(label.plotly_full + label.plotly)
+    assert "&" not in ENTITY.sub("", label.plotly_full)
+
+
+def test_what_plotly_reads_is_spelled_otherwise() -> None:
+    assert plotly_text("<b>&amp;</b> $x$ %{z}") == "&lt;b&gt;&amp;amp;&lt;/b&gt; &#36;x&#36; &#37;{z}"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (" ", "␣"),
+        ("  ", "␣␣"),
+        ("\u3000", "␣"),
+        ("", "∅"),
+        (" cat", "cat"),
+        ("a b", "a b"),
+        ("\t", "⇥"),
+        ("a\tb", "a⇥b"),
+        ("\n", "↵"),
+        ("\r\n", "[U+000D]↵"),
+        ("\x00", "[U+0000]"),
+        ("\u202egnp", "[U+202E]gnp"),
+        ("\u200b", "[U+200B]"),
+        ("\u200d", "[U+200D]"),
+        ("👨\u200d🚀", "👨\u200d🚀"),
+        ("می\u200cروم", "می\u200cروم"),
+        ("\u0301", "◌\u0301"),
+        ("e\u0301", "e\u0301"),
+        ("\ue000", "[U+E000]"),
+        ("\ud800", "[U+D800]"),
+        ("\ufffd", "\ufffd"),
+    ],
+)
+def test_what_no_eye_can_see_has_a_sign(text: str, shown: str) -> None:
+    assert visible(text) == shown
+
+
+def test_sub_words_that_continue_a_word_carry_a_dot() -> None:
+    found = labels(pieces("trans", "lat", "ing"))
+    assert [label.text for label in found] == ["trans", "·lat", "·ing"]
+    assert [label.joined for label in found] == [False, True, True]
+
+
+def test_a_token_after_a_space_carries_no_dot() -> None:
+    apart = (Token("the", 1, 0, 3, word=0), Token("cat", 2, 4, 7, word=1))
+    assert [(label.text, label.joined) for label in labels(apart)] == [("the", False), ("cat", False)]
+    assert [label.text for label in labels(pieces(" ", "ult"))] == ["␣", "ult"]
+
+
+def test_punctuation_touches_without_a_dot() -> None:
+    tokens = (Token("table", 1, 0, 5, word=0), Token(".", 2, 5, 6, word=1), Token("'s", 3, 6, 8, word=1))
+    assert [(label.text, label.joined) for label in labels(tokens)] == [("table", False), (".", True), ("'s", True)]
+
+
+def test_another_word_that_touches_carries_no_dot() -> None:
+    tokens = (Token("我用", 1, 0, 2, word=0), Token("Py", 2, 2, 4, word=1), Token("thon", 3, 4, 8, word=1))
+    assert [label.text for label in labels(tokens)] == ["我用", "Py", "·thon"]
+
+
+@pytest.mark.parametrize("texts", [("翻译", "程序"), ("たべ", "る"), ("한국", "어")])
+def test_squares_never_carry_a_dot(texts: tuple[str, str]) -> None:
+    found = labels(pieces(*texts))
+    assert [label.text for label in found] == list(texts)
+    assert all(label.upright for label in found)
+    assert found[1].joined
+
+
+def test_special_tokens_touch_nothing() -> None:
+    tokens = (*pieces("a"), Token("</s>", 2, 1, 1, special=True))
+    assert labels(tokens)[1] == Label("</s>", "</s>", special=True, joined=False)
+    assert labels(tokens)[1].plotly == "&lt;/s&gt;"
+
+
+def test_a_character_in_pieces_is_shown_once() -> None:
+    tokens = tuple(Token("翻", number, 4, 5, word=1, piece=number, pieces=3) for number in range(3))
+    found = labels(tokens)
+    assert [label.text for label in found] == ["翻", "·2/3", "·3/3"]
+    assert [label.full for label in found] == ["翻", "翻 2/3", "翻 3/3"]
+    assert [label.joined for label in found] == [False, True, True]
+
+
+def test_long_labels_are_cut_and_the_whole_is_kept() -> None:
+    long = "Donaudampfschifffahrtsgesellschaft"
+    label = labels(pieces(long))[0]
+    assert (label.text, label.full) == ("Donaudampfschif…", long)
+    assert shorten("0123456789abcdef") == "0123456789abcdef"
+    assert shorten("翻译程序员在北京") == "翻译程序员在北京"
+    assert shorten("翻译程序员在北京上海") == "翻译程序员在北…"
+
+
+def test_a_cut_never_falls_into_a_character() -> None:
+    family = "👨\u200d👩\u200d👧\u200d👦"
+    assert shorten(family * 9) == family * 7 + "…"
+    accents = "e" + "\u0301" * 50
+    assert shorten(accents) == "e" + "\u0301" * 4
+    assert labels(pieces(accents))[0].full == accents
+
+
+def test_characters_are_what_readers_take_for_one() -> None:
+    assert clusters_of("e\u0301👍🏽🇩🇪🇫🇷a") == ["e\u0301", "👍🏽", "🇩🇪", "🇫🇷", "a"]
+    assert columns_of("e\u0301翻👍🏽") == 1 + 2 + 2
+
+
+def test_right_to_left_text_ends_with_itself() -> None:
+    assert plotly_text("مرحبا") == "\u2068مرحبا\u2069"
+    assert plotly_text("cat") == "cat"
+
+
+def test_an_upright_label_has_one_character_a_line() -> None:
+    assert upright_text("翻译<") == "翻<br>译<br>&lt;"
+
+
+def test_a_candidate_shows_whether_it_goes_on_with_the_word() -> None:
+    assert [candidate(text).text for text in (" cat", "ress", ",", "翻译", "")] == ["cat", "·ress", ",", "翻译", "∅"]
+    assert candidate("<b>").plotly == "&lt;b&gt;"
+
+
+def test_lines_break_at_spaces_and_between_squares_but_before_no_comma() -> None:
+    assert wrap("each word looks", 9) == ["each word", "looks"]
+    assert wrap("每一行是一个词，", 8) == ["每一行是", "一个词，"]
+    assert wrap("词词词词，词", 8) == ["词词词", "词，词"]
+    assert wrap("unbreakable", 3) == ["unbreakable"]
+
+
+def test_every_label_is_seen() -> None:
+    texts = [chr(code) for code in range(0x300) if unicodedata.category(chr(code)) != "Cn"]
+    for label in labels(pieces(*texts)):
+        assert label.text.strip()
+        assert label.text.isprintable()

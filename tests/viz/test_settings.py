@@ -1,0 +1,75 @@
+"""Settings are read once, checked, and all in one table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from viz.settings import SETTINGS, Settings, SettingsError, read_settings
+
+
+def test_nothing_set_is_the_defaults() -> None:
+    assert read_settings({}) == Settings()
+    assert read_settings({"HEADLIGHT_PORT": "", "HEADLIGHT_MODEL": "  "}) == Settings()
+
+
+def test_everything_that_is_set_is_read(tmp_path: Path) -> None:
+    given = {
+        "HEADLIGHT_MODEL": "toy",
+        "HEADLIGHT_MAX_CHARACTERS": "211",
+        "HEADLIGHT_MAX_TOKENS": "31",
+        "HEADLIGHT_MAX_BEAM": "7",
+        "HEADLIGHT_CACHE_MB": "0",
+        "HEADLIGHT_MAX_REQUEST_KB": "17",
+        "HEADLIGHT_CONCURRENCY": "3",
+        "HEADLIGHT_HOST": "0.0.0.0",  # noqa: S104
+        "HEADLIGHT_PORT": " 7861 ",
+        "HEADLIGHT_MODELS_FOLDER": str(tmp_path),
+    }
+    assert read_settings(given) == Settings(
+        model="toy",
+        max_characters=211,
+        max_tokens=31,
+        max_beam=7,
+        cache_mb=0,
+        max_request_kb=17,
+        concurrency=3,
+        host="0.0.0.0",  # noqa: S104
+        port=7861,
+        models_folder=tmp_path.resolve(),
+    )
+    assert {setting.name for setting in SETTINGS} == set(given)
+
+
+def test_without_a_mapping_the_environment_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADLIGHT_MAX_BEAM", "5")
+    assert read_settings().max_beam == 5
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "complaint"),
+    [
+        ("HEADLIGHT_PORT", "0", "from 1 to 65535"),
+        ("HEADLIGHT_PORT", "seven", "'seven'"),
+        ("HEADLIGHT_PORT", "٧٨٦٠", "whole number"),
+        ("HEADLIGHT_MAX_BEAM", "-1", "from 1 to 64"),
+        ("HEADLIGHT_MAX_TOKENS", "2.5", "from 2 to 4096"),
+        ("HEADLIGHT_MAX_CHARACTERS", "9" * 5000, "from 1 to 100000"),
+        ("HEADLIGHT_CACHE_MB", "1e3", "whole number"),
+        ("HEADLIGHT_CONCURRENCY", "0", "from 1 to 256"),
+        ("HEADLIGHT_MODELS_FOLDER", "/no/such/folder", "no such folder"),
+    ],
+)
+def test_what_cannot_be_meant_is_said_with_its_name(name: str, text: str, complaint: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        read_settings({name: text})
+    assert name in str(caught.value)
+    assert complaint in str(caught.value)
+    assert len(str(caught.value)) < 200
+
+
+def test_every_line_of_the_table_says_what_it_does() -> None:
+    assert all(setting.meaning and setting.default for setting in SETTINGS)
+    table = {setting.name: setting.default for setting in SETTINGS}
+    assert table["HEADLIGHT_MAX_TOKENS"] == str(Settings().max_tokens)

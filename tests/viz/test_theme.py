@@ -1,0 +1,125 @@
+"""Colours: readable, ordered by lightness, the same everywhere."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from viz.theme import (
+    FONT,
+    SEQUENTIAL,
+    STOPS,
+    THEMES,
+    Theme,
+    browser_theme,
+    colour_scale,
+    contrast,
+    css_variables,
+    head_colour,
+    luminance,
+    template,
+)
+
+BOTH = pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES.keys())
+
+
+def test_contrast_is_that_of_the_guidelines() -> None:
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
+    assert contrast("#123456", "#123456") == 1
+
+
+@BOTH
+def test_text_can_be_read(theme: Theme) -> None:
+    for ink in (theme.ink, theme.ink_2, theme.ink_3, theme.error, theme.accent, theme.head_a, theme.head_b):
+        assert contrast(ink, theme.ground) >= 4.5
+    assert contrast(theme.on_accent, theme.accent) >= 4.5
+    assert contrast(theme.edge, theme.ground) >= 3
+
+
+@BOTH
+@pytest.mark.parametrize("name", SEQUENTIAL)
+def test_a_scale_is_ordered_by_lightness_alone(theme: Theme, name: str) -> None:
+    light = [luminance(str(colour)) for _, colour in colour_scale(name, theme, 65)]
+    assert light == sorted(light, reverse=theme.name == "light")
+    assert len(set(light)) == len(light)
+
+
+@BOTH
+def test_zero_of_a_scale_differs_from_a_masked_cell(theme: Theme) -> None:
+    zero = str(colour_scale("headlight", theme)[0][1])
+    assert zero != theme.masked
+    assert contrast(theme.hatch, theme.masked) > 1.1
+
+
+@BOTH
+def test_the_difference_has_its_neutral_in_the_middle(theme: Theme) -> None:
+    scale = [str(colour) for _, colour in colour_scale("difference", theme, 33)]
+    distances = [abs(luminance(colour) - luminance(theme.ground)) for colour in scale]
+    assert distances.index(min(distances)) == 16
+    red, blue = (lambda colour: int(colour[1:3], 16)), (lambda colour: int(colour[5:7], 16))
+    assert red(scale[4]) > blue(scale[4])  # orange where B is more
+    assert red(scale[28]) < blue(scale[28])  # blue where A is more
+
+
+@BOTH
+@pytest.mark.parametrize("name", STOPS)
+def test_a_scale_runs_evenly_from_its_first_stop_to_its_last(theme: Theme, name: str) -> None:
+    scale = colour_scale(name, theme)
+    assert [place for place, _ in scale] == [step / 32 for step in range(33)]
+    assert all(re.fullmatch("#[0-9a-f]{6}", str(colour)) for _, colour in scale)
+
+
+def test_colours_are_converted_as_the_formulas_say() -> None:
+    # OKLCH with no chroma is grey: lightness cubed is the linear channel, and that is curved.
+    linear = 0.96**3
+    assert (
+        colour_scale("grey", THEMES["light"])[0][1]
+        == "#" + f"{round(255 * (1.055 * linear ** (1 / 2.4) - 0.055)):02x}" * 3
+    )
+
+
+def test_an_unknown_scale_or_a_scale_of_one_colour_is_refused() -> None:
+    with pytest.raises(ValueError, match="'jet': choose headlight, grey"):
+        colour_scale("jet", THEMES["light"])
+    with pytest.raises(ValueError, match="2 or more"):
+        colour_scale("grey", THEMES["light"], 1)
+
+
+@BOTH
+def test_heads_have_colours_of_their_own_that_can_be_seen(theme: Theme) -> None:
+    colours = [head_colour(theme, head) for head in range(24)]
+    assert len(set(colours)) == 24
+    assert min(contrast(colour, theme.ground) for colour in colours) >= 3
+    assert head_colour(theme, 24) == colours[0]
+
+
+def test_style_sheets_get_the_same_colours() -> None:
+    assert css_variables(THEMES["light"]).startswith("--ground: #fdfdfc; --raised: #ffffff;")
+    assert "--ink-2: #b7bec7;" in css_variables(THEMES["dark"])
+    assert "name" not in css_variables(THEMES["dark"])
+
+
+def test_browsers_get_the_same_colours() -> None:
+    themes = json.loads(json.dumps(browser_theme()))
+    assert themes["light"]["variables"]["--ink-3"] == THEMES["light"].ink_3
+    assert themes["dark"]["scales"]["difference"] == [
+        colour for _, colour in colour_scale("difference", THEMES["dark"])
+    ]
+    assert themes["dark"]["heads"][3] == head_colour(THEMES["dark"], 3)
+
+
+@BOTH
+def test_figures_lie_on_the_ground_and_their_plots_let_it_shine_through(theme: Theme) -> None:
+    layout = template(theme).layout
+    assert (layout.paper_bgcolor, layout.plot_bgcolor) == (theme.ground, "rgba(0,0,0,0)")
+    assert layout.font.family == FONT
+    assert layout.hoverlabel.namelength == -1
+
+
+def test_fonts_for_chinese_are_named_before_the_last_resort() -> None:
+    names = [name.strip(' "') for name in FONT.split(",")]
+    assert names[-1] == "sans-serif"
+    assert {"PingFang SC", "Hiragino Sans", "Microsoft YaHei", "Noto Sans CJK SC"} < set(names)

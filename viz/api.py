@@ -1,0 +1,191 @@
+"""The two doors for programs: `/translate` and `/attention`, by name, with small answers.
+
+Gradio checks neither types nor the number of arguments of such endpoints and hides, or repeats, whatever is raised in
+them. So each is wrapped: its arguments are bound and checked here, and every fault is said in our own words.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, get_args
+
+import gradio as gr
+import numpy as np
+from gradio import events
+
+from model.records import Kind, Token
+from viz.arguments import bind
+from viz.errors import PageError, shown
+from viz.service import Service
+from viz.session import Merged, session_from
+
+DECIMALS = 6  # of weights and probabilities: enough to add up to one
+
+# What a row looks for, in words. Decoder rows are named after the token that they are about to write.
+ROWS: dict[Kind, str] = {
+    "encoder": "Each row is a token of the sentence; its columns are the tokens of the sentence that it looks at.",
+    "decoder": "Each row is the token about to be written; its columns are what was written before, from the start on.",
+    "cross": "Each row is the token about to be written; its columns are the tokens of the sentence it looks at.",
+}
+
+LOG = logging.getLogger(__name__)
+
+
+class Endpoints:
+    """What programs may call, over one service."""
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+
+    def translate(
+        self,
+        text: str,
+        model: str = "",
+        beam_size: int = 1,
+        length_penalty: float = 1.0,
+        target: str = "",
+        prefix: str = "",
+    ) -> dict[str, Any]:
+        """Translate one sentence, and tell how likely each written token was.
+
+        Args:
+            text: The sentence.
+            model: The name of a model; empty for the usual one.
+            beam_size: How many translations are followed at once; 1 takes the likeliest token each time.
+            length_penalty: A translation counts log p / length ** length_penalty; above 1 favours longer ones.
+            target: A translation of your own, to be scored instead of writing one.
+            prefix: How the translation begins; it is continued from there.
+
+        Returns:
+            An object: text; model; tokens, each with text and probability, </s> last; score; seconds, of the model's
+            work, not of waiting; stopped, "end", "length" or "forced"; beyond, whether the model's own rule says not
+            to rely on this, null where it has no rule.
+        """
+        values = {"beam_size": beam_size, "length_penalty": length_penalty, "target": target, "prefix": prefix}
+        answer = self.service.translate(self.service.check({"text": text, "model": model} | values))
+        timing = answer.timing
+        return {
+            "text": answer.text,
+            "model": answer.request.model,
+            "tokens": [
+                {"text": token.text, "probability": round(token.probability or 0.0, DECIMALS)}
+                for token in answer.target_tokens
+            ],
+            "score": round(answer.score, DECIMALS),
+            "seconds": round(timing.encode + timing.decode + timing.capture, 4),
+            "stopped": answer.stopped,
+            "beyond": answer.beyond,
+        }
+
+    def attention(
+        self,
+        text: str,
+        kind: str = "cross",
+        layer: int = 0,
+        head: int | str = "mean",
+        model: str = "",
+        beam_size: int = 1,
+        length_penalty: float = 1.0,
+        target: str = "",
+        prefix: str = "",
+    ) -> dict[str, Any]:
+        """Translate one sentence, and tell what one attention head looked at.
+
+        Args:
+            text: The sentence.
+            kind: "encoder", "decoder" or "cross".
+            layer: The layer, counted from 0.
+            head: The head, counted from 0, or "mean" or "max" of all heads of the layer.
+            model: The name of a model; empty for the usual one.
+            beam_size: How many translations are followed at once; 1 takes the likeliest token each time.
+            length_penalty: A translation counts log p / length ** length_penalty; above 1 favours longer ones.
+            target: A translation of your own, to be looked at instead of writing one.
+            prefix: How the translation begins; it is continued from there.
+
+        Returns:
+            An object: text, the translation; model; rows and columns, the tokens that name them; weights, a list of
+            rows, each of which adds up to one ("max" does not), with null where the model may not look; meaning, what
+            a row is.
+        """
+        values = {"kind": kind, "layer": layer, "head": head, "beam_size": beam_size, "length_penalty": length_penalty}
+        values |= {"text": text, "model": model, "target": target, "prefix": prefix}
+        selection = session_from(values, self.service.settings).selection
+        request = self.service.check(values)
+        config = self.service.translator(request.model).model.config
+        # Before the work, not after it.
+        layers = config.encoder_layers if selection.kind == "encoder" else config.decoder_layers
+        merged = get_args(Merged)
+        place = _below("layer", selection.layer, layers, ())
+        which = _below("head", selection.head, config.heads, merged)
+        answer = self.service.translate(request)
+        seen = answer.attention_map(selection.kind, place, None if isinstance(which, str) else which)
+        weights = seen.weights
+        if which == "max":
+            weights = answer.attention.of(selection.kind)[place].max(axis=0)
+        table = weights.astype(np.float64).round(DECIMALS).astype(object)  # [rows, columns]
+        table[~seen.allowed] = None
+        return {
+            "text": answer.text,
+            "model": answer.request.model,
+            "kind": selection.kind,
+            "layer": place,
+            "head": which,
+            "rows": _texts(seen.rows),
+            "columns": _texts(seen.columns),
+            "weights": table.tolist(),
+            "meaning": ROWS[selection.kind],
+        }
+
+
+# What the door checks names and numbers of arguments by.
+ENDPOINTS = {
+    name: inspect.signature(functools.partial(getattr(Endpoints, name), None), eval_str=True)
+    for name in ("translate", "attention")
+}
+
+
+def register_api(service: Service) -> None:
+    """Add the endpoints to the `gr.Blocks` that is being built."""
+    endpoints = Endpoints(service)
+    for name, signature in ENDPOINTS.items():
+        events.api(
+            guarded(getattr(endpoints, name), signature),
+            api_name=name,
+            # A translation keeps a core busy: more at once would make all of them late. Both endpoints share one limit.
+            concurrency_limit=service.settings.concurrency,
+            concurrency_id="api",
+        )
+
+
+def guarded(function: Callable[..., Any], signature: inspect.Signature) -> Callable[..., Any]:
+    """The same function, which takes anything and complains in our own words."""
+
+    @functools.wraps(function)
+    def call(*given: Any) -> Any:
+        try:
+            return function(*bind(signature, given))
+        except PageError as error:
+            raise gr.Error(str(error), print_exception=False) from None
+        except Exception:
+            LOG.exception("/%s failed.", function.__name__)
+            raise gr.Error(str(PageError("text", "our_fault")), print_exception=False) from None
+
+    call.__signature__ = signature  # type: ignore[attr-defined]
+    call.__annotations__ = {name: parameter.annotation for name, parameter in signature.parameters.items()}
+    return call
+
+
+def _below(name: str, place: int | Merged, count: int, others: Sequence[str]) -> Any:
+    """A place that the model has; the mean of all layers is for eyes, not for programs."""
+    if isinstance(place, str) and place in others:
+        return place
+    if isinstance(place, str) or not place < count:
+        raise PageError(name, "not_whole", {"name": name, "low": 0, "high": count - 1, "given": shown(place)})
+    return place
+
+
+def _texts(tokens: Sequence[Token]) -> list[str]:
+    return [token.text for token in tokens]

@@ -1,0 +1,125 @@
+"""What a visitor takes away: one map as CSV or picture, all maps as NPZ or JSON, the page as one HTML file."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from model.dumps import harmless, json_text, npz
+from model.measures.merging import by_words, maximum, mean, without_special
+from model.records import AttentionMap, Translation
+from viz.desk import answer_of
+from viz.errors import PageError, shown
+from viz.figures import FIGURES
+from viz.labels import labels
+from viz.service import Service
+from viz.session import Place, Selection, session_from
+from viz.standalone import standalone
+from viz.theme import THEMES
+from viz.words import LANGUAGES, figure_words
+
+MARK = "\ufeff"  # tells spreadsheets that a CSV is UTF-8
+
+
+def chosen_map(translation: Translation, chosen: Selection) -> AttentionMap:
+    """The map on show: a head, an average or a maximum, merged and cut as the page does it."""
+    layers, heads = translation.attention.of(chosen.kind).shape[:2]
+    which_layers = _places("layer", chosen.layer, layers)
+    which_heads = _places("head", chosen.head, heads)
+    maps = [translation.attention_map(chosen.kind, layer, head) for layer in which_layers for head in which_heads]
+    combine = maximum if chosen.head == "max" else mean
+    found = maps[0] if len(maps) == 1 else combine(maps)
+    if chosen.words:
+        found = by_words(found)
+    if not chosen.special:
+        found, _ = without_special(found, rescale=chosen.rescale and chosen.head != "max")
+    return found
+
+
+def _places(name: str, place: Place, count: int) -> range:
+    if isinstance(place, str):
+        return range(count)
+    if place >= count:
+        raise PageError(name, "not_whole", {"name": name, "low": 0, "high": count - 1, "given": place})
+    return range(place, place + 1)
+
+
+def frame(chosen: AttentionMap) -> pd.DataFrame:
+    """A map as a table: rows and columns named by their tokens, masked cells empty."""
+    weights = np.where(chosen.allowed, chosen.weights, np.nan)
+    rows, columns = ([label.full for label in labels(tokens)] for tokens in (chosen.rows, chosen.columns))
+    return pd.DataFrame(weights, index=rows, columns=columns)
+
+
+def map_csv(chosen: AttentionMap) -> bytes:
+    """The table as a file that no spreadsheet runs."""
+    table = frame(chosen)
+    table.index = pd.Index([harmless(name) for name in table.index])
+    table.columns = pd.Index([harmless(name) for name in table.columns])
+    text: str = table.to_csv(float_format="%.6f", lineterminator="\n")
+    return (MARK + text).encode()
+
+
+class TakeAway:
+    """The server's part of the menu: it makes the file of what is on show."""
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self._forms: dict[str, Callable[[Translation, Selection, str], bytes]] = {
+            "csv": lambda translation, chosen, _: map_csv(chosen_map(translation, chosen)),
+            "npz": lambda translation, *_: npz(translation),
+            "json": lambda translation, *_: json_text(translation),
+            "html": lambda translation, chosen, language: standalone(
+                answer_of(self.service, translation), chosen, language
+            ),
+        }
+
+    def take_away(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """`form`, `request`, `selection`, `theme`, `language` → a file in base64, or a figure to be saved."""
+        form = _choice("form", values.get("form"), (*self._forms, "png", "svg"))
+        theme = _choice("theme", values.get("theme"), tuple(THEMES))
+        language = _choice("language", values.get("language"), LANGUAGES)
+        asked = values.get("request")
+        request = self.service.check(asked)
+        selection = values.get("selection")
+        settings = self.service.settings
+        chosen = session_from({"text": request.text, **(selection if isinstance(selection, dict) else {})}, settings)
+        translation = self.service.translate(request)
+        name = file_name(chosen.selection, form)
+        if form in self._forms:
+            content = self._forms[form](translation, chosen.selection, language)
+            return {"name": name, "content": base64.b64encode(content).decode("ascii")}
+        figure = picture(translation, chosen.selection, theme, language)
+        return {"name": name, "figure": figure}
+
+
+def picture(translation: Translation, chosen: Selection, theme: str, language: str) -> Any:
+    """The map, or the comparison, as a figure with all its labels."""
+    look: dict[str, Any] = {"theme": THEMES[theme], "palette": chosen.palette}  # type: ignore[index]
+    shown_map = chosen_map(translation, chosen)
+    if chosen.pinned and chosen.pinned != (chosen.layer, chosen.head):
+        layer, head = chosen.pinned
+        first = chosen_map(translation, replace(chosen, layer=layer, head=head))
+        figure = FIGURES["compare"](first, shown_map, words=figure_words("compare", language), **look)
+    else:
+        words = figure_words("heatmap", language)
+        figure = FIGURES["heatmap"](shown_map, words=words, scale=chosen.scale, **look)
+    return json.loads(figure.to_json())
+
+
+def file_name(chosen: Selection, form: str) -> str:
+    """`headlight-cross-1-4.csv`: which map, counted from one as on the page."""
+    place = "-".join(str(each + 1) if isinstance(each, int) else each for each in (chosen.layer, chosen.head))
+    return f"headlight-{chosen.kind}-{place}.{form}" if form in ("csv", "png", "svg") else f"headlight.{form}"
+
+
+def _choice(name: str, given: Any, choices: tuple[str, ...]) -> str:
+    if not isinstance(given, str) or given not in choices:
+        raise PageError(name, "not_choice", {"name": name, "choices": ", ".join(choices), "given": shown(given)})
+    return given

@@ -1,0 +1,134 @@
+"""Tokens along the edges of a map: how large its cells are, which labels fit, and how they stand.
+
+Axes count 0, 1, 2, … because equal labels merge on an axis of categories. Above 44 tokens every tenth is named.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from model.records import Token
+from viz.labels import Label, labels, text_width, upright_text
+from viz.theme import LABEL, SMALLEST, Theme
+
+DENSE = 44  # more tokens than this, and every tenth alone is named
+LARGEST_CELL, WIDEST_MAP = 38, 680  # pixels
+GAP = 10  # between labels and cells
+SIDE = 16  # around everything
+BELOW_TITLE = 24
+
+
+@dataclass(frozen=True)
+class Edge:
+    """The labels of one axis, and what is written of them."""
+
+    labels: tuple[Label, ...]
+    cell: float  # pixels a token
+    size: float  # of the letters, in pixels
+
+    @property
+    def shown(self) -> list[int]:
+        """The places of the labels that are written."""
+        if len(self.labels) <= DENSE:
+            return list(range(len(self.labels)))
+        return list(range(9, len(self.labels), 10))
+
+    @property
+    def length(self) -> float:
+        """Pixels from the first token to the last."""
+        return self.cell * len(self.labels)
+
+    @property
+    def longest(self) -> float:
+        """Pixels of the longest written label."""
+        return max((text_width(self.name(place), self.size) for place in self.shown), default=0.0)
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """From the near edge of the first cell to the far edge of the last."""
+        return -0.5, max(1, len(self.labels)) - 0.5
+
+    def name(self, place: int) -> str:
+        """One written label, plain; where few are written, with its number."""
+        text = self.labels[place].text
+        return text if len(self.labels) <= DENSE else f"{place + 1} {text}"
+
+
+def edge_of(tokens: Sequence[Token], most: float = WIDEST_MAP, largest: float = LARGEST_CELL) -> Edge:
+    """An axis for these tokens within so many pixels."""
+    cell = min(largest, most / max(1, len(tokens)))
+    cell = math.floor(cell) if cell >= 12 else cell
+    room = cell if len(tokens) <= DENSE else 10 * cell  # where few are named, each has the room of ten
+    size = LABEL if room >= 20 else max(SMALLEST, min(LABEL - 2, room - 1))
+    return Edge(labels(tokens), cell, size)
+
+
+def rows_axis(edge: Edge, theme: Theme) -> dict[str, Any]:
+    """The axis of the rows: the first on top."""
+    low, high = edge.reach
+    return {
+        "range": [high, low],
+        "tickmode": "array",
+        "tickvals": edge.shown,
+        "ticktext": [_plotly(edge, place) for place in edge.shown],
+        "tickfont": {"size": edge.size, "color": theme.ink_2},
+        "ticklabelstandoff": GAP - 4,
+    }
+
+
+def columns_axis(edge: Edge, theme: Theme) -> dict[str, Any]:
+    """The axis of the columns, above the map: turned labels; those that stand upright come by `upright_labels`."""
+    turned = [place for place in edge.shown if not _stands(edge, place)]
+    return {
+        "range": list(edge.reach),
+        "side": "top",
+        "tickmode": "array",
+        "tickvals": turned,
+        "ticktext": [_plotly(edge, place) for place in turned],
+        "tickangle": -90,
+        "tickfont": {"size": edge.size, "color": theme.ink_2},
+        "ticklabelstandoff": GAP - 4,
+    }
+
+
+def upright_labels(edge: Edge, theme: Theme, *, x: str = "x", y: str = "y domain") -> list[dict[str, Any]]:
+    """Labels in Chinese, Japanese or Korean: from top to bottom, never turned."""
+    return [
+        {
+            "x": place,
+            "y": 1,
+            "xref": x,
+            "yref": y,
+            "text": upright_text(edge.labels[place].text),
+            "yanchor": "bottom",
+            "yshift": GAP - 4,
+            "showarrow": False,
+            "font": {"size": edge.size, "color": theme.ink_2},
+        }
+        for place in edge.shown
+        if _stands(edge, place)
+    ]
+
+
+def columns_height(edge: Edge) -> float:
+    """Pixels that the labels of the columns take."""
+    upright = [1.3 * edge.size * len(edge.labels[place].text) for place in edge.shown if _stands(edge, place)]
+    turned = [text_width(edge.name(place), edge.size) for place in edge.shown if not _stands(edge, place)]
+    return max([*upright, *turned], default=0.0) + GAP
+
+
+def gap_of(*edges: Edge) -> int:
+    """Pixels between cells: none where they are small."""
+    return 1 if min(edge.cell for edge in edges) >= 12 else 0
+
+
+def _stands(edge: Edge, place: int) -> bool:
+    return edge.labels[place].upright and len(edge.labels) <= DENSE
+
+
+def _plotly(edge: Edge, place: int) -> str:
+    text = edge.labels[place].plotly
+    return text if len(edge.labels) <= DENSE else f"{place + 1} {text}"

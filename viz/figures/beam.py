@@ -1,0 +1,157 @@
+"""The search tree: what a beam kept, dropped and finished, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import plotly.graph_objects as go
+
+from model.records import BeamNode, BeamTree
+from viz.figures import naming
+from viz.figures.axes import DENSE, SIDE
+from viz.figures.frame import caption, header_height
+from viz.labels import candidate, plotly_text, shorten
+from viz.theme import CAPTION, Theme, template
+
+WORDS = {
+    "title": "What the search looked at",
+    "says": "From left to right a token is added; the higher, the better its score among those of its step.",
+    "kept": "kept",
+    "finished": "finished",
+    "dropped": "dropped",
+    "best": "best finished",
+    "node": "{token}: {fate}, score {score}, log probability {log_probability}",
+    "empty": "There is no tree: one path alone was followed.",
+    "step": "step",
+}
+FATES = ("dropped", "kept", "finished")  # what matters most is drawn last
+SYMBOLS = {"dropped": "circle-open", "kept": "circle", "finished": "square"}
+ACROSS, DOWN = 84, 34  # pixels a step and a place
+LONGEST = 11  # columns of a label between two steps
+TIGHT_ACROSS = 20  # of more than 44 steps
+LEFT, RIGHT, FOOT = 48, 48, 56
+
+
+def beam(tree: BeamTree, *, theme: Theme, words: Mapping[str, str] | None = None) -> go.Figure:
+    """All nodes of a search by step and rank, with the path of the best finished sentence on top."""
+    said = naming.wording(WORDS, words)
+    nodes = tree.nodes
+    ranks = _ranks(nodes)
+    steps = 1 + max((node.step for node in nodes), default=0)
+    deepest = 1 + max(ranks, default=0)
+    dense = steps > DENSE
+    best = _best_path(nodes)
+    colours = {"dropped": theme.edge, "kept": theme.ink_2, "finished": theme.accent}
+    figure = go.Figure()
+    for fate in FATES:
+        chosen = [place for place, node in enumerate(nodes) if node.fate == fate]
+        _add_edges(figure, nodes, ranks, chosen, theme.rule if fate == "dropped" else theme.edge, 1)
+    _add_edges(figure, nodes, ranks, best, theme.accent, 2, said["best"])
+    for fate in FATES:
+        chosen = [place for place, node in enumerate(nodes) if node.fate == fate]
+        figure.add_scatter(
+            x=[nodes[place].step for place in chosen],
+            y=[ranks[place] for place in chosen],
+            mode="markers" if dense else "markers+text",
+            text=[plotly_text(shorten(candidate(nodes[place].text).full, LONGEST)) for place in chosen],
+            textposition="top center",
+            textfont={"size": CAPTION, "color": theme.ink_3 if fate == "dropped" else theme.ink},
+            marker={
+                "size": 7,
+                "symbol": SYMBOLS[fate],
+                "color": colours[fate],
+            },
+            hovertext=[_hover(nodes[place], said) for place in chosen],
+            hoverinfo="text",
+            name=said[fate],
+            customdata=chosen,
+            cliponaxis=False,
+        )
+    across = TIGHT_ACROSS if dense else ACROSS
+    width = max(440, LEFT + RIGHT + across * max(1, steps - 1))
+    head = naming.title(said["title"], said["says"] if nodes else said["empty"], width - 2 * SIDE)
+    top = header_height(head) + 28
+    figure.update_layout(
+        template=template(theme),
+        meta={"figure": "beam", "nodes": len(nodes)},
+        title=head,
+        xaxis={
+            "range": [-0.2, max(1, steps - 1) + 0.2],
+            "side": "top",
+            "tickvals": list(range(9, steps, 10)) if dense else list(range(steps)),
+            "ticktext": [str(step + 1) for step in (range(9, steps, 10) if dense else range(steps))],
+            "visible": bool(nodes),
+        },
+        yaxis={"range": [deepest - 0.5, -0.7], "visible": False},
+        annotations=[caption(said["step"], theme, xref="paper", yref="paper", x=0, y=1, xanchor="left", yshift=28)]
+        if nodes
+        else [],
+        legend={"orientation": "h", "x": 0, "y": 0, "yanchor": "top", "itemsizing": "constant"},
+        showlegend=bool(nodes),
+        width=width,
+        height=int(top + DOWN * deepest + FOOT),
+        margin={"l": LEFT, "r": RIGHT, "t": top, "b": FOOT},
+        hovermode="closest",
+    )
+    return figure
+
+
+def _ranks(nodes: tuple[BeamNode, ...]) -> list[int]:
+    """The place of each node among those of its step, the best score first."""
+    ranks = [0] * len(nodes)
+    steps: dict[int, list[int]] = {}
+    for place, node in enumerate(nodes):
+        steps.setdefault(node.step, []).append(place)
+    for places in steps.values():
+        for rank, place in enumerate(sorted(places, key=lambda place: -nodes[place].score)):
+            ranks[place] = rank
+    return ranks
+
+
+def _best_path(nodes: tuple[BeamNode, ...]) -> list[int]:
+    """The nodes of the finished sentence with the best score, the first step first."""
+    finished = [place for place, node in enumerate(nodes) if node.fate == "finished"]
+    place = max(finished, key=lambda place: nodes[place].score, default=-1)
+    path = []
+    while place >= 0:
+        path.append(place)
+        place = nodes[place].parent
+    return path[::-1]
+
+
+def _add_edges(
+    figure: go.Figure,
+    nodes: tuple[BeamNode, ...],
+    ranks: list[int],
+    chosen: list[int],
+    colour: str,
+    width: int,
+    name: str | None = None,
+) -> None:
+    """Lines from these nodes to what they continue."""
+    across: list[float | None] = []
+    down: list[float | None] = []
+    for place in chosen:
+        parent = nodes[place].parent
+        if parent >= 0:
+            across += [nodes[parent].step, nodes[place].step, None]
+            down += [ranks[parent], ranks[place], None]
+    line = {"color": colour, "width": width}
+    figure.add_scatter(
+        x=across,
+        y=down,
+        mode="lines",
+        line=line,
+        hoverinfo="skip",
+        name=name,
+        showlegend=bool(name and chosen),
+    )
+
+
+def _hover(node: BeamNode, said: Mapping[str, str]) -> str:
+    return said["node"].format(
+        token=candidate(node.text).plotly_full,
+        fate=said[node.fate],
+        score=f"{node.score:.4f}",
+        log_probability=f"{node.log_probability:.4f}",
+    )

@@ -1,0 +1,152 @@
+"""Two heads side by side, and where they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from model.errors import RequestError
+from model.records import AttentionMap, FloatArray
+from viz.figures import naming
+from viz.figures.axes import SIDE, Edge, columns_axis, columns_height, edge_of, gap_of, rows_axis, upright_labels
+from viz.figures.cells import colour_bar, hatch, hover_texts, levels
+from viz.figures.frame import corner, header_height
+from viz.theme import LABEL, Theme, colour_scale, template
+
+WORDS = {
+    **naming.WORDS,
+    "title": "{first} beside {second}",
+    "says": "{row} A − B is each cell of A minus the same cell of B; on average they are {mean} apart.",
+    "first": "A  {name}",
+    "second": "B  {name}",
+    "difference": "A − B",
+    "more": "−1: B looks more · +1: A looks more",
+}
+MOST = 300  # pixels a map
+BETWEEN = 40
+FOOT = 76
+
+
+def compare(
+    first: AttentionMap,
+    second: AttentionMap,
+    *,
+    theme: Theme,
+    words: Mapping[str, str] | None = None,
+    palette: str = "headlight",
+) -> go.Figure:
+    """A, B and A − B: maps of one kind and sentence. The colours of the difference always go from −1 to +1."""
+    if first.kind != second.kind or first.weights.shape != second.weights.shape:
+        raise RequestError(
+            f"A {first.kind} map of {first.weights.shape} cannot be compared with a {second.kind} map of "
+            f"{second.weights.shape}: choose two heads of one kind.",
+            field="kind",
+        )
+    said = naming.wording(WORDS, words)
+    rows, columns = edge_of(first.rows, MOST, 32), edge_of(first.columns, MOST, 32)
+    difference = np.where(first.allowed, first.weights - second.weights, np.float32(np.nan)).astype(np.float32)
+    apart = float(np.abs(difference[first.allowed]).mean()) if first.allowed.any() else 0.0
+    panels = [levels(first, "linear"), levels(second, "linear"), difference]
+    width, left, step = _widths(rows, columns)
+    figure = go.Figure()
+    for number, z in enumerate(panels):
+        signed = number == 2
+        values: FloatArray = (first.weights, second.weights, first.weights - second.weights)[number]
+        figure.add_heatmap(
+            z=z,
+            zmin=-1 if signed else 0,
+            zmax=1,
+            colorscale=colour_scale("difference" if signed else palette, theme),
+            hovertext=hover_texts(values, first.allowed, rows, columns, said, "+" if signed else ""),
+            hoverinfo="text",
+            hoverongaps=False,
+            xgap=gap_of(rows, columns),
+            ygap=gap_of(rows, columns),
+            showscale=number != 1,
+            colorbar=_bar(said, signed=signed, x=number * step / (width - left - SIDE)),
+            **_axes(number),
+        )
+        masked = hatch(first.allowed, theme, **_axes(number))
+        if masked is not None:
+            figure.add_trace(masked)
+    names = [naming.map_name(each, said) for each in (first, second)]
+    says = said["says"].format(row=naming.row_sentence(first.kind, said), mean=f"{apart:.4f}")
+    head = naming.title(said["title"].format(first=names[0], second=names[1]), says, width - 2 * SIDE)
+    top = header_height(head) + columns_height(columns) + 36
+    titles = [
+        (said["first"].format(name=names[0]), theme.head_a),
+        (said["second"].format(name=names[1]), theme.head_b),
+        (said["difference"], theme.ink),
+    ]
+    figure.update_layout(
+        template=template(theme),
+        meta={"figure": "compare", "kind": first.kind, "first": _which(first), "second": _which(second)},
+        title=head,
+        annotations=[
+            *corner(said, theme),
+            *(label for number in range(3) for label in upright_labels(columns, theme, **_refs(number))),
+            *(_panel_title(text, colour, number, columns) for number, (text, colour) in enumerate(titles)),
+        ],
+        width=width,
+        height=int(top + rows.length + FOOT),
+        margin={"l": left, "r": SIDE, "t": top, "b": FOOT},
+        showlegend=False,
+    )
+    inside = width - left - SIDE
+    for number in range(3):
+        domain = [number * step / inside, min(1.0, (number * step + columns.length) / inside)]
+        suffix = "" if number == 0 else str(number + 1)
+        figure.update_layout({f"xaxis{suffix}": columns_axis(columns, theme) | {"domain": domain}})
+        figure.update_layout({f"yaxis{suffix}": rows_axis(rows, theme) | {"showticklabels": number == 0}})
+        if number:
+            figure.update_layout({f"xaxis{suffix}": {"matches": "x", "anchor": f"y{suffix}"}})
+            figure.update_layout({f"yaxis{suffix}": {"matches": "y", "anchor": f"x{suffix}"}})
+    return figure
+
+
+def _widths(rows: Edge, columns: Edge) -> tuple[int, float, float]:
+    """Pixels of the figure, left of the maps, and from one map to the next."""
+    left = max(rows.longest, 84.0) + SIDE + 12
+    step = max(columns.length, 220.0) + BETWEEN
+    return int(left + 3 * step - BETWEEN + SIDE), left, step
+
+
+def _axes(number: int) -> dict[str, str]:
+    suffix = "" if number == 0 else str(number + 1)
+    return {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
+
+
+def _refs(number: int) -> dict[str, str]:
+    suffix = "" if number == 0 else str(number + 1)
+    return {"x": f"x{suffix}", "y": f"y{suffix} domain"}
+
+
+def _bar(said: Mapping[str, str], *, signed: bool, x: float) -> dict[str, Any]:
+    title = said["more"] if signed else said["weight"]
+    bar = colour_bar("linear", title, x=x, xanchor="left", y=0, yanchor="top", len=220, ypad=24)
+    if signed:
+        bar |= {"tickvals": [-1, -0.5, 0, 0.5, 1], "ticktext": ["−1", "−0.5", "0", "+0.5", "+1"]}
+    return bar
+
+
+def _panel_title(text: str, colour: str, number: int, columns: Edge) -> dict[str, Any]:
+    refs = _refs(number)
+    return {
+        "text": text,
+        "font": {"size": LABEL, "color": colour},
+        "xref": f"{refs['x']} domain",
+        "yref": refs["y"],
+        "x": 0,
+        "y": 1,
+        "xanchor": "left",
+        "yanchor": "bottom",
+        "yshift": columns_height(columns) + 8,
+        "showarrow": False,
+    }
+
+
+def _which(map: AttentionMap) -> dict[str, Any]:  # noqa: A002 (the field's own word)
+    return {"layer": map.layer, "head": map.head}

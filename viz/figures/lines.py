@@ -1,0 +1,140 @@
+"""Tokens on the left look at tokens on the right: a line for each look, as strong as its weight."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from model.errors import RequestError
+from model.records import AttentionMap
+from viz.figures import naming
+from viz.figures.axes import SIDE
+from viz.figures.frame import caption, header_height
+from viz.labels import Label, labels, text_width
+from viz.theme import LABEL, Theme, template
+
+WORDS = {
+    **naming.WORDS,
+    "title": "Lines",
+    "says": "{row} The stronger the line, the higher the weight. Weights below {threshold} are not drawn.",
+    "look": "{name}: {cell}",
+    "rows": "looking",
+    "columns": "looked at",
+}
+STEPS = 20  # shades of a line; a weight takes the nearest
+MIDDLE = 280  # pixels between both sides
+ROW, TIGHT_ROW = 24, 16  # pixels a token, and in sentences of more than 44
+FOOT = 40
+
+
+def lines(
+    maps: Sequence[tuple[AttentionMap, str]],
+    *,
+    theme: Theme,
+    words: Mapping[str, str] | None = None,
+    threshold: float = 0.05,
+) -> go.Figure:
+    """Maps of one kind and sentence, each with its colour (`viz.theme.head_colour` gives every head one)."""
+    if not maps:
+        raise RequestError("No head was given to draw: give one or more, each with its colour.", field="head")
+    first = maps[0][0]
+    if len({(each.kind, each.weights.shape) for each, _ in maps}) > 1:
+        raise RequestError("Heads of different kinds cannot share one picture: choose one kind.", field="kind")
+    said = naming.wording(WORDS, words)
+    row_labels, column_labels = labels(first.rows), labels(first.columns)
+    figure = go.Figure()
+    for map, colour in maps:  # noqa: A001 (the field's own word)
+        _add_head(figure, map, colour, threshold, row_labels, column_labels, said)
+    most = max(len(row_labels), len(column_labels), 1)
+    row = ROW if most <= 44 else TIGHT_ROW
+    size = LABEL if row == ROW else LABEL - 2
+    left, right = (_side_width(side, size) for side in (row_labels, column_labels))
+    width = int(left + MIDDLE + right)
+    says = said["says"].format(row=naming.row_sentence(first.kind, said), threshold=f"{threshold:g}")
+    name = naming.map_name(first, said) if len(maps) == 1 else said["title"]
+    head = naming.title(name, says, width - 2 * SIDE)
+    top = header_height(head) + 24
+    sides = {"xref": "paper", "yref": "paper", "y": 1, "yshift": 18}
+    figure.update_layout(
+        template=template(theme),
+        meta={"figure": "lines", "kind": first.kind, "heads": [[each.layer, each.head] for each, _ in maps]},
+        title=head,
+        xaxis={"range": [0, 1], "visible": False, "fixedrange": True},
+        yaxis={"range": [most - 0.5, -0.5], "visible": False},
+        annotations=[
+            caption(said["rows"], theme, x=0, xanchor="right", xshift=-10, **sides),
+            caption(said["columns"], theme, x=1, xanchor="left", xshift=10, **sides),
+            *_side(row_labels, 0, size, theme),
+            *_side(column_labels, 1, size, theme),
+        ],
+        legend={"orientation": "h", "x": 0, "y": 0, "yanchor": "top"},
+        showlegend=len(maps) > 1,
+        width=width,
+        height=int(top + most * row + FOOT),
+        margin={"l": left, "r": right, "t": top, "b": FOOT},
+        hovermode="closest",
+    )
+    return figure
+
+
+def _add_head(
+    figure: go.Figure,
+    map: AttentionMap,  # noqa: A002
+    colour: str,
+    threshold: float,
+    rows: Sequence[Label],
+    columns: Sequence[Label],
+    said: Mapping[str, str],
+) -> None:
+    """A trace for each shade: Plotly gives a trace one opacity. The first of them stands in the legend."""
+    name = naming.map_name(map, said)
+    drawn = (map.weights >= threshold) & (map.weights > 0)
+    shades = np.clip(np.rint(map.weights * STEPS), 1, STEPS).astype(int)
+    group = f"{map.layer}-{map.head}"
+    line = {"color": colour, "width": 2}
+    figure.add_scatter(x=[None], y=[None], mode="lines", line=line, name=name, legendgroup=group)
+    for shade in np.unique(shades[drawn]).tolist():
+        across: list[float | None] = []
+        down: list[float | None] = []
+        texts: list[str] = []
+        for row, column in np.argwhere(drawn & (shades == shade)).tolist():
+            across += [0.0, 1.0, None]
+            down += [row, column, None]
+            weight = f"{map.weights[row, column]:.4f}"
+            cell = said["cell"].format(row=rows[row].plotly_full, column=columns[column].plotly_full, weight=weight)
+            texts += [said["look"].format(name=name, cell=cell)] * 2 + [""]
+        figure.add_scatter(
+            x=across,
+            y=down,
+            mode="lines",
+            line=line,
+            opacity=shade / STEPS,
+            hovertext=texts,
+            hoverinfo="text",
+            name=name,
+            legendgroup=group,
+            showlegend=False,
+        )
+
+
+def _side_width(side: Sequence[Label], size: int) -> float:
+    return max([48.0, *(text_width(label.text, size) for label in side)]) + SIDE + 12
+
+
+def _side(side: Sequence[Label], x: int, size: int, theme: Theme) -> list[dict[str, object]]:
+    """The tokens of one side, one below the other."""
+    return [
+        caption(
+            label.plotly,
+            theme,
+            xref="paper",
+            x=x,
+            y=place,
+            xanchor="left" if x else "right",
+            xshift=10 if x else -10,
+        )
+        | {"font": {"size": size, "color": theme.ink_3 if label.special else theme.ink}}
+        for place, label in enumerate(side)
+    ]

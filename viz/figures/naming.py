@@ -1,0 +1,67 @@
+"""What several figures say: which head this is, and what its rows and columns are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from model.records import AttentionMap, Kind
+from viz.labels import wrap
+
+WORDS = {
+    "head": "Layer {layer} · Head {head}",
+    "mean": "Layer {layer} · Average of its heads",
+    "maximum": "Layer {layer} · Maximum of its heads",
+    "mean_layers": "Head {head} · Average of all layers",
+    "maximum_layers": "Head {head} · Maximum of all layers",
+    "mean_all": "Average of all heads",
+    "maximum_all": "Maximum of all heads",
+    "encoder": "Each word of the sentence (row) looks at every word of the sentence (column).",
+    "decoder": "Each word being written (row) looks back at what is already there (column).",
+    "cross": "Each word being written (row) looks at the words of the sentence (column).",
+    "not_one": "These are maxima: a row need not sum to one.",
+    "looked_at": "looked at →",
+    "looking": "looking ↓",
+    "cell": "{row} → {column}: {weight}",
+    "weight": "weight",
+}
+SUMS_TO_ONE = 1.001
+
+
+def wording(own: Mapping[str, str], given: Mapping[str, str] | None) -> dict[str, str]:
+    """A figure's own words with those of another language in their place."""
+    return {**own, **(given or {})}
+
+
+def map_name(map: AttentionMap, words: Mapping[str, str]) -> str:  # noqa: A002 (the field's own word)
+    """Which head this is, or which heads it was made of: an average, or a maximum whose rows sum to more than one."""
+    how = "maximum" if is_maximum(map) else "mean"
+    numbers = {"layer": map.layer + 1, "head": 0 if map.head is None else map.head + 1}
+    if map.layer < 0:
+        return words[f"{how}_all" if map.head is None else f"{how}_layers"].format(**numbers)
+    return words[how if map.head is None else "head"].format(**numbers)
+
+
+def is_maximum(map: AttentionMap) -> bool:  # noqa: A002
+    """Whether cells are the maxima of several heads: an average's rows sum to one at most."""
+    return bool(map.weights.size) and float(map.weights.sum(axis=1).max()) > SUMS_TO_ONE
+
+
+def row_sentence(kind: Kind, words: Mapping[str, str]) -> str:
+    """What a row is and what a column is, in words."""
+    return words[kind]
+
+
+def title(name: str, sentence: str, width: int) -> dict[str, object]:
+    """A title with a sentence below it, in lines that fit this many pixels."""
+    lines = wrap(sentence, max(24, int(width / 7)))
+    return {
+        "text": name,
+        "subtitle": {"text": "<br>".join(lines)},
+        "x": 0,
+        "xref": "container",
+        "xanchor": "left",
+        "pad": {"l": 16, "t": 16},
+        "y": 1,
+        "yref": "container",
+        "yanchor": "top",
+    }

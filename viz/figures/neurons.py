@@ -1,0 +1,148 @@
+"""Why this weight: one query times one key, dimension by dimension, up to the weight after the softmax."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from model.errors import RequestError
+from model.records import FloatArray, Token
+from viz.figures import naming
+from viz.figures.frame import caption, header_height
+from viz.labels import labels
+from viz.theme import CAPTION, Theme, colour_scale, template
+
+WORDS = {
+    "title": "{row} → {column}",
+    "sum": "{sum} ÷ {divisor} = {score}",
+    "bias": "{sum} ÷ {divisor} + {bias} (position) = {score}",
+    "says": "Query times key, dimension by dimension, sums up: {sum}. After the softmax over all tokens: {weight}.",
+    "query": "query",
+    "key": "key",
+    "product": "query × key",
+    "running": "sum so far ÷ {divisor}",
+    "dimension": "dimension {number}: {query} × {key} = {product}",
+    "so_far": "after dimension {number}: {sum}",
+    "axis": "dimension",
+}
+STRIP, SUM = 34, 180  # pixels
+BETWEEN = 32
+LEFT, RIGHT, FOOT = 112, 24, 44
+TOP_LEFT = {"x": 0, "y": 1, "xanchor": "left", "yshift": 14}
+NARROW, WIDE = 560, 960
+
+
+def neurons(
+    query: FloatArray,
+    key: FloatArray,
+    row: Token,
+    column: Token,
+    *,
+    weight: float,
+    theme: Theme,
+    words: Mapping[str, str] | None = None,
+    bias: float = 0.0,
+    divisor: float | None = None,
+) -> go.Figure:
+    """`query` and `key` `[width]` of one head, as they were multiplied (turned, if positions rotate them).
+
+    The score before the softmax is their product over `divisor` (√width) plus `bias`; `weight` is what came after it.
+    """
+    query, key = np.asarray(query, dtype=np.float32), np.asarray(key, dtype=np.float32)
+    if query.ndim != 1 or query.shape != key.shape or not query.size:
+        raise RequestError(
+            f"A query of shape {query.shape} and a key of shape {key.shape} make no pair: give two of one width.",
+            field="head",
+        )
+    said = naming.wording(WORDS, words)
+    over = math.sqrt(len(query)) if divisor is None else divisor
+    products = query * key
+    running = (np.cumsum(products, dtype=np.float64) / over).astype(np.float32)
+    score = float(running[-1]) + bias
+    by = f"{over:.4f}" if divisor is not None else f"√{len(query)}"
+    sums = {"sum": f"{float(products.sum(dtype=np.float64)):.4f}", "divisor": by, "score": f"{score:.4f}"}
+    arithmetic = said["bias" if bias else "sum"].format(**sums, bias=f"{bias:.4f}")
+    width = min(WIDE, max(NARROW, LEFT + RIGHT + 12 * len(query)))
+    names = [label.plotly_full for label in (*labels([row]), *labels([column]))]
+    head = naming.title(
+        said["title"].format(row=names[0], column=names[1]),
+        said["says"].format(sum=arithmetic, weight=f"{weight:.4f}"),
+        width - 2 * RIGHT,
+    )
+    top = header_height(head)
+    inside = 3 * STRIP + BETWEEN + SUM
+    figure = go.Figure()
+    _add_strips(figure, query, key, products, said, theme)
+    _add_sum(figure, running, said, theme)
+    split = SUM / inside
+    figure.update_layout(
+        template=template(theme),
+        meta={"figure": "neurons", "score": score, "weight": weight},
+        title=head,
+        xaxis={"range": [-0.5, len(query) - 0.5], "anchor": "y2", "title": {"text": said["axis"]}, "nticks": 12},
+        yaxis={
+            "domain": [split + BETWEEN / inside, 1],
+            "range": [2.5, -0.5],
+            "tickvals": [0, 1, 2],
+            "ticktext": [said["query"], said["key"], said["product"]],
+            "ticklabelstandoff": 6,
+        },
+        yaxis2={"domain": [0, split], "anchor": "x", "zeroline": True, "nticks": 5, "ticklabelstandoff": 6},
+        annotations=[
+            caption(said["running"].format(divisor=by), theme, xref="paper", yref="y2 domain", **TOP_LEFT),
+        ],
+        width=width,
+        height=int(top + inside + FOOT),
+        margin={"l": LEFT, "r": RIGHT, "t": top, "b": FOOT},
+        showlegend=False,
+    )
+    return figure
+
+
+def _add_strips(
+    figure: go.Figure,
+    query: FloatArray,
+    key: FloatArray,
+    products: FloatArray,
+    said: Mapping[str, str],
+    theme: Theme,
+) -> None:
+    """Query, key and product as three strips of signed colours, the vectors on one scale and the product on its own."""
+    texts = [
+        said["dimension"].format(number=number + 1, query=f"{q:.4f}", key=f"{k:.4f}", product=f"{p:.4f}")
+        for number, (q, k, p) in enumerate(zip(query.tolist(), key.tolist(), products.tolist(), strict=True))
+    ]
+    common: dict[str, Any] = {
+        "colorscale": colour_scale("difference", theme),
+        "hoverinfo": "text",
+        "showscale": False,
+        "ygap": 2,
+    }
+    longest = _largest(np.concatenate([query, key]))
+    figure.add_heatmap(z=np.stack([query, key]), y=[0, 1], zmin=-longest, zmax=longest, hovertext=[texts] * 2, **common)
+    most = _largest(products)
+    figure.add_heatmap(z=products[None], y=[2], zmin=-most, zmax=most, hovertext=[texts], **common)
+
+
+def _add_sum(figure: go.Figure, running: FloatArray, said: Mapping[str, str], theme: Theme) -> None:
+    """How the score grows from dimension to dimension."""
+    figure.add_scatter(
+        x=list(range(len(running))),
+        y=running,
+        mode="lines",
+        line={"color": theme.accent, "width": 2, "shape": "hv"},
+        hovertext=[
+            said["so_far"].format(number=number, sum=f"{value:.4f}") for number, value in enumerate(running.tolist(), 1)
+        ],
+        hoverinfo="text",
+        yaxis="y2",
+        hoverlabel={"font": {"size": CAPTION}},
+    )
+
+
+def _largest(values: FloatArray) -> float:
+    return max(1e-6, float(np.abs(values).max()))

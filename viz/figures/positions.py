@@ -1,0 +1,190 @@
+"""How positions are told apart: the encodings, how alike they are, and one of their waves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from model.errors import RequestError
+from model.records import FloatArray
+from viz.figures import naming
+from viz.figures.frame import caption, header_height
+from viz.theme import LABEL, Theme, colour_scale, head_colour, template
+
+WORDS = {
+    "title": "Positions",
+    "table": "Each row is a position, each column a dimension: what the model is told of where a token stands.",
+    "bias": "Each head adds a number to its scores, by how far the key lies from the query.",
+    "none": "This model is told nothing of positions.",
+    "encodings": "encodings",
+    "products": "dot products of positions",
+    "wave": "dimension {number}",
+    "bias_map": "added by head {number}",
+    "by_distance": "by distance, each head a line",
+    "position": "position",
+    "dimension": "dimension",
+    "query": "query position",
+    "key": "key position",
+    "distance": "key − query",
+    "cell": "position {position}, dimension {dimension}: {value}",
+    "product": "position {first} · position {second}: {value}",
+    "point": "position {position}: {value}",
+    "added": "query {query}, key {key}: {value}",
+    "head": "head {head}, distance {distance}: {value}",
+}
+MAP, WAVE, BETWEEN = 300, 150, 92  # pixels
+LEFT, RIGHT, FOOT = 64, 24, 56
+
+
+def positions(
+    table: FloatArray, *, theme: Theme, words: Mapping[str, str] | None = None, dimension: int = 0
+) -> go.Figure:
+    """Encodings `[position, width]`, with one `dimension`'s wave; or a bias `[head, query, key]`, of one head."""
+    said = naming.wording(WORDS, words)
+    table = np.asarray(table, dtype=np.float32)
+    if table.ndim not in (2, 3) or (table.ndim == 3 and table.shape[1] != table.shape[2]):
+        raise RequestError(
+            f"Positions of shape {table.shape} cannot be drawn: give [position, width] or [head, position, position].",
+            field="view",
+        )
+    if not table.size:
+        return _nothing(theme, said)
+    count = table.shape[0] if table.ndim == 3 else table.shape[1]
+    if not 0 <= dimension < count:
+        raise RequestError(f"There is no dimension {dimension}: choose 0 to {count - 1}.", field="view")
+    figure = go.Figure()
+    captions = (
+        _add_bias(figure, table, dimension, said, theme)
+        if table.ndim == 3
+        else _add_table(figure, table, dimension, said, theme)
+    )
+    maps = 1 if table.ndim == 3 else 2
+    width = LEFT + RIGHT + maps * MAP + (maps - 1) * BETWEEN + (0 if maps == 2 else 140)
+    head = naming.title(said["title"], said["bias" if table.ndim == 3 else "table"], width - 2 * RIGHT)
+    top = header_height(head) + 20
+    inside = MAP + BETWEEN + WAVE
+    split = WAVE / inside
+    across = MAP / (maps * MAP + (maps - 1) * BETWEEN) if maps == 2 else MAP / (MAP + 140)
+    place: dict[str, Any] = {"yref": "paper", "xanchor": "left", "yanchor": "bottom", "xref": "paper", "yshift": 8}
+    spots = [(0.0, 1.0), (1 - across, 1.0), (0.0, split)] if maps == 2 else [(0.0, 1.0), (0.0, split)]
+    figure.update_layout(
+        template=template(theme),
+        meta={"figure": "positions", "dimension": dimension},
+        title=head,
+        xaxis={"domain": [0, across], "nticks": 8},
+        yaxis={"domain": [split + BETWEEN / inside, 1], "autorange": "reversed", "nticks": 8},
+        xaxis3={"domain": [0, 1], "anchor": "y3", "nticks": 10},
+        yaxis3={"domain": [0, split], "anchor": "x3", "zeroline": True, "nticks": 5},
+        annotations=[
+            caption(text, theme, x=x, y=y, **place) | {"font": {"size": LABEL, "color": theme.ink}}
+            for text, (x, y) in zip(captions, spots, strict=True)
+        ],
+        width=width,
+        height=int(top + inside + FOOT),
+        margin={"l": LEFT, "r": RIGHT, "t": top, "b": FOOT},
+        showlegend=False,
+    )
+    if maps == 2:
+        figure.update_layout(
+            xaxis2={"domain": [1 - across, 1], "anchor": "y2", "nticks": 8},
+            yaxis2={
+                "domain": [split + BETWEEN / inside, 1],
+                "anchor": "x2",
+                "autorange": "reversed",
+                "nticks": 8,
+            },
+        )
+    return figure
+
+
+def _add_table(
+    figure: go.Figure, table: FloatArray, dimension: int, said: Mapping[str, str], theme: Theme
+) -> list[str]:
+    """Encodings, their products, one dimension; gives the captions of the three."""
+    products = table @ table.T  # [position, position]
+    figure.add_heatmap(
+        z=table,
+        hovertemplate=_template(said["cell"], position="%{y}", dimension="%{x}", value="%{z:.4f}"),
+        **_signed(table, theme),
+    )
+    figure.add_heatmap(
+        z=products,
+        hovertemplate=_template(said["product"], first="%{y}", second="%{x}", value="%{z:.4f}"),
+        xaxis="x2",
+        yaxis="y2",
+        **_signed(products, theme),
+    )
+    figure.add_scatter(
+        x=list(range(len(table))),
+        y=table[:, dimension],
+        mode="lines+markers" if len(table) == 1 else "lines",
+        line={"color": theme.accent, "width": 2},
+        hovertemplate=_template(said["point"], position="%{x}", value="%{y:.4f}"),
+        xaxis="x3",
+        yaxis="y3",
+    )
+    figure.update_layout(
+        xaxis={"title": {"text": said["dimension"], "standoff": 6}},
+        yaxis={"title": {"text": said["position"], "standoff": 6}},
+        xaxis2={"title": {"text": said["position"], "standoff": 6}},
+        xaxis3={"title": {"text": said["position"], "standoff": 6}},
+    )
+    return [said["encodings"], said["products"], said["wave"].format(number=dimension)]
+
+
+def _add_bias(figure: go.Figure, bias: FloatArray, head: int, said: Mapping[str, str], theme: Theme) -> list[str]:
+    """One head's bias, and that of every head by distance; gives the captions of both."""
+    figure.add_heatmap(
+        z=bias[head],
+        hovertemplate=_template(said["added"], query="%{y}", key="%{x}", value="%{z:.4f}"),
+        **_signed(bias[head], theme),
+    )
+    queries, keys = bias.shape[1:]
+    for number, of_head in enumerate(bias):
+        distances = np.arange(1 - queries, keys)
+        # Backwards from the last query, forwards from the first: every distance once.
+        values = [float(of_head[-1, queries - 1 + d] if d < 0 else of_head[0, d]) for d in distances.tolist()]
+        figure.add_scatter(
+            x=distances,
+            y=values,
+            mode="lines",
+            line={"color": head_colour(theme, number), "width": 3 if number == head else 1.5},
+            opacity=1.0 if number == head else 0.6,
+            hovertemplate=_template(said["head"], head=str(number + 1), distance="%{x}", value="%{y:.4f}"),
+            xaxis="x3",
+            yaxis="y3",
+        )
+    figure.update_layout(
+        xaxis={"title": {"text": said["key"], "standoff": 6}},
+        yaxis={"title": {"text": said["query"], "standoff": 6}},
+        xaxis3={"title": {"text": said["distance"], "standoff": 6}},
+    )
+    return [said["bias_map"].format(number=head + 1), said["by_distance"]]
+
+
+def _signed(values: FloatArray, theme: Theme) -> dict[str, Any]:
+    """Orange below zero, blue above, neutral at it, as strong as the strongest value."""
+    most = max(1e-6, float(np.abs(values).max()))
+    return {"zmin": -most, "zmax": most, "colorscale": colour_scale("difference", theme), "showscale": False}
+
+
+def _template(text: str, **values: str) -> str:
+    return text.format(**values) + "<extra></extra>"
+
+
+def _nothing(theme: Theme, said: Mapping[str, str]) -> go.Figure:
+    head = naming.title(said["title"], said["none"], 400)
+    return go.Figure(
+        layout={
+            "template": template(theme),
+            "meta": {"figure": "positions", "dimension": None},
+            "title": head,
+            "xaxis": {"visible": False},
+            "yaxis": {"visible": False},
+            "width": 440,
+            "height": int(header_height(head)) + 40,
+        }
+    )

@@ -1,0 +1,291 @@
+"""What a visitor asks and what they look at: checked when a browser sends it, and kept in the page's address.
+
+A `Session` is a request, which decides the answer, and a `Selection`, which decides what of it is on the screen. Both
+are frozen; `to_link` writes what differs from the default, `from_link` reads it back and passes over what is broken.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import Any, Literal, get_args
+from urllib.parse import quote, unquote
+
+from model.errors import ModelError
+from model.records import KINDS, DecodingOptions, Kind, TranslationRequest, Words
+from viz.errors import PageError, page_error, shown
+from viz.settings import Settings
+
+Merged = Literal["mean", "max"]
+View = Literal["matrix", "lines", "numbers"]
+Scale = Literal["linear", "log", "row"]
+Palette = Literal["headlight", "cividis", "grey"]
+Place = int | Merged
+
+MOST_LAYERS = 1000  # of layers and heads: beyond any model; the page goes to the nearest that there is
+MOST_TOKENS = 4096
+MOST_PARTS = 64  # of a link: more than it can have names
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """What one looks at. Every view reads it, and it never decides an answer."""
+
+    kind: Kind = "cross"
+    layer: Place = 0
+    head: Place = 0
+    row: int | None = None  # the pinned query
+    column: int | None = None  # the pinned key
+    view: View = "matrix"
+    words: bool = False  # whole words instead of sub-words
+    special: bool = True  # the sentence's end and the start are shown
+    rescale: bool = False  # rows without special tokens are made to sum to one again
+    scale: Scale = "linear"
+    palette: Palette = "headlight"
+    pinned: tuple[Place, Place] | None = None  # layer and head of the other side of a comparison
+    threshold: float = 0.0  # weights below it are not drawn
+
+
+@dataclass(frozen=True, kw_only=True)
+class Session:
+    """All that another visitor needs to see the same."""
+
+    request: TranslationRequest
+    selection: Selection = Selection()
+
+
+START = Session(request=TranslationRequest(text=""))
+_OPTIONS = (
+    "beam_size",
+    "length_penalty",
+    "n_best",
+    "max_length",
+    "temperature",
+    "top_k",
+    "top_p",
+    "seed",
+    "no_repeat",
+)
+_SELECTION = tuple(field.name for field in fields(Selection))
+NAMES = ("text", "model", "target", "prefix", *_OPTIONS, *_SELECTION)
+
+# ---------------------------------------------------------------- single values
+
+
+def check_text(name: str, value: Any, *, limit: int) -> str:
+    """A text of no more than so many characters, each of them whole."""
+    if not isinstance(value, str):
+        raise PageError(name, "not_text", {"name": name, "given": shown(value)})
+    if len(value) > limit:
+        raise PageError(name, "too_long", {"name": name, "given": len(value), "limit": limit})
+    for place, letter in enumerate(value):
+        if "\ud800" <= letter <= "\udfff":
+            raise PageError(name, "half_character", {"name": name, "place": place + 1})
+    return value
+
+
+def _whole(name: str, value: Any, *, low: int, high: int) -> int:
+    """A whole number; JavaScript knows but one kind of number, so 2.0 is one, too."""
+    whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    if isinstance(value, bool) or not whole or not low <= value <= high:
+        raise PageError(name, "not_whole", {"name": name, "low": low, "high": high, "given": shown(value)})
+    return int(value)
+
+
+def _real(name: str, value: Any, *, low: float, high: float) -> float:
+    # Every comparison with NaN is false, so that it fails here like any number out of range.
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise PageError(name, "not_number", {"name": name, "low": low, "high": high, "given": shown(value)})
+    return float(value)
+
+
+def _switch(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise PageError(name, "not_switch", {"name": name, "given": shown(value)})
+    return value
+
+
+def _choice(name: str, value: Any, *, choices: tuple[str, ...]) -> str:
+    if not isinstance(value, str) or value not in choices:
+        raise PageError(name, "not_choice", {"name": name, "choices": ", ".join(choices), "given": shown(value)})
+    return value
+
+
+def _place(name: str, value: Any) -> Place:
+    if isinstance(value, str) and value in get_args(Merged):
+        return value  # type: ignore[return-value]
+    return _whole(name, value, low=0, high=MOST_LAYERS - 1)
+
+
+def _pair(name: str, value: Any) -> tuple[Place, Place]:
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise PageError(name, "not_choice", {"name": name, "choices": "[layer, head], null", "given": shown(value)})
+    return _place(name, value[0]), _place(name, value[1])
+
+
+def _words(name: str, value: Any, *, settings: Settings) -> Words | None:
+    """A translation or its beginning: text, or the exact ids of tokens. An empty field means none."""
+    if isinstance(value, list | tuple):
+        if len(value) > settings.max_tokens:
+            limit = settings.max_tokens
+            raise PageError(name, "too_many_tokens", {"name": name, "given": len(value), "limit": limit})
+        return tuple(_whole(name, token, low=0, high=10_000_000) for token in value) or None
+    if not isinstance(value, str):
+        raise PageError(name, "not_words", {"name": name, "given": shown(value)})
+    return check_text(name, value, limit=settings.max_characters) or None
+
+
+def _or_none(check: Callable[[str, Any], Any], name: str, value: Any) -> Any:
+    return None if value is None else check(name, value)
+
+
+def _checks(settings: Settings) -> dict[str, Callable[[str, Any], Any]]:
+    """How each value is checked."""
+    position = partial(_or_none, partial(_whole, low=0, high=MOST_TOKENS - 1))
+    return {
+        "text": partial(check_text, limit=settings.max_characters),
+        "model": partial(check_text, limit=100),
+        "target": partial(_or_none, partial(_words, settings=settings)),
+        "prefix": partial(_or_none, partial(_words, settings=settings)),
+        "beam_size": partial(_whole, low=1, high=settings.max_beam),
+        "length_penalty": partial(_real, low=0.0, high=10.0),
+        "n_best": partial(_whole, low=1, high=settings.max_beam),
+        "max_length": partial(_or_none, partial(_whole, low=1, high=settings.max_tokens)),
+        "temperature": partial(_real, low=0.0, high=10.0),
+        "top_k": partial(_whole, low=0, high=1_000_000),
+        "top_p": partial(_real, low=0.0, high=1.0),
+        "seed": partial(_whole, low=0, high=2**53 - 1),  # as far as JavaScript can count
+        "no_repeat": partial(_whole, low=0, high=100),
+        "kind": partial(_choice, choices=KINDS),
+        "layer": _place,
+        "head": _place,
+        "row": position,
+        "column": position,
+        "view": partial(_choice, choices=get_args(View)),
+        "words": _switch,
+        "special": _switch,
+        "rescale": _switch,
+        "scale": partial(_choice, choices=get_args(Scale)),
+        "palette": partial(_choice, choices=get_args(Palette)),
+        "pinned": partial(_or_none, _pair),
+        "threshold": partial(_real, low=0.0, high=1.0),
+    }
+
+
+# ---------------------------------------------------------------- from a browser
+
+
+def session_from(values: Any, settings: Settings) -> Session:
+    """A session from whatever a browser sends: names with values, of which `text` must be there."""
+    if not isinstance(values, Mapping):
+        example = '{"text": "Guten Tag."}'
+        raise PageError("text", "not_names", {"given": shown(values), "example": example})
+    for name in values:
+        if name not in NAMES:
+            given = {"given": shown(name), "choices": ", ".join(NAMES)}
+            raise PageError(name if isinstance(name, str) and name.isidentifier() else "text", "unknown_name", given)
+    if "text" not in values:
+        raise PageError("text", "missing", {"name": "text"})
+    return _session({name: check(name, values[name]) for name, check in _checks(settings).items() if name in values})
+
+
+def _session(checked: Mapping[str, Any]) -> Session:
+    """Single values are sound; do they fit together?"""
+    options = {name: value for name, value in checked.items() if name in _OPTIONS}
+    beam = options.get("beam_size", 1)
+    if options.get("n_best", 1) > beam:
+        given = shown(options["n_best"])
+        raise PageError("n_best", "not_whole", {"name": "n_best", "low": 1, "high": beam, "given": given})
+    try:
+        request = TranslationRequest(
+            text=checked.get("text", ""),
+            model=checked.get("model", ""),
+            options=DecodingOptions(**options),
+            target=checked.get("target"),
+            prefix=checked.get("prefix"),
+        )
+    except ModelError as error:
+        raise page_error(error) from error
+    chosen = {name: value for name, value in checked.items() if name in _SELECTION}
+    return Session(request=request, selection=replace(START.selection, **chosen))
+
+
+# ---------------------------------------------------------------- in an address
+
+
+def to_link(session: Session) -> str:
+    """What differs from the default as the part of an address behind `#`, without it."""
+    return "&".join(f"{name}={quote(value, safe='')}" for name, value in _parts(session))
+
+
+def _parts(session: Session) -> Iterator[tuple[str, str]]:
+    values, usual = _values(session), _values(START)
+    for name in NAMES:
+        value = values[name]
+        if value == usual[name]:
+            continue
+        if name in ("target", "prefix") and isinstance(value, tuple):
+            yield f"{name}_ids", ".".join(map(str, value))
+        elif isinstance(value, tuple):
+            yield name, ".".join(map(str, value))
+        elif isinstance(value, bool):
+            yield name, str(int(value))
+        else:
+            yield name, str(value)
+
+
+def _values(session: Session) -> dict[str, Any]:
+    """All values by name, as `session_from` takes them."""
+    request, selection = session.request, session.selection
+    found = {name: getattr(request, name) for name in ("text", "model", "target", "prefix")}
+    found |= {name: getattr(request.options, name) for name in _OPTIONS}
+    return found | {name: getattr(selection, name) for name in _SELECTION}
+
+
+def from_link(link: str, settings: Settings | None = None) -> Session:
+    """The session of an address. A part that is unknown, broken or at odds with earlier ones is left out."""
+    checks = _checks(settings or Settings())
+    found: dict[str, Any] = {}
+    session = START
+    for part in link.removeprefix("#").split("&", MOST_PARTS)[:MOST_PARTS]:
+        name, equals, written = part.partition("=")
+        if not equals:
+            continue
+        try:
+            name, value = _read(name, unquote(written, errors="strict"))
+            more = found | {name: checks[name](name, value)}
+            session = _session(more)
+            found = more
+        except (PageError, ValueError, KeyError, OverflowError):
+            continue
+    return session
+
+
+def _read(name: str, written: str) -> tuple[str, Any]:
+    """A value as it was before it was written; where it makes no sense, the check of its name will say so."""
+    if name in ("target_ids", "prefix_ids"):
+        return name.removesuffix("_ids"), tuple(map(_digits, written.split(".")))
+    if name in ("words", "special", "rescale"):
+        return name, {"1": True, "0": False}[written]
+    if name == "pinned":
+        return name, tuple(map(_place_written, written.split(".")))
+    if name in ("layer", "head"):
+        return name, _place_written(written)
+    if name in ("length_penalty", "temperature", "top_p", "threshold"):
+        number = float(written) if written.isascii() and len(written) < 40 else math.nan
+        return name, number
+    if name in (*_OPTIONS, "row", "column"):
+        return name, _digits(written)
+    return name, written
+
+
+def _digits(written: str) -> int:
+    if not (written.isascii() and written.isdecimal() and len(written) < 20):
+        raise ValueError(written[:40])
+    return int(written)
+
+
+def _place_written(written: str) -> Any:
+    return written if written in get_args(Merged) else _digits(written)

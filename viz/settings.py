@@ -1,0 +1,103 @@
+"""What whoever runs the page may set: `HEADLIGHT_*` environment variables, read once and checked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from model.errors import ModelError
+
+MODELS = Path(__file__).resolve().parents[1] / "assets" / "models"
+
+
+class SettingsError(ModelError):
+    """An environment variable that says something which cannot be meant."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How much work a visitor may ask for, and where everything is. The defaults suit two CPU cores."""
+
+    model: str = ""  # the model that answers where none is named; empty: see `Service`
+    max_characters: int = 500
+    max_tokens: int = 256  # 500 characters of one-letter words are 251 tokens
+    max_beam: int = 10
+    cache_mb: int = 256
+    max_request_kb: int = 256
+    concurrency: int = 2
+    host: str | None = None  # None: this machine alone, or what Gradio is told where it is hosted
+    port: int | None = None  # None: the first free one from 7860
+    models_folder: Path = MODELS
+
+
+class Setting(NamedTuple):
+    """One line of the README's table."""
+
+    name: str
+    meaning: str
+    default: str
+
+
+# Whole numbers: field → least and most.
+_RANGES = {
+    "max_characters": (1, 100_000),
+    "max_tokens": (2, 4096),
+    "max_beam": (1, 64),
+    "cache_mb": (0, 1_000_000),
+    "max_request_kb": (4, 1_000_000),
+    "concurrency": (1, 256),
+    "port": (1, 65_535),
+}
+_MEANINGS = {
+    "model": ("the model that answers where none is named", "`de-en`, else the first there is"),
+    "max_characters": ("how many characters a sentence may have", ""),
+    "max_tokens": ("how many tokens a sentence may have, and its translation", ""),
+    "max_beam": ("the widest beam that a visitor may ask for", ""),
+    "cache_mb": ("megabytes of finished translations to keep, 0 for none", ""),
+    "max_request_kb": ("the largest request, in kilobytes", ""),
+    "concurrency": ("how many translations run at once", ""),
+    "host": ("the address where the page is served; `0.0.0.0` for other machines, too", "127.0.0.1"),
+    "port": ("the port where the page is served", "the first free one from 7860"),
+    "models_folder": ("where the models' folders are", "`assets/models`"),
+}
+
+
+def _variable(field: str) -> str:
+    return f"HEADLIGHT_{field.upper()}"
+
+
+SETTINGS = tuple(
+    Setting(_variable(field), meaning, default or str(getattr(Settings(), field)))
+    for field, (meaning, default) in _MEANINGS.items()
+)
+
+
+def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
+    """The settings that the environment holds; one that is not set, or empty, has its default."""
+    given = os.environ if environ is None else environ
+    found: dict[str, str] = {field: given.get(_variable(field), "").strip() for field in _MEANINGS}
+    numbers = {field: _whole(field, found.pop(field)) for field in _RANGES}
+    folder = found.pop("models_folder")
+    if folder and not Path(folder).is_dir():
+        raise SettingsError(
+            f"{_variable('models_folder')} is {folder!r}, but there is no such folder. Make it or mend it."
+        )
+    texts = {field: text for field, text in found.items() if text}
+    chosen = {field: number for field, number in numbers.items() if number is not None}
+    return Settings(**chosen, **texts, **({"models_folder": Path(folder).resolve()} if folder else {}))  # type: ignore[arg-type]
+
+
+def _whole(field: str, text: str) -> int | None:
+    """A whole number in its range, or nothing where nothing is set."""
+    if not text:
+        return None
+    low, high = _RANGES[field]
+    # Nothing but plain digits, and few enough of them for Python to read.
+    if not (text.isascii() and text.isdecimal() and len(text) < 20 and low <= int(text) <= high):
+        raise SettingsError(
+            f"{_variable(field)} is {text[:40]!r}, but must be a whole number from {low} to {high}. Change or unset it."
+        )
+    return int(text)

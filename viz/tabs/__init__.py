@@ -1,0 +1,22 @@
+"""One file a tab, one line each here: the order on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from viz.service import Service
+from viz.tabs.decoding import build as build_decoding
+from viz.tabs.heads import build as build_heads
+from viz.tabs.models import build as build_models
+from viz.tabs.positions import build as build_positions
+from viz.tabs.sentiment import build as build_sentiment
+from viz.tabs.why import build as build_why
+
+TABS: dict[str, Callable[[Service], object]] = {
+    "heads": build_heads,
+    "positions": build_positions,
+    "decoding": build_decoding,
+    "why": build_why,
+    "sentiment": build_sentiment,
+    "models": build_models,
+}

@@ -1,0 +1,127 @@
+"""Decoding: the beam's tree to walk through, what it finished, and how sure the model was of each token.
+
+The tree comes from the search; every node is named by the ids that lead to it, so each of them, kept or dropped, can be
+opened as a translation of its own with all its attention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import gradio as gr
+
+from model.records import BeamNode, Translation
+from viz.calls import answering
+from viz.labels import candidate
+from viz.service import Service
+from viz.tabs.drawn import drawn, look_from
+from viz.widgets import widget
+
+Reason = Literal["kept", "ended", "limit", "worse", "late_end", "over"]
+
+
+def build(service: Service) -> gr.HTML:
+    """Inside a `gr.Blocks`."""
+    return widget("decoding", server=[answering(search_of(service)), answering(chances_of(service))])
+
+
+def search_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """The function that gives the tree of a request, drawn and in numbers."""
+
+    def draw_search(values: Mapping[str, Any]) -> dict[str, Any]:
+        look = look_from(values)
+        translation = service.translate(service.check(values.get("request")))
+        translator = service.translator(translation.request.model)
+        nodes = translation.tree.nodes
+        end = translator.model.config.end_id
+        texts = texts_of(nodes, lambda ids: translator.target_tokenizer.decode(list(ids)), translation)
+        why = reasons(nodes, translation.request.options.beam_size, end)
+        return {
+            "figure": drawn("beam", look, translation.tree, key="decoding_beam") if nodes else None,
+            "beam": translation.request.options.beam_size,
+            "samples": translation.request.options.samples,
+            "nodes": [
+                [node.parent, node.step, node.id, candidate(node.text).text, kept, added, *numbers(node), reason]
+                for node, (kept, added), reason in zip(nodes, texts, why, strict=True)
+            ],
+            "finished": finished(nodes, end),
+            "written": {
+                "ids": [token.id for token in translation.target_tokens],
+                "text": translation.text,
+                "score": translation.score,
+                "log_probability": translation.log_probability,
+            },
+        }
+
+    return draw_search
+
+
+def chances_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """The function that draws the probability of each written token."""
+
+    def draw_chances(values: Mapping[str, Any]) -> dict[str, Any]:
+        look = look_from(values)
+        translation = service.translate(service.check(values.get("request")))
+        return {"figure": drawn("confidence", look, translation, key="decoding_confidence")}
+
+    return draw_chances
+
+
+def numbers(node: BeamNode) -> tuple[float, float, str]:
+    """Log probability, score and fate, as they travel."""
+    return round(node.log_probability, 6), round(node.score, 6), node.fate
+
+
+def texts_of(
+    nodes: Sequence[BeamNode], decode: Callable[[tuple[int, ...]], str], translation: Translation
+) -> Iterator[tuple[int, str]]:
+    """The text up to each node as a change of its parent's: so many characters of that stay, and these follow.
+
+    Pieces of one character make no text alone, so every path is read as a whole; but paths share most of what they say.
+    """
+    read = {-1: ""}
+    for place, node in enumerate(nodes):
+        text, before = decode(translation.tree.path(place)), read[node.parent]
+        read[place] = text
+        kept = next(
+            (at for at, (old, new) in enumerate(zip(before, text, strict=False)) if old != new),
+            min(len(before), len(text)),
+        )
+        yield kept, text[kept:]
+
+
+def finished(nodes: Sequence[BeamNode], end: int) -> list[int]:
+    """The finished translations as nodes, best first: what ended by itself comes before what was cut off."""
+    places = [place for place, node in enumerate(nodes) if node.fate == "finished"]
+    return sorted(places, key=lambda place: (nodes[place].id != end, -nodes[place].score))
+
+
+def reasons(nodes: Sequence[BeamNode], beam: int, end: int) -> list[Reason]:
+    """Why each node was kept, finished or dropped. Those of a step stand in the order of their chances."""
+    found: list[Reason] = []
+    last = max((node.step for node in nodes), default=0)
+    cut = any(node.fate == "finished" and node.id != end for node in nodes)  # all that was open ended at the limit
+    step, rank, ahead = -1, 0, 0  # ahead: those before it in its step that could go on
+    for node in nodes:
+        if node.step != step:
+            step, rank, ahead = node.step, 0, 0
+        if node.fate == "finished":
+            found.append("ended" if node.id == end else "limit")
+        elif node.fate == "kept":
+            found.append("kept")
+        elif node.id == end and rank >= beam and ahead < beam:
+            found.append("late_end")
+        elif ahead >= beam or step < last or cut:
+            found.append("worse")
+        else:
+            found.append("over")
+        rank += 1
+        ahead += node.id != end and node.fate != "finished"
+    return found
+
+
+if __name__ == "__main__":
+    from viz.tabs.alone import launch_alone
+
+    launch_alone("decoding", build)

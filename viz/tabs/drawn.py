@@ -1,0 +1,52 @@
+"""Figures as a tab sends them: in the page's colours and language, without the title, which the page says itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, get_args
+
+from viz.errors import PageError, shown
+from viz.figures import FIGURES
+from viz.figures.frame import header_height
+from viz.theme import THEMES, Theme, ThemeName
+from viz.words import LANGUAGES, words
+
+ABOVE = 24  # pixels that stay above an untitled figure, for what stands over its axes
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a figure is to appear."""
+
+    theme: Theme
+    language: str
+
+
+def look_from(values: Mapping[str, Any]) -> Look:
+    """Theme and language, from whatever a browser sent."""
+    theme = _one_of(values, "theme", get_args(ThemeName))
+    return Look(THEMES[theme], _one_of(values, "language", LANGUAGES))  # type: ignore[index]
+
+
+def drawn(name: str, look: Look, *given: Any, key: str, **more: Any) -> dict[str, Any]:
+    """A figure as plain JSON. Its words are the page's `KEY_…`, as far as there are any: the title's are not needed."""
+    table = words(look.language)
+    own: Mapping[str, str] = import_module(f"viz.figures.{name}").WORDS
+    said = {word: table[f"{key}_{word}"] for word in own if f"{key}_{word}" in table}
+    figure = FIGURES[name](*given, theme=look.theme, words=said, **more)
+    header = header_height(figure.layout.title)
+    margin = figure.layout.margin.t - header + ABOVE
+    figure.update_layout(title={"text": "", "subtitle": {"text": ""}}, margin={"t": margin})
+    figure.update_layout(height=figure.layout.height - header + ABOVE)
+    found: dict[str, Any] = json.loads(figure.to_json())
+    return found
+
+
+def _one_of(values: Mapping[str, Any], name: str, choices: tuple[str, ...]) -> str:
+    value = values.get(name)
+    if not isinstance(value, str) or value not in choices:
+        raise PageError(name, "not_choice", {"name": name, "choices": ", ".join(choices), "given": shown(value)})
+    return value

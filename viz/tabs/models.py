@@ -1,0 +1,57 @@
+"""The models that are here, each with its card: scores, what it cannot do, how it learnt, under which licence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import gradio as gr
+
+from viz.calls import answering
+from viz.cards import CARD, ModelCard
+from viz.markdown import Block, curve_of, licence_of, sections
+from viz.service import Service
+from viz.widgets import widget
+
+
+def build(service: Service) -> gr.HTML:
+    """Inside a `gr.Blocks`."""
+
+    @answering
+    def cards(values: Mapping[str, Any]) -> list[dict[str, Any]]:
+        return cards_values(service)
+
+    return widget("models", server=[cards])
+
+
+def cards_values(service: Service) -> list[dict[str, Any]]:
+    """Every model, translators first and among them the default one."""
+    order = sorted(service.models(), key=lambda card: (card.kind != "transformer", not card.default, card.name))
+    return [_card_values(service, card) for card in order]
+
+
+def _card_values(service: Service, card: ModelCard) -> dict[str, Any]:
+    path = service.settings.models_folder / card.name / CARD
+    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    introduction, *rest = sections(text)
+    summary: list[Block] = [block for block in introduction.blocks if block["tag"] == "p"][:1]
+    return {
+        "name": card.name,
+        "kind": card.kind,
+        "languages": card.languages,
+        "parameters": card.parameters,
+        "bytes": card.bytes,
+        "default": card.default,
+        "licence": licence_of(introduction.source),
+        "summary": summary,
+        "introduction": [block for block in introduction.blocks if block not in summary],
+        "sections": [
+            {"title": section.title, "blocks": section.blocks, "curve": curve_of(section.blocks)} for section in rest
+        ],
+    }
+
+
+if __name__ == "__main__":
+    from viz.tabs.alone import launch_alone
+
+    launch_alone("models", build)

@@ -1,0 +1,143 @@
+"""How a Transformer can be told where a token stands: every encoding of the registry, the shown model's own first."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import gradio as gr
+import numpy as np
+
+from model.config import TransformerConfig
+from model.positions import POSITIONS, make_positions
+from model.records import FloatArray, read_only
+from viz.calls import answering
+from viz.errors import PageError, shown
+from viz.figures.positions import positions as draw
+from viz.service import Service
+from viz.tabs.drawn import look_from
+from viz.widgets import widget
+from viz.words import say
+
+SHORTEST, LONGEST = 2, 100  # positions
+LEARNED = ("learned", "relative")  # their numbers come from training alone
+# What the figure says under the pointer and at its axes.
+SAID = ("cell", "product", "point", "added", "head", "position", "dimension", "query", "key", "distance")
+
+
+def build(service: Service) -> gr.HTML:
+    """Inside a `gr.Blocks`."""
+
+    @answering
+    def encoding(values: Mapping[str, Any]) -> dict[str, Any]:
+        return encoding_values(service, values)
+
+    return widget("positions", server=[encoding])
+
+
+def encoding_values(service: Service, values: Mapping[str, Any]) -> dict[str, Any]:
+    """One encoding as a model of this size would have it, with its figure; where none is named, the model's own."""
+    name = _choice(values, "model", [card.name for card in service.models() if card.kind == "transformer"])
+    look = look_from(values)
+    length = _length(values.get("length"))
+    model = service.translator(name).model
+    own = model.config.positions
+    encoding = own if values.get("encoding") is None else _choice(values, "encoding", list(POSITIONS))
+    trained = encoding == own and encoding in LEARNED
+    if trained:
+        table = _numbers(model.encoder.embedding.positions.picture(length))
+    else:
+        table = picture(model.config, encoding, length)
+    form = form_of(encoding, trained=trained)
+    about = {
+        "encoding": encoding,
+        "own": own,
+        "choices": [own, *(each for each in POSITIONS if each != own)],
+        "form": form,
+        "trained": trained,
+        "length": len(table) if table.ndim == 2 and table.size else length,
+        "width": model.config.width_of_head if encoding == "rotary" else table.shape[-1],
+        "heads": model.config.heads,
+        "beside": model.config.position_width > 0 and form == "table",
+        "base": model.config.rotary_base,
+        "buckets": model.config.relative_buckets,
+    }
+    drawn = None
+    if table.size:
+        figure = draw(table, theme=look.theme, words=_figure_words(look.language, form))
+        drawn = json.loads(figure.to_json())
+    return about | {"periods": periods(model.config, encoding), "figure": drawn}
+
+
+def form_of(encoding: str, *, trained: bool) -> str:
+    """What can honestly be drawn of an encoding."""
+    if encoding in LEARNED and not trained:
+        return "untrained" if encoding == "learned" else "buckets"
+    forms = {"none": "nothing", "rotary": "turns", "alibi": "bias", "relative": "bias"}
+    return forms.get(encoding, "table")
+
+
+@lru_cache(maxsize=128)
+def picture(config: TransformerConfig, encoding: str, length: int) -> FloatArray:
+    """What needs no training: `[positions, width]`, `[heads, queries, keys]`, or nothing where all is learned."""
+    config = replace(config, positions=encoding)
+    if encoding == "learned":
+        return read_only(np.zeros((length, 0), dtype=np.float32))  # type: ignore[no-any-return]
+    if encoding == "relative":  # which distances share a number: a table in which every bucket holds its own
+        made: Any = make_positions(replace(config, heads=1, head_width=config.width_of_head), one_way=False)
+        for bucket in range(config.relative_buckets):
+            made.table.data[bucket] = bucket
+        return _numbers(made.picture(length))
+    return _numbers(make_positions(config, one_way=False).picture(length))
+
+
+def periods(config: TransformerConfig, encoding: str) -> list[float] | None:
+    """After how many positions each dimension's wave begins anew; nothing for encodings without waves."""
+    if encoding == "rotary":
+        width, base, order = config.width_of_head, config.rotary_base, "pairs"
+    elif encoding in ("sinusoidal", "sinusoidal_halves"):
+        width, base, order = config.position_width or config.d_model, 10_000.0, encoding
+    else:
+        return None
+    half = (width + 1) // 2
+    pairs = [dimension % half if order == "sinusoidal_halves" else dimension // 2 for dimension in range(width)]
+    return [2 * math.pi * base ** (2 * pair / width) for pair in pairs]
+
+
+def _numbers(tensor: Any) -> FloatArray:
+    """A tensor of any device and type, closed to writing."""
+    numbers: FloatArray = read_only(np.array(tensor.float().cpu().numpy(), dtype=np.float32))
+    return numbers
+
+
+def _figure_words(language: str, form: str) -> dict[str, str]:
+    said = {name: say(f"positions_figure_{name}", language) for name in SAID}
+    if form == "buckets":  # whole numbers; the doubled braces leave this part to Plotly
+        said["added"] = say("positions_figure_bucket", language).replace("{bucket}", "%{{z:.0f}}")
+        said["head"] = say("positions_figure_bucket_distance", language).replace("{bucket}", "%{{y:.0f}}")
+    return said
+
+
+def _choice(values: Mapping[str, Any], name: str, choices: list[str]) -> str:
+    given = values.get(name)
+    if not isinstance(given, str) or given not in choices:
+        raise PageError(name, "not_choice", {"name": name, "choices": ", ".join(choices), "given": shown(given)})
+    return given
+
+
+def _length(given: Any) -> int:
+    if isinstance(given, bool) or not isinstance(given, int) or not SHORTEST <= given <= LONGEST:
+        raise PageError(
+            "length", "not_whole", {"name": "length", "low": SHORTEST, "high": LONGEST, "given": shown(given)}
+        )
+    return given
+
+
+if __name__ == "__main__":
+    from viz.tabs.alone import launch_alone
+
+    launch_alone("positions", build)

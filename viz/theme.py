@@ -1,0 +1,281 @@
+"""Every colour and font of the page and its figures, by day and by night, from one table.
+
+Colour means attention, or what somebody chose; doubt is grey. The second head of a comparison alone is orange.
+Sequential scales are ordered by lightness alone, so they survive colour-vision deficiencies and grey printing: the pale
+end is zero by day, the dark end by night. Between their stops colours are mixed in OKLab
+(https://bottosson.github.io/posts/oklab/), where equal steps look equal.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any, Literal
+
+import plotly.graph_objects as go
+
+FONT = (
+    '-apple-system, BlinkMacSystemFont, "Segoe UI Variable Text", "Segoe UI", Inter, Roboto, "Noto Sans", '
+    '"Helvetica Neue", Arial, "PingFang SC", "Hiragino Sans GB", "Hiragino Sans", "Microsoft YaHei", '
+    '"Noto Sans CJK SC", "Noto Sans SC", "Noto Sans Arabic", sans-serif'
+)
+CAPTION, LABEL, TEXT, TITLE = 12, 14, 16, 20  # pixels
+SMALLEST = 11  # labels in tight maps
+
+ThemeName = Literal["light", "dark"]
+Stop = tuple[float, float, float]  # OKLCH: lightness 0-1, chroma, hue in degrees
+ColourScale = list[list[float | str]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Theme:
+    """The colours of one appearance, as `#rrggbb`."""
+
+    name: ThemeName
+    ground: str  # the page
+    raised: str  # what floats above it
+    tint: str  # what the pointer is on
+    ink: str  # text
+    ink_2: str  # second text
+    ink_3: str  # captions
+    edge: str  # edges of controls
+    rule: str  # decoration only
+    accent: str  # chosen, pinned, focused
+    on_accent: str  # text on it
+    soft: str  # the accent as a whisper
+    head_a: str  # the first head of a comparison
+    head_b: str  # the second
+    error: str
+    masked: str  # cells where no look is possible
+    hatch: str  # the lines across them
+
+
+THEMES: dict[ThemeName, Theme] = {
+    "light": Theme(
+        name="light",
+        ground="#fdfdfc",
+        raised="#ffffff",
+        tint="#f1f3f4",
+        ink="#14181d",
+        ink_2="#474f58",
+        ink_3="#656d76",
+        edge="#868e97",
+        rule="#e2e5e8",
+        accent="#1b4a94",
+        on_accent="#ffffff",
+        soft="#e9eff8",
+        head_a="#1b4a94",
+        head_b="#a34a00",
+        error="#a3261d",
+        masked="#eceef0",
+        hatch="#cdd2d7",
+    ),
+    "dark": Theme(
+        name="dark",
+        ground="#0e1116",
+        raised="#171b22",
+        tint="#1a1f27",
+        ink="#eceef0",
+        ink_2="#b7bec7",
+        ink_3="#8f98a3",
+        edge="#6b7480",
+        rule="#262c35",
+        accent="#f0e389",
+        on_accent="#14170c",
+        soft="#23261f",
+        head_a="#86b7ff",
+        head_b="#f5a35c",
+        error="#ff9d92",
+        masked="#12161b",
+        hatch="#343b45",
+    ),
+}
+
+STOPS: dict[str, dict[ThemeName, tuple[Stop, ...]]] = {
+    "headlight": {
+        "light": (
+            (0.97, 0.008, 115),
+            (0.925, 0.05, 125),
+            (0.845, 0.085, 150),
+            (0.70, 0.10, 205),
+            (0.53, 0.115, 245),
+            (0.385, 0.12, 260),
+            (0.27, 0.09, 268),
+        ),
+        "dark": (
+            (0.215, 0.022, 262),
+            (0.30, 0.07, 264),
+            (0.42, 0.10, 256),
+            (0.55, 0.105, 232),
+            (0.70, 0.10, 182),
+            (0.86, 0.12, 114),
+            (0.955, 0.10, 101),
+        ),
+    },
+    "grey": {"light": ((0.96, 0, 0), (0.2, 0, 0)), "dark": ((0.22, 0.005, 260), (0.97, 0, 0))},
+    "cividis": {
+        "light": (
+            (0.955, 0.03, 100),
+            (0.87, 0.13, 95),
+            (0.72, 0.09, 95),
+            (0.57, 0.03, 100),
+            (0.43, 0.05, 265),
+            (0.28, 0.09, 262),
+        ),
+        "dark": (
+            (0.22, 0.05, 262),
+            (0.35, 0.08, 262),
+            (0.48, 0.035, 265),
+            (0.62, 0.03, 100),
+            (0.76, 0.10, 95),
+            (0.92, 0.15, 98),
+        ),
+    },
+    "difference": {  # −1 orange, 0 neutral, +1 blue
+        "light": ((0.50, 0.14, 50), (0.76, 0.11, 62), (0.955, 0.004, 90), (0.74, 0.09, 250), (0.41, 0.13, 260)),
+        "dark": ((0.86, 0.11, 68), (0.58, 0.12, 55), (0.225, 0.008, 262), (0.55, 0.12, 255), (0.86, 0.08, 250)),
+    },
+}
+SAMPLES = 33
+SEQUENTIAL = ("headlight", "cividis", "grey")
+# Neighbours differ most: heads that are looked at together are often numbered side by side.
+HUES = (260, 50, 150, 330, 205, 95, 290, 15)
+LIGHTNESS: dict[ThemeName, tuple[float, ...]] = {"light": (0.50, 0.38, 0.60), "dark": (0.78, 0.90, 0.66)}
+
+
+@cache
+def _samples(name: str, theme: ThemeName, count: int) -> tuple[tuple[float, str], ...]:
+    stops = [_to_lab(stop) for stop in STOPS[name][theme]]
+    found = []
+    for step in range(count):
+        place = step / (count - 1)
+        below = min(len(stops) - 2, int(place * (len(stops) - 1)))
+        share = place * (len(stops) - 1) - below
+        mixed = [low + (high - low) * share for low, high in zip(stops[below], stops[below + 1], strict=True)]
+        found.append((place, _to_hex(mixed[0], mixed[1], mixed[2])))
+    return tuple(found)
+
+
+def colour_scale(name: str, theme: Theme, samples: int = SAMPLES) -> ColourScale:
+    """A scale in Plotly's form: `[[0.0, "#…"], …, [1.0, "#…"]]`."""
+    if name not in STOPS:
+        raise ValueError(f"There is no colour scale {name!r}: choose {', '.join(STOPS)}.")
+    if samples < 2:
+        raise ValueError(f"{samples} samples make no scale: take 2 or more.")
+    return [[place, colour] for place, colour in _samples(name, theme.name, samples)]
+
+
+def head_colour(theme: Theme, head: int) -> str:
+    """The colour that a head has wherever it is drawn; after 24 heads they begin again."""
+    lightness = LIGHTNESS[theme.name][head // len(HUES) % len(LIGHTNESS[theme.name])]
+    return _to_hex(*_to_lab((lightness, 0.14, HUES[head % len(HUES)])))
+
+
+def css_values(theme: Theme) -> dict[str, str]:
+    """The colours by the names of style sheets: `{"--ground": "#fdfdfc", "--ink-2": …}`."""
+    names = [field.name for field in fields(theme) if field.name != "name"]
+    return {f"--{name.replace('_', '-')}": getattr(theme, name) for name in names}
+
+
+def css_variables(theme: Theme) -> str:
+    """The same as the inside of a rule: `--ground: #fdfdfc; --ink-2: …`."""
+    return " ".join(f"{name}: {colour};" for name, colour in css_values(theme).items())
+
+
+def browser_theme() -> dict[str, dict[str, Any]]:
+    """All that a browser needs to draw in both appearances: colours, scales of evenly spaced samples, heads."""
+    return {
+        name: {
+            "variables": css_values(theme),
+            "scales": {scale: [colour for _, colour in _samples(scale, name, SAMPLES)] for scale in STOPS},
+            "heads": [head_colour(theme, head) for head in range(len(HUES) * len(LIGHTNESS[name]))],
+        }
+        for name, theme in THEMES.items()
+    }
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of `#rrggbb`, 0 to 1 (WCAG 2)."""
+    red, green, blue = (_linear(int(colour[place : place + 2], 16) / 255) for place in (1, 3, 5))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(first: str, second: str) -> float:
+    """The contrast of two colours, 1 to 21 (WCAG 2)."""
+    low, high = sorted((luminance(first), luminance(second)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@cache
+def template(theme: Theme) -> go.layout.Template:
+    """What all figures share: fonts, a ground, and axes that keep quiet."""
+    caption = {"size": CAPTION, "color": theme.ink_3}
+    axis = {
+        "showgrid": False,
+        "zeroline": False,
+        "showline": False,
+        "ticks": "",
+        "tickfont": {"size": CAPTION, "color": theme.ink_2},
+        "title": {"font": caption},
+        "gridcolor": theme.rule,
+        "zerolinecolor": theme.rule,
+        "linecolor": theme.rule,
+        "automargin": False,
+    }
+    bar = {
+        "outlinewidth": 0,
+        "thickness": 8,
+        "ticks": "",
+        "tickfont": {"size": CAPTION, "color": theme.ink_3},
+        "title": {"font": caption},
+    }
+    layout = {
+        "font": {"family": FONT, "size": LABEL, "color": theme.ink},
+        "title": {
+            "font": {"size": TITLE, "color": theme.ink},
+            "subtitle": {"font": {"size": LABEL, "color": theme.ink_2}},
+        },
+        "paper_bgcolor": theme.ground,
+        "plot_bgcolor": "rgba(0,0,0,0)",  # whatever lies behind shines through masked cells
+        "colorway": [head_colour(theme, head) for head in range(len(HUES))],
+        "xaxis": axis,
+        "yaxis": axis,
+        "coloraxis": {"colorbar": bar},
+        "hoverlabel": {
+            "bgcolor": theme.ink,
+            "bordercolor": theme.ink,
+            "font": {"family": FONT, "size": LABEL, "color": theme.ground},
+            "align": "left",
+            "namelength": -1,  # a name cut at some letter could lose half of an entity
+        },
+        "legend": {"font": {"size": CAPTION, "color": theme.ink_2}, "bgcolor": "rgba(0,0,0,0)"},
+        "annotationdefaults": {"font": {"size": CAPTION, "color": theme.ink_2}, "showarrow": False},
+    }
+    return go.layout.Template(layout=layout, data={"heatmap": [{"colorbar": bar}]})
+
+
+def _to_lab(stop: Stop) -> tuple[float, float, float]:
+    lightness, chroma, hue = stop
+    return lightness, chroma * math.cos(math.radians(hue)), chroma * math.sin(math.radians(hue))
+
+
+def _to_hex(lightness: float, a: float, b: float) -> str:
+    """OKLab → sRGB; what the screen cannot show is cut off."""
+    long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3
+    middle = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3
+    short = (lightness - 0.0894841775 * a - 1.2914855480 * b) ** 3
+    channels = (
+        4.0767416621 * long - 3.3077115913 * middle + 0.2309699292 * short,
+        -1.2684380046 * long + 2.6097574011 * middle - 0.3413193965 * short,
+        -0.0041960863 * long - 0.7034186147 * middle + 1.7076147010 * short,
+    )
+    return "#" + "".join(f"{round(255 * _curved(min(1.0, max(0.0, channel)))):02x}" for channel in channels)
+
+
+def _curved(channel: float) -> float:
+    return 12.92 * channel if channel <= 0.0031308 else 1.055 * channel ** (1 / 2.4) - 0.055
+
+
+def _linear(channel: float) -> float:
+    return channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4

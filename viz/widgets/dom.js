@@ -1,0 +1,58 @@
+// Elements without templates: whatever a person typed arrives as text, never as markup.
+
+/** An element: `make('button', {class: 'go', onclick: f}, t('translate'), icon)`. */
+export function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  assign(element, attributes);
+  element.append(...children.filter((child) => child != null));
+  return element;
+}
+
+export function assign(element, attributes) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value == null || value === false) continue;
+    if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
+    else if (name === 'data') Object.assign(element.dataset, value);
+    else if (name === 'style') element.style.cssText = value;
+    else element.setAttribute(name, value === true ? '' : value);
+  }
+  return element;
+}
+
+export function replace(element, ...children) {
+  element.replaceChildren(...children.filter((child) => child != null));
+  return element;
+}
+
+const SVG = 'http://www.w3.org/2000/svg';
+
+/** An SVG element with its attributes. */
+export function svg(tag, attributes = {}, ...children) {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+/** An icon from its paths, the size of the text around it. */
+export function icon(box, paths, { fill = 'none', width = 1.5 } = {}) {
+  const look = fill === 'none' ? { fill, stroke: 'currentColor', 'stroke-width': width } : { fill };
+  const picture = svg('svg', { viewBox: `0 0 ${box} ${box}`, 'aria-hidden': 'true', class: 'icon', ...look });
+  for (const path of paths) picture.append(svg('path', typeof path === 'string' ? { d: path } : path));
+  return picture;
+}
+
+/** A phrase in which one part stands out: the parts around `{name}` are text, the part itself an element. */
+export function phrase(template, parts) {
+  const pieces = template.split(/(\{\w+\})/).filter(Boolean);
+  return pieces.map((piece) => {
+    const part = parts[piece.slice(1, -1)];
+    return piece.startsWith('{') && part !== undefined ? part : piece;
+  });
+}
+
+export const typing = (element) => /^(INPUT|TEXTAREA|SELECT)$/.test(element?.tagName ?? '');
+export const calm = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
+export const narrow = () => innerWidth <= 700;
+export const touch = () => matchMedia('(hover: none)').matches || narrow();
+export const CJK = /[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]/;

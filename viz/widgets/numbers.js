@@ -1,0 +1,60 @@
+// Numbers: the map as a real table, also for those who cannot see pictures. Only the rows in sight are there.
+
+import { make, replace } from './dom.js';
+import { comparing } from './state.js';
+import { signed, three } from './view.js';
+import { t } from './words.js';
+
+const HEIGHT = 28; // pixels of a row
+const SPARE = 12; // rows kept above and below what is in sight
+
+export class Numbers {
+  constructor() {
+    this.body = make('tbody', {});
+    this.head = make('thead', {});
+    this.caption = make('caption', { class: 'hidden-text' });
+    this.table = make('table', {}, this.caption, this.head, this.body);
+    this.element = make('div', { class: 'numbers', tabindex: 0, role: 'region' }, this.table);
+    this.element.addEventListener('scroll', () => this.fill());
+  }
+
+  /** A view, or A and B: then their difference. */
+  show(views, label) {
+    this.views = views;
+    const { rows, columns } = views[0];
+    this.caption.textContent = label;
+    this.element.setAttribute('aria-label', label);
+    this.table.setAttribute('aria-rowcount', rows.length + 1);
+    const names = columns.map((item) => make('th', { scope: 'col', class: item.special ? 'special' : '', title: item.full }, item.label));
+    replace(this.head, make('tr', { 'aria-rowindex': 1 }, make('td', {}), ...names));
+    this.filled = '';
+    this.fill();
+  }
+
+  fill() {
+    const { rows } = this.views[0];
+    const sight = Math.ceil((this.element.clientHeight || 600) / HEIGHT);
+    const first = Math.max(0, Math.floor(this.element.scrollTop / HEIGHT) - SPARE);
+    const last = Math.min(rows.length, first + sight + 2 * SPARE);
+    if (this.filled === `${first} ${last}`) return;
+    this.filled = `${first} ${last}`;
+    const space = (count) => make('tr', { 'aria-hidden': 'true', style: `height:${count * HEIGHT}px` });
+    const shown = rows.slice(first, last).map((item, place) => this.row(item, first + place));
+    replace(this.body, first ? space(first) : null, ...shown, last < rows.length ? space(rows.length - last) : null);
+  }
+
+  row(item, row) {
+    const [view, other] = this.views;
+    const width = view.columns.length;
+    const cells = view.columns.map((_, column) => {
+      const weight = view.weights[row * width + column] - (other ? other.weights[row * width + column] : 0);
+      const text = weight !== weight ? '–' : comparing() ? signed(weight, 3) : three(weight);
+      const name = weight !== weight ? { 'aria-label': t('masked') } : {};
+      return make('td', { class: Math.abs(weight) >= 0.1 ? 'strong' : '', data: { row, column }, ...name }, text);
+    });
+    const name = make('th', { scope: 'row', class: item.special ? 'special' : '', title: item.full }, item.label);
+    return make('tr', { 'aria-rowindex': row + 2 }, name, ...cells);
+  }
+
+  light() {}
+}

@@ -1,0 +1,49 @@
+// The page as a file: header, sentence, translation and the Heads tab, without a server.
+
+import { Answer } from './answer.js';
+import { make } from './dom.js';
+import { mount as mountExplorer } from './explorer.js';
+import { mount as mountFooter } from './footer.js';
+import { mount as mountHeader } from './header.js';
+import { withinAnswer } from './link.js';
+import { ready } from './page.js';
+import { on, set, state } from './state.js';
+import { Translation } from './translation.js';
+import { languageName, speak } from './words.js';
+
+export async function open(root) {
+  const { answer, selection, language } = globalThis.headlightFiles.shown;
+  const given = new Answer(answer);
+  document.body.classList.toggle('dark', matchMedia('(prefers-color-scheme: dark)').matches);
+  await ready;
+  await speak(state.chosenLanguage ?? language);
+  const pinned = selection.pinned && { layer: selection.pinned[0], head: selection.pinned[1] };
+  set({ answer: given, ...selection, ...withinAnswer(given, { ...selection, pinned }) });
+  const part = (name) => root.appendChild(make('div', { class: `headlight headlight-${name}` }));
+  await mountHeader({ element: part('header') });
+  showSentences(part('desk'), given);
+  await mountExplorer({ element: part('explorer') });
+  await mountFooter({ element: part('footer') });
+}
+
+function showSentences(element, answer) {
+  const source = make('b', {});
+  const target = make('b', {});
+  const translation = new Translation(() => {});
+  const sides = [
+    [source, make('div', { class: 'text', lang: answer.model.source, dir: 'auto' }, answer.source_text)],
+    [target, translation.element],
+  ];
+  element.classList.add('desk');
+  for (const [name, text] of sides) {
+    element.append(make('div', { class: 'side' }, make('div', { class: 'label-row' }, name), make('div', { class: 'out' }, text)));
+  }
+  element.append(translation.popup);
+  const draw = () => {
+    source.textContent = languageName(answer.model.source);
+    target.textContent = languageName(answer.model.target);
+    translation.show(answer.target, answer.text, { language: answer.model.target });
+  };
+  on(['language'], draw);
+  draw();
+}

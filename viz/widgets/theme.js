@@ -1,0 +1,72 @@
+// Light and dark: the colours of the one table that the figures use too.
+
+import { fetchJson } from './boot.js';
+import { set, state } from './state.js';
+
+let themes = null;
+const tables = new Map();
+
+export async function loadTheme() {
+  themes ??= await fetchJson('theme.json');
+  new MutationObserver(follow).observe(document.body, { attributes: true, attributeFilter: ['class'] });
+  follow();
+}
+
+/** Gradio marks the dark theme on the body; whoever switches it, we follow. */
+function follow() {
+  const theme = document.body.classList.contains('dark') ? 'dark' : 'light';
+  document.documentElement.style.colorScheme = theme;
+  set({ theme });
+}
+
+export function switchTheme() {
+  document.body.classList.toggle('dark');
+}
+
+export const colour = (name) => themes[state.theme].variables[`--${name}`];
+
+/** A colour scale as Plotly wants it. */
+export function plotlyScale(name) {
+  const samples = themes[state.theme].scales[name];
+  return samples.map((hex, place) => [place / (samples.length - 1), hex]);
+}
+
+/** 256 colours, red, green, blue, one after the other. */
+export function table(name) {
+  const key = `${state.theme} ${name}`;
+  if (!tables.has(key)) tables.set(key, interpolate(themes[state.theme].scales[name].map(channels)));
+  return tables.get(key);
+}
+
+const channels = (hex) => [1, 3, 5].map((place) => parseInt(hex.slice(place, place + 2), 16));
+
+function interpolate(samples) {
+  const colours = new Uint8ClampedArray(256 * 3);
+  for (let level = 0; level < 256; level++) {
+    const place = (level / 255) * (samples.length - 1);
+    const below = Math.min(samples.length - 2, Math.floor(place));
+    for (let channel = 0; channel < 3; channel++) {
+      const [from, to] = [samples[below][channel], samples[below + 1][channel]];
+      colours[level * 3 + channel] = from + (to - from) * (place - below);
+    }
+  }
+  return colours;
+}
+
+/** The colour of a level from 0 to 1, as red, green, blue. */
+export function shade(name, level) {
+  const place = Math.max(0, Math.min(255, Math.round(level * 255))) * 3;
+  return table(name).subarray(place, place + 3);
+}
+
+export const css = ([red, green, blue]) => `rgb(${red},${green},${blue})`;
+
+/** Black or white, whichever reads better on a colour. */
+export function inkOn(rgb) {
+  const [red, green, blue] = [...rgb].map((value) => {
+    const part = value / 255;
+    return part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+  });
+  const light = 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  return 1.05 / (light + 0.05) > (light + 0.05) / 0.05 ? '#fff' : '#000';
+}

@@ -1,0 +1,101 @@
+// From a map of tokens to the map on the page: whole words, hidden special tokens, rescaled rows.
+
+import { state } from './state.js';
+
+/** Tokens of one axis, grouped: each item stands for one or more of them. */
+function axis(tokens, text, { words, special }) {
+  const items = [];
+  for (const [place, token] of tokens.entries()) {
+    const last = items.at(-1);
+    if (words && last && token.word != null && token.word === last.word && !token.special) {
+      last.places.push(place);
+      last.label = last.full = text.slice(last.start, token.end);
+      last.joined = false;
+      continue;
+    }
+    items.push({ ...token, full: token.full ?? token.label, places: [place] });
+    if (words) items.at(-1).joined = false;
+  }
+  return special ? items : items.filter((item) => !item.special);
+}
+
+export function axes(answer, kind, options = state) {
+  const source = () => axis(answer.source, answer.source_text, options);
+  const target = (tokens) => axis(tokens, answer.text, options);
+  return {
+    rows: kind === 'encoder' ? source() : target(answer.rows(kind)),
+    columns: kind === 'decoder' ? target(answer.columns(kind)) : source(),
+  };
+}
+
+/** One head as it is shown. `hidden` is what hidden tokens hold of a row, on average. */
+export function view(answer, kind, layer, head, options = state) {
+  const map = answer.map(kind, layer, head);
+  const { rows, columns } = axes(answer, kind, options);
+  const about = { kind, layer, head, rows, columns, maximum: head === 'max' };
+  if (rows.length === map.rows && columns.length === map.columns) return { ...about, weights: map.weights, hidden: 0 };
+  const weights = new Float32Array(rows.length * columns.length);
+  let hidden = 0;
+  for (const [row, { places }] of rows.entries()) {
+    let sum = 0;
+    for (const [column, item] of columns.entries()) {
+      const weight = merged(map, places, item.places);
+      weights[row * columns.length + column] = weight;
+      if (weight === weight) sum += weight;
+    }
+    hidden += (1 - sum) / rows.length;
+    if (options.rescale && !options.special && head !== 'max' && sum > 0) {
+      for (let column = 0; column < columns.length; column++) weights[row * columns.length + column] /= sum;
+    }
+  }
+  return { ...about, weights, hidden };
+}
+
+/** Sums over keys, means over queries: a row still sums to one. NaN where every cell is masked. */
+function merged(map, rows, columns) {
+  let sum = 0;
+  let seen = false;
+  for (const row of rows) {
+    for (const column of columns) {
+      const weight = map.weights[row * map.columns + column];
+      if (weight !== weight) continue;
+      sum += weight;
+      seen = true;
+    }
+  }
+  return seen ? sum / rows.length : NaN;
+}
+
+/** The strongest weight of a row. */
+export function rowMaximum({ weights, columns }, row) {
+  let most = 0;
+  for (let column = 0; column < columns.length; column++) {
+    const weight = weights[row * columns.length + column];
+    if (weight > most) most = weight;
+  }
+  return most;
+}
+
+export function strongest(values) {
+  let best = 0;
+  for (let place = 1; place < values.length; place++) {
+    if ((values[place] || 0) > (values[best] || 0)) best = place;
+  }
+  return best;
+}
+
+export const rowOf = ({ weights, columns }, row) => weights.subarray(row * columns.length, (row + 1) * columns.length);
+export const columnOf = ({ weights, rows, columns }, column) =>
+  Float32Array.from(rows, (_, row) => weights[row * columns.length + column]);
+
+/** Where a weight stands on the colour scale, from 0 to 1. */
+export function level(weight, most, scale = state.scale) {
+  if (scale === 'log') return Math.max(0, 1 + Math.log10(Math.max(weight, 1e-3)) / 3);
+  if (scale === 'row') return most ? weight / most : 0;
+  return weight;
+}
+
+export const two = (number) => number.toFixed(2);
+export const three = (number) => number.toFixed(3);
+export const four = (number) => number.toFixed(4);
+export const signed = (number, digits) => (number < 0 ? '−' : '+') + Math.abs(number).toFixed(digits);

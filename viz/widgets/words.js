@@ -1,0 +1,41 @@
+// What the page says, in the reader's language.
+
+import { fetchJson } from './boot.js';
+import { set, state } from './state.js';
+
+const tables = {};
+
+/** A phrase; `{names}` in it stand for values. */
+export function t(key, values = {}) {
+  const table = tables[state.language] ?? tables.en;
+  const text = table[key];
+  if (text === undefined) throw new Error(`no words for ${key}`);
+  return text.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
+}
+
+export const has = (key) => key in (tables[state.language] ?? tables.en);
+
+/** The first of the browser's languages that we speak. */
+export function browserLanguage() {
+  const wanted = (navigator.languages ?? [navigator.language]).map((tag) => tag.toLowerCase());
+  return wanted.map((tag) => tag.slice(0, 2)).find((tag) => tag === 'zh' || tag === 'en') ?? 'en';
+}
+
+export async function loadWords(language) {
+  tables[language] ??= await fetchJson(`words/${language}.json`);
+}
+
+export async function speak(language) {
+  await loadWords(language);
+  document.documentElement.lang = language === 'zh' ? 'zh-CN' : 'en';
+  set({ language });
+}
+
+/** What the server, or we ourselves, complain of. Names of fields are words of the page, too. */
+export function errorSays({ word, values = {} }) {
+  const field = `field_${values.name}`;
+  return t(`error_${word}`, has(field) ? { ...values, name: t(field) } : values);
+}
+
+/** A language by its code: "de" → "German". */
+export const languageName = (code) => (has(`language_${code}`) ? t(`language_${code}`) : code);
