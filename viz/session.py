@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, Literal, get_args
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote_plus
 
 from model.errors import ModelError
 from model.records import KINDS, DecodingOptions, Kind, TranslationRequest, Words
@@ -45,7 +45,7 @@ class Selection:
     scale: Scale = "linear"
     palette: Palette = "headlight"
     pinned: tuple[Place, Place] | None = None  # layer and head of the other side of a comparison
-    threshold: float = 0.0  # weights below it are not drawn
+    threshold: float = 0.05  # weaker lines are not drawn
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -254,7 +254,7 @@ def from_link(link: str, settings: Settings | None = None) -> Session:
         if not equals:
             continue
         try:
-            name, value = _read(name, unquote(written, errors="strict"))
+            name, value = _read(name, unquote_plus(written, errors="strict"))
             more = found | {name: checks[name](name, value)}
             session = _session(more)
             found = more

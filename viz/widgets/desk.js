@@ -121,7 +121,7 @@ class Desk {
       return;
     }
     this.turn += 1;
-    this.written = 0;
+    this.following = null;
     set({ busy: true });
     this.trigger('submit', { request: JSON.stringify({ turn: this.turn, ...this.request(more) }) });
   }
@@ -142,7 +142,7 @@ class Desk {
 
   /** An address that names another sentence: translate that. */
   followLink() {
-    const { request } = readLink();
+    const { request, ...selection } = readLink();
     if (!request.text) return;
     const wanted = { ...this.config.usual, ...request };
     this.sentence.value = wanted.text;
@@ -150,7 +150,9 @@ class Desk {
     this.fit();
     const given = state.answer?.asked() ?? {};
     const differs = (name) => JSON.stringify(given[name] ?? null) !== JSON.stringify(wanted[name]);
-    if (Object.keys(wanted).some(differs)) this.translate({ prefix: wanted.prefix, target: wanted.target });
+    if (!Object.keys(wanted).some(differs)) return;
+    this.translate({ prefix: wanted.prefix, target: wanted.target });
+    this.following = selection; // what to look at once it is there
   }
 
   // ---------------------------------------------------------------- hearing
@@ -165,10 +167,11 @@ class Desk {
     }
     if (news.what === 'answer') {
       const answer = new Answer(news);
-      const stays = sameShape(state.answer, answer) ? {} : LET_GO;
       const first = !state.answer;
-      const selection = first ? state : { ...state, ...stays };
-      set({ answer, busy: false, preview: null, ...(first ? {} : stays), ...this.begin(answer, selection, first) });
+      const stays = first || sameShape(state.answer, answer) ? {} : LET_GO;
+      const selection = { ...state, ...stays, ...this.following };
+      this.following = null;
+      set({ answer, busy: false, preview: null, ...stays, ...this.begin(answer, selection, first) });
       if (!this.sentence.value) this.sentence.value = answer.request.text;
       this.options.setModel(answer.request.model);
       this.showAnswer();

@@ -7,7 +7,7 @@ const USUAL = { kind: 'cross', view: 'matrix', scale: 'linear', palette: 'headli
 const CHOICES = { kind: KINDS, view: ['matrix', 'lines', 'numbers'], scale: ['linear', 'log', 'row'], palette: ['headlight', 'cividis', 'grey'] };
 const FLAGS = ['special', 'words', 'rescale'];
 const REQUEST = ['text', 'model', 'beam_size', 'length_penalty', 'temperature', 'seed', 'target', 'target_ids', 'prefix_ids'];
-const SAVED = ['kind', 'layer', 'head', 'row', 'column', 'pinned', 'tab', 'answer', 'chosenLanguage', ...Object.keys(USUAL)];
+const SAVED = ['kind', 'layer', 'head', 'row', 'column', 'pinned', 'tab', 'answer', 'busy', 'chosenLanguage', ...Object.keys(USUAL)];
 
 const place = (text) => (/^\d{1,3}$/.test(text) ? Number(text) : text === 'mean' || text === 'max' ? text : undefined);
 
@@ -86,6 +86,7 @@ export function watchState() {
   on(SAVED, () => {
     clearTimeout(waiting);
     waiting = setTimeout(() => {
+      if (state.busy) return; // until the answer is there, the address says what was asked for
       const hash = writeLink();
       if (hash === location.hash) return;
       history.replaceState(history.state, '', hash);
