@@ -114,6 +114,25 @@ EVERYDAY = {  # with every translation that we would accept of a person
             "Wann kommst du nach Hause?", "Wann kommen Sie nach Hause?", "Wann kommt ihr nach Hause?",
         },
     },
+    "zh-en": {
+        "我饿了。": {"I'm hungry.", "I am hungry."},
+        "你叫什么名字？": {"What's your name?", "What is your name?"},
+        "早上好！": {"Good morning!", "Good morning."},
+        "他是我的朋友。": {"He's my friend.", "He is my friend.", "He is a friend of mine.", "He's a friend of mine."},
+        "今天下雨了。": {"It's raining today.", "It is raining today.", "It rained today."},
+        "我不知道他住在哪里。": {"I don't know where he lives.", "I do not know where he lives."},
+        "你能帮我吗？": {"Can you help me?", "Could you help me?"},
+        "两个男人在踢足球。": {
+            "Two men are playing soccer.", "Two men playing soccer.", "Two men play soccer.",
+            "Two men are playing football.", "Two men playing football.",
+        },
+        "孩子在睡觉。": {
+            "The child is sleeping.", "The child is asleep.", "The children are sleeping.", "The kid is sleeping.",
+        },
+        "我喜欢喝茶。": {"I like tea.", "I like to drink tea.", "I like drinking tea."},
+        "请给我一杯水。": {"Please give me a glass of water.", "Give me a glass of water, please."},
+        "她每天早上喝咖啡。": {"She drinks coffee every morning.", "She has coffee every morning."},
+    },
 }  # fmt: skip
 
 
@@ -126,7 +145,7 @@ def test_everyday_sentences_become_what_one_would_accept(name: str, beam_size: i
         assert translator.translate(sentence, beam_size=beam_size).text in accepted, sentence
 
 
-@pytest.mark.parametrize("name", EVERYDAY)
+@pytest.mark.parametrize("name", ["de-en", "en-de"])  # no links were drawn by hand for Chinese
 def test_translators_say_which_heads_align_words(name: str) -> None:
     ranked = json.loads((MODELS / name / "heads.json").read_text(encoding="utf-8"))
     assert [each["error_rate"] for each in ranked] == sorted(each["error_rate"] for each in ranked)
