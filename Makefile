@@ -31,7 +31,8 @@ run: $(VENV)/.app ## start the app
 	$(BIN)/python app.py
 
 test: $(VENV)/.dev ## run all tests
-	$(BIN)/python -m pytest $(TESTS)
+	$(BIN)/python -m pytest $(or $(TESTS),--ignore=tests/browser)
+	$(if $(TESTS),,$(BIN)/python -m pytest tests/browser)
 
 check: $(VENV)/.dev ## style, types, architecture
 	$(BIN)/ruff check

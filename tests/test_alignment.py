@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -104,7 +106,26 @@ def test_the_command_prints_the_best_head_first(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(Translator, "load", lambda *_: tiny_translator())
-    assert main(["heads", "--model", str(tmp_path)]) == 0
+    assert main(["heads", "--model", str(tmp_path), "--output", str(tmp_path / "heads.json")]) == 0
     rates = [float(line.split()[-1]) for line in capsys.readouterr().out.splitlines()[2:]]
     assert rates == sorted(rates)
+    kept = json.loads((tmp_path / "heads.json").read_text(encoding="utf-8"))
+    assert [each["error_rate"] for each in kept] == pytest.approx(rates[: len(kept)], abs=6e-4)
+    assert set(kept[0]) == {"layer", "head", "shift", "error_rate"}
     assert main(["heads", "--model", str(tmp_path), "--corpus", str(tmp_path / "none.tsv")]) != 0
+
+
+@pytest.mark.parametrize(
+    ("links", "source", "complaint"),
+    [
+        ("line\tlinks\n7\tDas=The\n", "fr", "has no column 'fr'. Its columns are: de, en, zh"),
+        ("line\tlinks\n99999\tDas=The\n", "de", "line '99999' is none of"),
+        ("line\tlinks\nseven\tDas=The\n", "de", "line 'seven' is none of"),
+        ("line\tlinks\n", "de", "has no lines below its columns"),
+        ("row\tlinks\n7\tDas=The\n", "de", "has no column 'line'"),
+    ],
+)
+def test_tables_that_do_not_fit_are_named(tmp_path: Path, links: str, source: str, complaint: str) -> None:
+    (tmp_path / "links.tsv").write_text(links, encoding="utf-8")
+    with pytest.raises(RequestError, match=re.escape(complaint)):
+        read_gold(CORPORA / "mini.tsv", tmp_path / "links.tsv", source, "en")

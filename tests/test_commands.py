@@ -239,3 +239,13 @@ def test_what_cannot_be_written_or_unpacked_is_said_without_a_traceback(
 def test_an_ending_in_capitals_names_the_file_that_is_written(folder: str, tmp_path: Path) -> None:
     assert main(["inspect", "Ja.", "--model", folder, "--output", str(tmp_path / "maps.NPZ")]) == 0
     assert [path.name for path in tmp_path.iterdir()] == ["maps.NPZ"]
+
+
+@pytest.mark.parametrize("option", ["--report-every", "--keep", "--cool-down", "--minutes", "--checkpoint-minutes"])
+@pytest.mark.parametrize("given", ["0", "-5"])
+def test_training_refuses_numbers_that_cannot_be_meant(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, option: str, given: str
+) -> None:
+    recipe = ["train", "assets/recipes/toy.json", "--data", "assets/corpora", "--run", str(tmp_path)]
+    assert main([*recipe, f"{option}={given}"]) != 0
+    assert f"{option} is {given}, but must be above 0" in capsys.readouterr().err

@@ -56,10 +56,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 def read_gold(corpus: Path, links: Path, source: str, target: str) -> list[tuple[str, str, str]]:
     """Sentence, translation, links as written."""
-    sentences, drawn = _rows(corpus), _rows(links)
+    sentences, drawn = _rows(corpus, (source, target)), _rows(links, ("line", "links"))
     found = []
     for row in drawn:
-        sentence = sentences[int(row["line"]) - 2]  # line 1 names the columns
+        place = row["line"]
+        if not place.isdecimal() or not 2 <= int(place) < len(sentences) + 2:  # line 1 names the columns
+            last = len(sentences) + 1
+            raise RequestError(f"{links}: line {place!r} is none of {corpus}'s (2 to {last}). Mend it.", field="links")
+        sentence = sentences[int(place) - 2]
         found.append((sentence[source], sentence[target], row["links"]))
     return found
 
@@ -83,9 +87,18 @@ def error_rates(
     return rates
 
 
-def _rows(path: Path) -> list[dict[str, str]]:
+def _rows(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
+    """The lines of a table that has these columns, and at least one line."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
-            return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+            reader = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+            rows, names = list(reader), reader.fieldnames or ()
     except OSError as error:
         raise RequestError(f"{path} cannot be read: {error.strerror}.", field="corpus") from error
+    for column in columns:
+        if column not in names:
+            there = ", ".join(names) or "none"
+            raise RequestError(f"{path} has no column {column!r}. Its columns are: {there}.", field="corpus")
+    if not rows:
+        raise RequestError(f"{path} has no lines below its columns. Write some.", field="corpus")
+    return rows

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from model.errors import RequestError
 from model.training.loop import Setting
 from model.training.processes import PRECISIONS, choose_device, joined_processes
 from model.training.recipe import load_recipe
@@ -29,6 +30,11 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Train until the budget, the time or the person says stop."""
+    for name in ("minutes", "checkpoint_minutes", "keep", "report_every", "cool_down"):
+        given = getattr(arguments, name)
+        if given is not None and not given > 0:
+            option = "--" + name.replace("_", "-")
+            raise RequestError(f"{option} is {given:g}, but must be above 0. Choose another number.", field=name)
     recipe = load_recipe(arguments.recipe)
     folder = arguments.run or Path("runs") / recipe.name
     session = Session(

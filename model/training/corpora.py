@@ -176,13 +176,16 @@ def _read_tsv(spec: CorpusSpec, folder: Path) -> Iterator[Pair]:
 
 
 def _open_text(path: Path) -> TextIO:
+    packed = path.with_name(path.name + ".gz")
+    if not path.exists() and packed.exists():
+        path = packed
     try:
         if path.suffix == ".gz":
             return cast("TextIO", gzip.open(path, "rt", encoding="utf-8", newline="\n"))
         return path.open(encoding="utf-8", newline="\n")  # only \n ends a line: other marks stand inside sentences
     except FileNotFoundError as error:
         raise TrainingError(
-            f"{path} is not there. Give the folder that holds the corpora with --data, "
+            f"{path} is not there. Check its name (training starts from the folder given by --data), "
             "or fetch a public set with: python -m model data get NAME"
         ) from error
     except OSError as error:

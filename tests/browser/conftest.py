@@ -16,13 +16,14 @@ from viz.page import build_page, launch_page
 from viz.settings import MODELS, Settings
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def chromium() -> str:
     """Without one the tests fail: they are the page's only proof."""
     return find_chromium()
 
 
-@pytest.fixture(scope="session")
+# Playwright keeps an event loop running in this thread; tests elsewhere run their own.
+@pytest.fixture(scope="package")
 def browser(chromium: str) -> Iterator[Browser]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
@@ -30,7 +31,7 @@ def browser(chromium: str) -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def address() -> Iterator[str]:
     """The page, served by this process."""
     settings = Settings()
@@ -40,7 +41,7 @@ def address() -> Iterator[str]:
     page.close(verbose=False)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def translator() -> Translator:
     return Translator.load(MODELS / "de-en")
 

@@ -114,7 +114,7 @@ def write_cut(folder: Path) -> None:
         (write_longer, "a", "a.en ends first"),
         (write_latin, "a", "is not UTF-8"),
         (write_cut, "b", "damaged or cut short"),
-        (write_latin, "absent", "is not there. Give the folder that holds the corpora with --data"),
+        (write_latin, "absent", "is not there. Check its name"),
     ],
 )
 def test_faulty_files_are_named(tmp_path: Path, write: Callable[[Path], None], source: str, complaint: str) -> None:
@@ -128,3 +128,11 @@ def test_a_corpus_with_habits_of_its_own_is_tagged(tmp_path: Path) -> None:
     (tmp_path / "films.tsv").write_text("你好\tHello Tom.\n\t.\n", encoding="utf-8")
     spec = CorpusSpec(source="films.tsv", fold_target_case=True, source_tag="«lower»")
     assert list(read_pairs(spec, tmp_path)) == [Pair("«lower» 你好", "hello tom.")]
+
+
+def test_a_packed_file_stands_in_for_one_that_is_not_there(tmp_path: Path) -> None:
+    """Fetched sets are packed; recipes name them plainly."""
+    for name, text in (("a.de", "Guten Tag.\n"), ("a.en", "Good day.\n")):
+        with gzip.open(tmp_path / f"{name}.gz", "wt", encoding="utf-8") as file:
+            file.write(text)
+    assert list(read_pairs(CorpusSpec(source="a.de", target="a.en"), tmp_path)) == [Pair("Guten Tag.\n", "Good day.\n")]
