@@ -119,8 +119,7 @@ def answer_of(service: Service, translation: Translation) -> str:
 def about(card: ModelCard) -> dict[str, Any]:
     """A model, as the browser needs to know it."""
     source, target = (*card.languages, "", "")[:2]
-    values: dict[str, Any] = {"name": card.name, "source": source, "target": target}
-    return values | {"parameters": card.parameters, "bytes": card.bytes, "best_head": getattr(card, "best_head", None)}
+    return {"name": card.name, "source": source, "target": target, "best_head": card.best_head}
 
 
 def _with_turn(news: str, turn: Any) -> str:
