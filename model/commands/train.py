@@ -18,7 +18,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, required=True, help="the folder that corpora paths start from")
     parser.add_argument("--run", type=Path, help="the run's folder (runs/NAME); an unfinished run goes on")
     parser.add_argument("--minutes", type=float, help="stop tidily after so long; the same command goes on later")
-    parser.add_argument("--checkpoint-minutes", type=float, default=5.0, help="between checkpoints (5)")
+    parser.add_argument("--checkpoint-minutes", type=float, default=5.0, help="between checkpoints (5; 0: each step)")
     parser.add_argument("--keep", type=int, default=3, metavar="N", help="checkpoints that stay (3)")
     parser.add_argument("--cool-down", type=int, metavar="STEPS", help="end the run: so many steps, rate falling to 0")
     parser.add_argument("--report-every", type=int, default=50, metavar="STEPS", help="(50)")
@@ -30,7 +30,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Train until the budget, the time or the person says stop."""
-    for name in ("minutes", "checkpoint_minutes", "keep", "report_every", "cool_down"):
+    for name in ("minutes", "keep", "report_every", "cool_down"):
         given = getattr(arguments, name)
         if given is not None and not given > 0:
             option = "--" + name.replace("_", "-")
