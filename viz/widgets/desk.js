@@ -158,7 +158,8 @@ class Desk {
   // ---------------------------------------------------------------- hearing
 
   hear(news) {
-    if (news.turn !== undefined && news.turn !== this.turn) return;
+    // The first answer has no number; Gradio may set it once more while it still settles, after a quick visitor has asked.
+    if ((news.turn ?? 0) !== this.turn) return;
     if (news.what === 'progress') this.translation.show(news.target, news.text, this.language());
     if (news.what === 'error') {
       set({ busy: false });
