@@ -20,21 +20,19 @@ def translate(page: Page, text: str) -> str:
 
 def settled(page: Page, text: str) -> None:
     """The answer to this sentence stands there."""
+    modules(page)
+    # Not an asynchronous function: its promise would count as true at once.
     page.wait_for_function(
-        """async (text) => {
-          const { state } = await import(window.headlightModules + 'state.js');
-          return !state.busy && state.answer.request.text === text;
-        }""",
-        arg=text,
+        "(text) => !window.headlight.busy && window.headlight.answer.request.text === text", arg=text
     )
 
 
 def modules(page: Page) -> None:
-    """Let later scripts import the page's own modules: the very ones that run."""
+    """Let later scripts read the page's own state: the very one that it runs on."""
     page.evaluate(
-        """() => {
+        """async () => {
           const script = performance.getEntriesByType('resource').find((each) => each.name.endsWith('/state.js'));
-          window.headlightModules = script.name.slice(0, -'state.js'.length);
+          window.headlight ??= (await import(script.name)).state;
         }"""
     )
 
@@ -42,8 +40,7 @@ def modules(page: Page) -> None:
 def state(page: Page, field: str) -> Any:
     """A field of the page's state."""
     modules(page)
-    script = "async (field) => (await import(window.headlightModules + 'state.js')).state[field]"
-    return page.evaluate(script, field)
+    return page.evaluate("(field) => window.headlight[field]", field)
 
 
 def translation(page: Page) -> str:
