@@ -6,7 +6,6 @@ Beside it, in the same run, the page that most people would write: one `gr.Plot`
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import threading
@@ -17,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.arithmetic import summary
+from tests.browser.browsers import find_chromium
 
 Say = Callable[[str], None]
 PORT = 7894
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 TWENTY = "Der alte Mann, der neben uns wohnt, geht jeden Morgen mit seinem kleinen Hund am Fluss spazieren."
 THIRTY = TWENTY[:-1] + ", und abends liest er seiner Frau aus der Zeitung vor."
 HUNDRED = " ".join([THIRTY] * 3)
@@ -74,7 +73,7 @@ def measure(repetitions: int, say: Say) -> dict[str, Any]:
     quick = repetitions < 5
     with sync_playwright() as playwright, _served([sys.executable, "app.py"], PORT) as ours:
         browser = playwright.chromium.launch(
-            executable_path=_browser(),
+            executable_path=find_chromium(),
             args=["--no-sandbox", "--disable-gpu", "--js-flags=--expose-gc", "--enable-precise-memory-info"],
         )
         result = _page(browser, ours, repetitions, say)
@@ -204,10 +203,3 @@ def _memory(process: int) -> int:
     """Bytes that a process holds."""
     status = Path(f"/proc/{process}/status").read_text()
     return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS"))) * 1024
-
-
-def _browser() -> str:
-    found = os.environ.get("HEADLIGHT_CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), "")
-    if not found:
-        raise RuntimeError("No Chromium was found. Install it (apt-get install chromium), or name HEADLIGHT_CHROMIUM.")
-    return found

@@ -15,11 +15,11 @@ from model.dumps import harmless, json_text, npz
 from model.measures.merging import by_words, maximum, mean, without_special
 from model.records import AttentionMap, Translation
 from viz.desk import answer_of
-from viz.errors import PageError, shown
+from viz.errors import PageError
 from viz.figures import FIGURES
 from viz.labels import labels
 from viz.service import Service
-from viz.session import Place, Selection, session_from
+from viz.session import Place, Selection, check_choice, session_from
 from viz.standalone import standalone
 from viz.theme import THEMES
 from viz.words import LANGUAGES, figure_words
@@ -82,9 +82,9 @@ class TakeAway:
 
     def take_away(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """`form`, `request`, `selection`, `theme`, `language` → a file in base64, or a figure to be saved."""
-        form = _choice("form", values.get("form"), (*self._forms, "png", "svg"))
-        theme = _choice("theme", values.get("theme"), tuple(THEMES))
-        language = _choice("language", values.get("language"), LANGUAGES)
+        form = check_choice("form", values.get("form"), choices=(*self._forms, "png", "svg"))
+        theme = check_choice("theme", values.get("theme"), choices=tuple(THEMES))
+        language = check_choice("language", values.get("language"), choices=LANGUAGES)
         asked = values.get("request")
         request = self.service.check(asked)
         selection = values.get("selection")
@@ -117,9 +117,3 @@ def file_name(chosen: Selection, form: str) -> str:
     """`headlight-cross-1-4.csv`: which map, counted from one as on the page."""
     place = "-".join(str(each + 1) if isinstance(each, int) else each for each in (chosen.layer, chosen.head))
     return f"headlight-{chosen.kind}-{place}.{form}" if form in ("csv", "png", "svg") else f"headlight.{form}"
-
-
-def _choice(name: str, given: Any, choices: tuple[str, ...]) -> str:
-    if not isinstance(given, str) or given not in choices:
-        raise PageError(name, "not_choice", {"name": name, "choices": ", ".join(choices), "given": shown(given)})
-    return given

@@ -107,7 +107,8 @@ def _switch(name: str, value: Any) -> bool:
     return value
 
 
-def _choice(name: str, value: Any, *, choices: tuple[str, ...]) -> str:
+def check_choice(name: str, value: Any, *, choices: tuple[str, ...]) -> str:
+    """One of a few names."""
     if not isinstance(value, str) or value not in choices:
         raise PageError(name, "not_choice", {"name": name, "choices": ", ".join(choices), "given": shown(value)})
     return value
@@ -158,17 +159,17 @@ def _checks(settings: Settings) -> dict[str, Callable[[str, Any], Any]]:
         "top_p": partial(_real, low=0.0, high=1.0),
         "seed": partial(_whole, low=0, high=2**53 - 1),  # as far as JavaScript can count
         "no_repeat": partial(_whole, low=0, high=100),
-        "kind": partial(_choice, choices=KINDS),
+        "kind": partial(check_choice, choices=KINDS),
         "layer": _place,
         "head": _place,
         "row": position,
         "column": position,
-        "view": partial(_choice, choices=get_args(View)),
+        "view": partial(check_choice, choices=get_args(View)),
         "words": _switch,
         "special": _switch,
         "rescale": _switch,
-        "scale": partial(_choice, choices=get_args(Scale)),
-        "palette": partial(_choice, choices=get_args(Palette)),
+        "scale": partial(check_choice, choices=get_args(Scale)),
+        "palette": partial(check_choice, choices=get_args(Palette)),
         "pinned": partial(_or_none, _pair),
         "threshold": partial(_real, low=0.0, high=1.0),
     }

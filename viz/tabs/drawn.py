@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, get_args
 
-from viz.errors import PageError, shown
 from viz.figures import FIGURES
 from viz.figures.frame import header_height
+from viz.session import check_choice
 from viz.theme import THEMES, Theme, ThemeName
 from viz.words import LANGUAGES, words
 
@@ -27,8 +27,9 @@ class Look:
 
 def look_from(values: Mapping[str, Any]) -> Look:
     """Theme and language, from whatever a browser sent."""
-    theme = _one_of(values, "theme", get_args(ThemeName))
-    return Look(THEMES[theme], _one_of(values, "language", LANGUAGES))  # type: ignore[index]
+    theme = check_choice("theme", values.get("theme"), choices=get_args(ThemeName))
+    language = check_choice("language", values.get("language"), choices=LANGUAGES)
+    return Look(THEMES[theme], language)  # type: ignore[index]
 
 
 def drawn(name: str, look: Look, *given: Any, key: str, **more: Any) -> dict[str, Any]:
@@ -43,10 +44,3 @@ def drawn(name: str, look: Look, *given: Any, key: str, **more: Any) -> dict[str
     figure.update_layout(height=figure.layout.height - header + ABOVE)
     found: dict[str, Any] = json.loads(figure.to_json())
     return found
-
-
-def _one_of(values: Mapping[str, Any], name: str, choices: tuple[str, ...]) -> str:
-    value = values.get(name)
-    if not isinstance(value, str) or value not in choices:
-        raise PageError(name, "not_choice", {"name": name, "choices": ", ".join(choices), "given": shown(value)})
-    return value

@@ -19,6 +19,7 @@ from viz.calls import answering
 from viz.errors import PageError, shown
 from viz.figures.positions import positions as draw
 from viz.service import Service
+from viz.session import check_choice
 from viz.tabs.drawn import look_from
 from viz.widgets import widget
 from viz.words import say
@@ -41,12 +42,14 @@ def build(service: Service) -> gr.HTML:
 
 def encoding_values(service: Service, values: Mapping[str, Any]) -> dict[str, Any]:
     """One encoding as a model of this size would have it, with its figure; where none is named, the model's own."""
-    name = _choice(values, "model", [card.name for card in service.models() if card.kind == "transformer"])
+    names = tuple(card.name for card in service.models() if card.kind == "transformer")
+    name = check_choice("model", values.get("model"), choices=names)
     look = look_from(values)
     length = _length(values.get("length"))
     model = service.translator(name).model
     own = model.config.positions
-    encoding = own if values.get("encoding") is None else _choice(values, "encoding", list(POSITIONS))
+    given = values.get("encoding")
+    encoding = own if given is None else check_choice("encoding", given, choices=tuple(POSITIONS))
     trained = encoding == own and encoding in LEARNED
     if trained:
         table = _numbers(model.encoder.embedding.positions.picture(length))
@@ -120,13 +123,6 @@ def _figure_words(language: str, form: str) -> dict[str, str]:
         said["added"] = say("positions_figure_bucket", language).replace("{bucket}", "%{{z:.0f}}")
         said["head"] = say("positions_figure_bucket_distance", language).replace("{bucket}", "%{{y:.0f}}")
     return said
-
-
-def _choice(values: Mapping[str, Any], name: str, choices: list[str]) -> str:
-    given = values.get(name)
-    if not isinstance(given, str) or given not in choices:
-        raise PageError(name, "not_choice", {"name": name, "choices": ", ".join(choices), "given": shown(given)})
-    return given
 
 
 def _length(given: Any) -> int:

@@ -6,7 +6,7 @@ import { ready } from './page.js';
 import { SearchTree } from './tree.js';
 import { on, set, state } from './state.js';
 import { four, three } from './view.js';
-import { has, t } from './words.js';
+import { faultSays, t } from './words.js';
 
 const QUIET = { displayModeBar: false, responsive: false };
 const WIDEST = 760; // pixels of the bars with what stands beside them
@@ -95,8 +95,7 @@ class Decoding {
     } catch (error) {
       if (turn !== this.turn) return;
       this.shown = '';
-      const { word, values } = error.fault ?? {};
-      this.error.textContent = word && has(word) ? t(word, values) : t('decoding_failed');
+      this.error.textContent = faultSays(error, 'decoding_failed');
       if (!error.fault) console.warn(error);
     } finally {
       if (turn === this.turn) this.root.classList.remove('waits');

@@ -80,18 +80,19 @@ class Desk {
     this.more.addEventListener('click', () => this.unfold(this.options.element.hidden));
     this.undo.addEventListener('click', () => this.translate());
     this.examples.addEventListener('change', () => {
-      const example = this.config.examples[Number(this.examples.value)];
-      this.options.setModel(example.model);
-      this.sentence.value = example.text;
-      this.fit();
-      this.translate();
+      const { model, text } = this.config.examples[Number(this.examples.value)];
+      this.take(model, text);
     });
   }
 
   /** Another model, with a sentence that it can read. */
   useModel(name) {
-    this.options.setModel(name);
-    this.sentence.value = this.config.examples.find((each) => each.model === name)?.text ?? this.sentence.value;
+    this.take(name, this.config.examples.find((each) => each.model === name)?.text ?? this.sentence.value);
+  }
+
+  take(model, text) {
+    this.options.setModel(model);
+    this.sentence.value = text;
     this.fit();
     this.translate();
   }
@@ -175,7 +176,6 @@ class Desk {
       set({ answer, busy: false, preview: null, ...stays, ...this.begin(answer, selection, first) });
       if (!this.sentence.value) this.sentence.value = answer.request.text;
       this.options.setModel(answer.request.model);
-      this.showAnswer();
       this.draw();
     }
   }

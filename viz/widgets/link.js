@@ -38,10 +38,6 @@ export function readLink(hash = location.hash) {
   return wanted;
 }
 
-export function restoreSelection({ request, language, ...selection }) {
-  return selection;
-}
-
 /** A row, column or head that this answer has; anything else is let go. */
 export function withinAnswer(answer, selection) {
   const within = (number, count) => (typeof number === 'number' && number >= count ? count - 1 : number);

@@ -4,7 +4,7 @@ import { call } from './boot.js';
 import { make, replace, svg } from './dom.js';
 import { ready } from './page.js';
 import { on, set, state } from './state.js';
-import { errorSays, has, languageName, t } from './words.js';
+import { faultSays, has, languageName, t } from './words.js';
 
 const TAGS = new Set(['h4', 'p', 'ul', 'ol', 'li', 'table', 'thead', 'tbody', 'tr', 'th', 'td', 'strong', 'em', 'code', 'pre', 'a', 'blockquote', 'hr']);
 // Sections that every card has, by their titles; those named here stand open.
@@ -46,7 +46,7 @@ class Models {
       this.draw();
     } catch (error) {
       this.list.textContent = '';
-      this.error.textContent = errorSays(error.fault ?? { word: 'our_fault' });
+      this.error.textContent = faultSays(error);
     }
   }
 

@@ -8,7 +8,7 @@ import { ramp } from './legend.js';
 import { ready } from './page.js';
 import { on, state } from './state.js';
 import { four, signed } from './view.js';
-import { errorSays, t } from './words.js';
+import { faultSays, t } from './words.js';
 
 const [SHORTEST, LONGEST] = [2, 100]; // positions
 const TALLEST = 440; // pixels of a map
@@ -130,7 +130,7 @@ class Positions {
       this.error.textContent = '';
       this.draw(answer);
     } catch (error) {
-      if (turn === this.turn) this.error.textContent = errorSays(error.fault ?? { word: 'our_fault' });
+      if (turn === this.turn) this.error.textContent = faultSays(error);
     }
     if (turn === this.turn) this.root.removeAttribute('aria-busy');
   }

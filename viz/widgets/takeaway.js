@@ -4,7 +4,7 @@ import { call, loadPlotly } from './boot.js';
 import { make, replace } from './dom.js';
 import { writeLink } from './link.js';
 import { shown, state } from './state.js';
-import { errorSays, t } from './words.js';
+import { faultSays, t } from './words.js';
 
 const FORMS = ['png', 'svg', 'csv', 'npz', 'json', 'html', 'link'];
 const TYPES = { csv: 'text/csv', npz: 'application/octet-stream', json: 'application/json', html: 'text/html' };
@@ -54,7 +54,7 @@ export function mountTakeAway(server) {
       tell(form === 'link' ? t('link_copied') : t('saved', { form: form.toUpperCase() }));
     } catch (error) {
       console.warn(error);
-      tell(error.fault ? errorSays(error.fault) : t('not_saved'));
+      tell(faultSays(error, 'not_saved'));
     }
   };
 

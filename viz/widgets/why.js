@@ -9,7 +9,7 @@ import { nearestHead, placesOf, selectionOf, strongestCell } from './pair.js';
 import { ready } from './page.js';
 import { on, set, state } from './state.js';
 import { four } from './view.js';
-import { has, t } from './words.js';
+import { faultSays, t } from './words.js';
 
 const QUIET = { displayModeBar: false, responsive: false };
 
@@ -142,8 +142,7 @@ class Why {
     } catch (error) {
       if (turn !== this.turn) return;
       this.shown = '';
-      const { word, values } = error.fault ?? {};
-      this.error.textContent = word && has(word) ? t(word, values) : t('why_failed');
+      this.error.textContent = faultSays(error, 'why_failed');
       if (!error.fault) console.warn(error);
     } finally {
       if (turn === this.turn) this.found.classList.remove('waits');

@@ -37,5 +37,8 @@ export function errorSays({ word, values = {} }) {
   return t(`error_${word}`, has(field) ? { ...values, name: t(field) } : values);
 }
 
+/** The same of whatever `call` threw; `otherwise` where it was not the server that complained. */
+export const faultSays = (error, otherwise = 'error_our_fault') => (error.fault ? errorSays(error.fault) : t(otherwise));
+
 /** A language by its code: "de" → "German". */
 export const languageName = (code) => (has(`language_${code}`) ? t(`language_${code}`) : code);
