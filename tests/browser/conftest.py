@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +35,9 @@ def browser(chromium: str) -> Iterator[Browser]:
 @pytest.fixture(scope="package")
 def address() -> Iterator[str]:
     """The page, served by this process."""
-    settings = Settings()
+    with socket.socket() as free:  # Gradio's own search leaves a socket open for each port that is taken
+        free.bind(("127.0.0.1", 0))
+        settings = Settings(port=free.getsockname()[1])
     page = build_page(settings)
     launch_page(page, settings, prevent_thread_lock=True, quiet=True)
     yield page.local_url
