@@ -11,9 +11,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 from benchmarks.arithmetic import summary
 from tests.browser.browsers import find_chromium
@@ -71,12 +72,14 @@ def measure(repetitions: int, say: Say) -> dict[str, Any]:
     from playwright.sync_api import sync_playwright
 
     quick = repetitions < 5
+    cold = [_cold_start(say) for _ in range(1 if quick else 3)]
     with sync_playwright() as playwright, _served([sys.executable, "app.py"], PORT) as ours:
         browser = playwright.chromium.launch(
             executable_path=find_chromium(),
             args=["--no-sandbox", "--disable-gpu", "--js-flags=--expose-gc", "--enable-precise-memory-info"],
         )
         result = _page(browser, ours, repetitions, say)
+        result["cold_start"] = summary(cold)
         result["growth"] = _growth(browser, ours, 20 if quick else 200, 100 if quick else 1000, say)
         result["visitors"] = _visitors(5 if quick else 30, 5, say)
         plain = [sys.executable, "-m", "benchmarks.plain_page"]
@@ -84,6 +87,19 @@ def measure(repetitions: int, say: Say) -> dict[str, Any]:
             result["plain"] = _plain(browser, repetitions, say)
         browser.close()
     return result
+
+
+def _cold_start(say: Say) -> float:
+    """Seconds from the start of a process to the first page; its files come from the disk where we may ask for that."""
+    with suppress(OSError):
+        os.sync()
+        Path("/proc/sys/vm/drop_caches").write_text("3")
+    start = time.perf_counter()
+    with _served([sys.executable, "app.py"], PORT), urlopen(f"http://127.0.0.1:{PORT}") as answer:
+        answer.read()
+        seconds = time.perf_counter() - start
+    say(f"cold start: {seconds:.1f} s")
+    return seconds
 
 
 def _page(browser: Any, process: Any, repetitions: int, say: Say) -> dict[str, Any]:

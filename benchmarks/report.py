@@ -231,7 +231,9 @@ def in_browser(result: Result) -> str:
         "switch_30": f"another head, {result['switch_30_tokens']} tokens, until painted",
         "switch_100": f"another head, {result['switch_100_tokens']} tokens, until painted",
     }
-    rows = []
+    cold = result["cold_start"]["median"]
+    row = ["a cold process, until it has sent the first page", f"{cold:.1f} s", f"below {goals['cold_start']:.0f} s"]
+    rows = [[*row, verdict(cold < goals["cold_start"])]]
     for name, words in timed.items():
         seconds, most = result[name]["median"], goals[name]
         rows.append([words, f"{1000 * seconds:.0f} ms", f"at most {1000 * most:.0f} ms", verdict(seconds <= most)])

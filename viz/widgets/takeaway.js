@@ -75,7 +75,26 @@ export function mountTakeAway(server) {
 
 async function copyLink() {
   const link = new URL(writeLink(), location.href).href;
-  await navigator.clipboard.writeText(link);
+  await copyText(link);
+}
+
+/** Over plain http, or in a frame without leave, there is no clipboard to write to; the older way works there, too. */
+async function copyText(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return;
+  } catch {
+    // The older way, then.
+  }
+  const before = document.activeElement;
+  const field = make('textarea', { readonly: true, 'aria-hidden': 'true', style: 'position: fixed; opacity: 0' });
+  field.value = text;
+  document.body.append(field);
+  field.select();
+  const copied = document.execCommand('copy');
+  field.remove();
+  before?.focus();
+  if (!copied) throw new Error('The clipboard is closed.');
 }
 
 async function save(form, server) {

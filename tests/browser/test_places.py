@@ -1,0 +1,128 @@
+"""Where the page may stand: below a path of somebody else's site, in a frame, over plain http."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Thread
+
+import httpx
+import pytest
+import uvicorn
+from playwright.sync_api import Browser, Frame, Page
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from tests.browser.acting import translate, translation
+from tests.browser.conftest import Watch
+from viz.page import build_page, launch_page
+from viz.settings import Settings
+
+BELOW = "/lessons/headlight"
+HOP_BY_HOP = {"content-length", "transfer-encoding", "connection"}
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+@contextmanager
+def served(app: Starlette, port: int) -> Iterator[None]:
+    """The app in a thread of its own."""
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error"))
+    thread = Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        while not server.started:
+            assert thread.is_alive(), "the site in front did not start"
+        yield
+    finally:
+        server.should_exit = server.force_exit = True
+        thread.join()
+
+
+def site(behind: str, port: int) -> Starlette:
+    """A site that serves the page below a path, and a lesson of its own with the page in a frame."""
+    client = httpx.AsyncClient(timeout=300)
+
+    async def forward(request: Request) -> Response:
+        headers = [(name, value) for name, value in request.headers.raw if name != b"host"]
+        headers.append((b"x-forwarded-host", request.headers["host"].encode()))
+        address = behind + request.url.path.removeprefix(BELOW) + (f"?{request.url.query}" if request.url.query else "")
+        asked = client.build_request(request.method, address, headers=headers, content=await request.body())
+        answer = await client.send(asked, stream=True)
+        kept = {name: value for name, value in answer.headers.items() if name not in HOP_BY_HOP}
+        return StreamingResponse(answer.aiter_raw(), status_code=answer.status_code, headers=kept)
+
+    async def lesson(_: Request) -> Response:
+        frame = f'<iframe src="http://127.0.0.1:{port}{BELOW}/" width="1100" height="800"></iframe>'
+        return HTMLResponse(f'<!doctype html><link rel="icon" href="data:,"><title>A lesson</title>{frame}')
+
+    async def icon(_: Request) -> Response:  # browsers ask the site for it, not the page
+        return Response(status_code=204)
+
+    below = Route(f"{BELOW}/{{rest:path}}", forward, methods=["GET", "HEAD", "POST"])
+    return Starlette(routes=[Route("/lesson", lesson), Route("/favicon.ico", icon), below])
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    """Of a site that serves the page below a path."""
+    settings = Settings(port=free_port())
+    page = build_page(settings)
+    launch_page(page, settings, prevent_thread_lock=True, quiet=True, root_path=BELOW)
+    port = free_port()
+    with served(site(page.local_url.rstrip("/"), port), port):
+        yield port
+    page.close(verbose=False)
+
+
+@pytest.fixture
+def watched(browser: Browser, port: int) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, locale="en-US")
+    page = context.new_page()
+    watch = Watch(f"http://127.0.0.1:{port}", [])
+    watch.follow(page)
+    yield page
+    context.close()
+    faults = [fault for fault in watch.faults if not fault.endswith("/lesson")]  # itself on another host
+    assert not faults, "\n".join(faults)
+
+
+def works(place: Page | Frame) -> None:
+    place.wait_for_selector(".explorer .plot .main-svg")
+    translate(place, "Die Katze schläft.")
+    assert translation(place) == "The cat is sleeping."
+    place.click('.tabs button:has-text("Positions")')
+    place.wait_for_selector("#panel-positions .main-svg")
+
+
+def test_below_a_path(watched: Page, port: int) -> None:
+    watched.goto(f"http://127.0.0.1:{port}{BELOW}/")
+    works(watched)
+    assert watched.url.startswith(f"http://127.0.0.1:{port}{BELOW}/#")
+
+
+def test_in_a_frame_of_another_site(watched: Page, port: int) -> None:
+    watched.goto(f"http://localhost:{port}/lesson")  # another name is another site to a browser
+    frame = watched.query_selector("iframe").content_frame()
+    works(frame)
+
+
+def test_a_link_is_copied_where_the_browser_lends_no_clipboard(watched: Page, port: int) -> None:
+    watched.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: undefined })")  # as over plain http
+    watched.goto(f"http://127.0.0.1:{port}{BELOW}/")
+    watched.wait_for_selector(".explorer .plot .main-svg")
+    watched.evaluate(
+        "document.addEventListener('copy', () => { window.copied = String(document.activeElement.value); })"
+    )
+    watched.click("text=Take away")
+    watched.click("[role=menuitem] >> nth=-1")
+    watched.wait_for_function("window.copied !== undefined")
+    assert watched.evaluate("window.copied") == watched.url
