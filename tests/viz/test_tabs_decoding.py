@@ -152,16 +152,16 @@ def test_figures_speak_the_language_of_the_page(service: Service, theme: str, la
     asked = {"request": {"text": BEER, "beam_size": 3}, "theme": theme, "language": language}
     tree = search_of(service)(asked)["figure"]
     names = {trace.get("name") for trace in tree["data"] if trace.get("name")}
-    assert names == {words(language)[f"decoding_beam_{part}"] for part in ("kept", "finished", "dropped", "best")}
+    assert names == {words(language)[f"figure_beam_{part}"] for part in ("kept", "finished", "dropped", "best")}
     bars = chances_of(service)(asked)["figure"]
     said = [each["text"] for each in bars["layout"]["annotations"][:2]]
-    assert said == [words(language)[f"decoding_confidence_{part}"] for part in ("probability", "others")]
+    assert said == [words(language)[f"figure_confidence_{part}"] for part in ("probability", "others")]
 
 
 def test_a_figure_leaves_its_title_to_the_page_and_takes_less_room() -> None:
     look = look_from(LOOK)
     translation = translation_of(("a", "b"), ("c", "d", "e"))
-    figure = drawn("confidence", look, translation, key="decoding_confidence")
+    figure = drawn("confidence", look, translation)
     assert figure["layout"]["title"]["text"] == ""
     assert 24 <= figure["layout"]["margin"]["t"] < 70
 

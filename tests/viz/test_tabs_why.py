@@ -143,7 +143,7 @@ def test_the_answer_is_plain_json_with_the_figure_and_all_numbers(service: Servi
 def test_the_figure_speaks_the_language_of_the_page(service: Service, language: str) -> None:
     figure = pair_of(service)({"request": {"text": BEER}, **PAIR, "theme": "dark", "language": language})["figure"]
     named = figure["layout"]["yaxis"]["ticktext"]
-    assert named == [words(language)[f"why_neurons_{part}"] for part in ("query", "key", "product")]
+    assert named == [words(language)[f"figure_neurons_{part}"] for part in ("query", "key", "product")]
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def neurons(
         template=template(theme),
         meta={"figure": "neurons", "score": score, "weight": weight},
         title=head,
-        xaxis={"range": [-0.5, len(query) - 0.5], "anchor": "y2", "title": {"text": said["axis"]}, "nticks": 12},
+        xaxis={"range": [0.5, len(query) + 0.5], "anchor": "y2", "title": {"text": said["axis"]}, "nticks": 12},
         yaxis={
             "domain": [split + BETWEEN / inside, 1],
             "range": [2.5, -0.5],
@@ -117,13 +117,15 @@ def _add_strips(
         for number, (q, k, p) in enumerate(zip(query.tolist(), key.tolist(), products.tolist(), strict=True))
     ]
     common: dict[str, Any] = {
+        "x0": 1,  # people count from one
         "colorscale": colour_scale("difference", theme),
         "hoverinfo": "text",
         "showscale": False,
         "ygap": 2,
     }
     longest = _largest(np.concatenate([query, key]))
-    figure.add_heatmap(z=np.stack([query, key]), y=[0, 1], zmin=-longest, zmax=longest, hovertext=[texts] * 2, **common)
+    vectors = np.stack([query, key])
+    figure.add_heatmap(z=vectors, y=[0, 1], zmin=-longest, zmax=longest, hovertext=[texts] * 2, **common)
     most = _largest(products)
     figure.add_heatmap(z=products[None], y=[2], zmin=-most, zmax=most, hovertext=[texts], **common)
 
@@ -131,7 +133,7 @@ def _add_strips(
 def _add_sum(figure: go.Figure, running: FloatArray, said: Mapping[str, str], theme: Theme) -> None:
     """How the score grows from dimension to dimension."""
     figure.add_scatter(
-        x=list(range(len(running))),
+        x=list(range(1, len(running) + 1)),
         y=running,
         mode="lines",
         line={"color": theme.accent, "width": 2, "shape": "hv"},

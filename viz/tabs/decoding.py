@@ -38,7 +38,7 @@ def search_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]
         texts = texts_of(nodes, lambda ids: translator.target_tokenizer.decode(list(ids)), translation)
         why = reasons(nodes, translation.request.options.beam_size, end)
         return {
-            "figure": drawn("beam", look, translation.tree, key="decoding_beam") if nodes else None,
+            "figure": drawn("beam", look, translation.tree) if nodes else None,
             "beam": translation.request.options.beam_size,
             "samples": translation.request.options.samples,
             "nodes": [
@@ -63,7 +63,7 @@ def chances_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]
     def draw_chances(values: Mapping[str, Any]) -> dict[str, Any]:
         look = look_from(values)
         translation = service.translate(service.check(values.get("request")))
-        return {"figure": drawn("confidence", look, translation, key="decoding_confidence")}
+        return {"figure": drawn("confidence", look, translation)}
 
     return draw_chances
 

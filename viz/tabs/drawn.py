@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, get_args
 
 from viz.figures import FIGURES
 from viz.figures.frame import header_height
 from viz.session import check_choice
 from viz.theme import THEMES, Theme, ThemeName
-from viz.words import LANGUAGES, words
+from viz.words import LANGUAGES, figure_words
 
 ABOVE = 24  # pixels that stay above an untitled figure, for what stands over its axes
 
@@ -32,12 +31,9 @@ def look_from(values: Mapping[str, Any]) -> Look:
     return Look(THEMES[theme], language)  # type: ignore[index]
 
 
-def drawn(name: str, look: Look, *given: Any, key: str, **more: Any) -> dict[str, Any]:
-    """A figure as plain JSON. Its words are the page's `KEY_…`, as far as there are any: the title's are not needed."""
-    table = words(look.language)
-    own: Mapping[str, str] = import_module(f"viz.figures.{name}").WORDS
-    said = {word: table[f"{key}_{word}"] for word in own if f"{key}_{word}" in table}
-    figure = FIGURES[name](*given, theme=look.theme, words=said, **more)
+def drawn(name: str, look: Look, *given: Any, **more: Any) -> dict[str, Any]:
+    """A figure as plain JSON."""
+    figure = FIGURES[name](*given, theme=look.theme, words=figure_words(name, look.language), **more)
     header = header_height(figure.layout.title)
     margin = figure.layout.margin.t - header + ABOVE
     figure.update_layout(title={"text": "", "subtitle": {"text": ""}}, margin={"t": margin})

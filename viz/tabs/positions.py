@@ -22,12 +22,10 @@ from viz.service import Service
 from viz.session import check_choice
 from viz.tabs.drawn import look_from
 from viz.widgets import widget
-from viz.words import say
+from viz.words import figure_words, say
 
 SHORTEST, LONGEST = 2, 100  # positions
 LEARNED = ("learned", "relative")  # their numbers come from training alone
-# What the figure says under the pointer and at its axes.
-SAID = ("cell", "product", "point", "added", "head", "position", "dimension", "query", "key", "distance")
 
 
 def build(service: Service) -> gr.HTML:
@@ -118,7 +116,7 @@ def _numbers(tensor: Any) -> FloatArray:
 
 
 def _figure_words(language: str, form: str) -> dict[str, str]:
-    said = {name: say(f"positions_figure_{name}", language) for name in SAID}
+    said = figure_words("positions", language)
     if form == "buckets":  # whole numbers; the doubled braces leave this part to Plotly
         said["added"] = say("positions_figure_bucket", language).replace("{bucket}", "%{{z:.0f}}")
         said["head"] = say("positions_figure_bucket_distance", language).replace("{bucket}", "%{{y:.0f}}")

@@ -64,7 +64,6 @@ def pair_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
             key,
             found.map.rows[row],
             found.map.columns[column],
-            key="why_neurons",
             weight=float(found.map.weights[row, column]),
             bias=bias or 0.0,
             divisor=None if found.divisor > 1 else found.divisor,

@@ -241,7 +241,7 @@ class Why {
       const cells = [number, key[dimension], number * key[dimension]].map((each) => make('td', { class: 'numeric' }, minus(each)));
       return make('tr', {}, make('th', { scope: 'row', class: 'numeric' }, dimension + 1), ...cells);
     };
-    const names = ['why_dimension', 'why_neurons_query', 'why_neurons_key', 'why_neurons_product'];
+    const names = ['why_dimension', 'figure_neurons_query', 'figure_neurons_key', 'figure_neurons_product'];
     replace(this.table, tableHead(names.map((each) => t(each))), make('tbody', {}, ...query.map(row)));
   }
 
