@@ -110,6 +110,7 @@ def picture(translation: Translation, chosen: Selection, theme: str, language: s
     else:
         words = figure_words("heatmap", language)
         figure = FIGURES["heatmap"](shown_map, words=words, scale=chosen.scale, **look)
+    figure.update_traces(hovertext=None, hoverinfo="skip")  # print has no pointer, and texts are most of a large map
     return json.loads(figure.to_json())
 
 

@@ -87,6 +87,12 @@ def test_a_picture_is_a_figure_with_all_its_labels(service: Service, form: str) 
     assert any(trace["type"] == "heatmap" for trace in figure["data"])
 
 
+def test_a_picture_carries_no_texts_for_a_pointer(service: Service) -> None:
+    for pinned in (None, (0, 0)):
+        figure = json.dumps(take(service, "png", pinned=pinned)["figure"])
+        assert "hovertext" not in figure
+
+
 def test_a_picture_of_a_comparison_has_three_maps(service: Service) -> None:
     figure = take(service, "svg", kind="cross", layer=0, head=0, pinned=[0, 1])["figure"]
     assert isinstance(figure, dict)
