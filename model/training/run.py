@@ -20,7 +20,7 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
-from model.checkpoint import read_checkpoint
+from model.checkpoint import CONFIG, read_checkpoint
 from model.errors import TrainingError
 from model.training import checkpoints
 from model.training.corpora import CorpusSpec
@@ -108,6 +108,11 @@ class Run:
 
     def _prepare(self, data: Path) -> tuple[Tokenizers, EpochData, list[HeldOut], str]:
         recipe, first = self.recipe, self.processes.first
+        require_start(recipe)
+        if recipe.validation and not self.task.can_score():
+            self.report(
+                f"No {self.task.score} while it trains: pip install -r requirements-train.txt brings sacreBLEU."
+            )
         text = read_text(recipe.corpora, recipe, data, self.report)
         if first:
             self._check_folder(text.digest)
@@ -246,6 +251,15 @@ class Run:
 
     def _about(self) -> dict[str, str]:
         return {"recipe": self.recipe.to_json(), "data_sha256": self.digest}
+
+
+def require_start(recipe: Recipe) -> None:
+    """Complain of a missing `start` at once: reading the corpora takes minutes."""
+    if recipe.start and not (Path(recipe.start) / CONFIG).is_file():
+        raise TrainingError(
+            f"{recipe.start} is where {recipe.name} begins, but there is no model. Train and export that one first, "
+            'or take "start" out of the recipe.'
+        )
 
 
 def begin_with(model: nn.Module, recipe: Recipe) -> None:

@@ -14,7 +14,7 @@ from model.training.batches import RowArray, Sentences, SpecialIds, make_batch, 
 from model.training.loss import LossModule
 from model.training.prepare import Text, Tokenizers, encode
 from model.training.recipe import Recipe
-from model.training.validation import HeldOut, validate
+from model.training.validation import HeldOut, has_sacrebleu, validate
 from model.transformer import Transformer
 
 
@@ -29,6 +29,7 @@ class Task:
     count: Callable[[Sentences, RowArray], int]  # how many things the sum of losses is of: words, or texts
     validate: Callable[[Any, Sequence[HeldOut], Tokenizers, torch.device], dict[str, float]]
     score: str  # what `validate` reports of each held-out corpus beside the loss
+    can_score: Callable[[], bool]  # whether it can, with what is installed
 
 
 def make_translator(recipe: Recipe, tokenizers: Tokenizers) -> Transformer:
@@ -53,6 +54,7 @@ TASKS = {
         count=target_tokens,
         validate=validate,
         score="bleu",
+        can_score=has_sacrebleu,
     ),
     "classification": Task(
         encode=classification.encode,
@@ -62,5 +64,6 @@ TASKS = {
         count=lambda sentences, rows: len(rows),
         validate=classification.validate,
         score="accuracy",
+        can_score=lambda: True,
     ),
 }

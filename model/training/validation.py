@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 import torch
 from torch import Tensor
@@ -88,17 +89,19 @@ def validate(
     values: dict[str, float] = {}
     for held in held_out:
         values[f"loss {held.name}"] = validation_loss(model, held.sentences, tokenizers.special, device)
-        score = bleu_when_installed(*sample_translations(model, held, tokenizers, device))
-        if score is not None:
-            values[f"bleu {held.name}"] = score
+        if has_sacrebleu():
+            values[f"bleu {held.name}"] = bleu(*sample_translations(model, held, tokenizers, device))
     mean = sum(values[f"loss {held.name}"] for held in held_out) / len(held_out)
     return {"loss": mean, **values}
 
 
-def bleu_when_installed(hypotheses: Sequence[str], references: Sequence[str]) -> float | None:
-    """Corpus BLEU, or None without sacreBLEU: training itself does not need it."""
-    try:
-        import sacrebleu
-    except ImportError:
-        return None
+def has_sacrebleu() -> bool:
+    """Whether there can be a BLEU: training itself does not need sacreBLEU."""
+    return find_spec("sacrebleu") is not None
+
+
+def bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
+    """Corpus BLEU."""
+    import sacrebleu
+
     return float(sacrebleu.corpus_bleu(hypotheses, [references]).score)

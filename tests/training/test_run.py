@@ -18,7 +18,7 @@ import torch
 
 from model.checkpoint import load_checkpoint
 from model.errors import TrainingError
-from model.training import checkpoints
+from model.training import checkpoints, validation
 from model.training.batches import make_batch
 from model.training.export import export_run, load_run
 from model.training.loop import Setting
@@ -248,5 +248,23 @@ def test_a_start_of_other_sizes_or_none_is_refused(tmp_path: Path) -> None:
     export_run(tmp_path / "first", tmp_path / "model", weights="last")
     with pytest.raises(TrainingError, match="has other sizes"):
         make_run(make_recipe(start=str(tmp_path / "model"), model=MODEL | {"d_ff": 29}), data, tmp_path / "second")
-    with pytest.raises(TrainingError, match="is not there"):
-        make_run(make_recipe(start=str(tmp_path / "none")), data, tmp_path / "third")
+
+
+def test_a_missing_start_is_noticed_before_any_text_is_read(tmp_path: Path) -> None:
+    with pytest.raises(TrainingError, match=r"none is where .* begins, but there is no model"):
+        make_run(make_recipe(start=str(tmp_path / "none")), tmp_path / "no data", tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_without_sacrebleu_says_so_and_gives_losses_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(validation, "find_spec", lambda name: None)
+    data = first_lines(tmp_path, 20)
+    recipe = make_recipe(steps=2, validate_every=1)
+    make_run(dataclasses.replace(recipe, validation=recipe.corpora), data, tmp_path / "run").train()
+    said = capsys.readouterr()
+    assert (said.out + said.err).count("requirements-train.txt brings sacreBLEU") == 1
+    rows = (tmp_path / "run" / "validation.csv").read_text(encoding="utf-8").splitlines()
+    assert len(rows) == 3
+    assert all(row.split(",")[3] for row in rows[1:])
