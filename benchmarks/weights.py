@@ -44,11 +44,13 @@ def random_model(config: TransformerConfig, seed: int = 0) -> Transformer:
 def random_tokenizer(vocabulary: int, seed: int = 0) -> Tokenizer:
     """A vocabulary of exactly this size, learnt from words that chance made."""
     dice = random.Random(seed)  # noqa: S311 - no secrets here
-    words = [_word(dice) for _ in range(vocabulary)]
-    tokenizer = Tokenizer.train([word for word in words for _ in range(2)], vocabulary)
-    if tokenizer.vocabulary_size != vocabulary:
-        raise RuntimeError(f"{len(words):,} words gave {tokenizer.vocabulary_size:,} tokens, not {vocabulary:,}.")
-    return tokenizer
+    words: list[str] = []
+    for _ in range(3):  # the largest vocabularies need more words than they have entries
+        words += [_word(dice) for _ in range(vocabulary)]
+        tokenizer = Tokenizer.train([word for word in words for _ in range(2)], vocabulary)
+        if tokenizer.vocabulary_size == vocabulary:
+            return tokenizer
+    raise RuntimeError(f"{len(words):,} words gave {tokenizer.vocabulary_size:,} tokens, not {vocabulary:,}.")
 
 
 def random_sentences(tokenizer: Tokenizer, count: int, tokens: int, seed: int = 0) -> list[str]:

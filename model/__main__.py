@@ -19,6 +19,7 @@ COMMANDS = {
     "data": "list or fetch public texts to train on",
     "train": "train a model by a recipe, or go on with it",
     "export": "write a training run's weights as a model folder",
+    "import": "write a model folder from a foreign one, or from one of the Hub",
     "evaluate": "measure a model folder on a test file: BLEU, chrF, speed; or accuracy",
     "confidence": "measure when a model should say that a sentence is beyond it",
     "heads": "measure how plainly each cross-attention head aligns words",
@@ -33,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, purpose in COMMANDS.items():
         command = commands.add_parser(name, help=purpose, description=purpose[0].upper() + purpose[1:] + ".")
         if name in given[:1]:
-            module = importlib.import_module(f"model.commands.{name}")
+            module = importlib.import_module(f"model.commands.{'importing' if name == 'import' else name}")
             module.add(command)
             command.set_defaults(run_command=module.run)
     chosen = parser.parse_args(given)

@@ -25,8 +25,8 @@ from model.records import (
     TranslationRequest,
     read_only,
 )
-from model.tokenizer import Tokenizer
 from model.transformer import Transformer
+from model.vocabulary import Vocabulary
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Written:
 
 def make_translation(
     model: Transformer,
-    tokenizer: Tokenizer,
+    tokenizer: Vocabulary,
     *,
     request: TranslationRequest,
     source_text: str,
@@ -52,15 +52,17 @@ def make_translation(
     timing: Timing,
     device: str,
     rule: ConfidenceRule | None,
+    searched: bool,
 ) -> Translation:
-    """The record of one sentence of a batch."""
+    """The record of one sentence of a batch. `searched`: hypotheses keep the search's own scores, which differ."""
     best = written.candidates[0]
     source, target = len(source_tokens), len(best.ids)
     log_probability = float(scores.log_probabilities[sentence, :target].sum(dtype=np.float64))
     score = log_probability / target**request.options.length_penalty
     hypotheses = [_hypothesis(tokenizer, candidate) for candidate in written.candidates[: request.options.n_best]]
-    # The captured pass knows the best one exactly; the others have the search's own sums.
-    hypotheses[0] = replace(hypotheses[0], score=score, log_probability=log_probability)
+    if not searched or len(hypotheses) == 1:
+        # The captured pass knows the best one exactly; the others have the search's own sums.
+        hypotheses[0] = replace(hypotheses[0], score=score, log_probability=log_probability)
     maps = sight.attention
     return Translation(
         request=request,
@@ -92,7 +94,7 @@ def make_translation(
     )
 
 
-def _scored_tokens(tokenizer: Tokenizer, ids: list[int], scores: Scores, sentence: int) -> tuple[Token, ...]:
+def _scored_tokens(tokenizer: Vocabulary, ids: list[int], scores: Scores, sentence: int) -> tuple[Token, ...]:
     tokens = tokenizer.written_tokens(ids)
     chances = np.exp(scores.log_probabilities[sentence]).tolist()
     best_ids, best = scores.best_ids[sentence].tolist(), scores.best_probabilities[sentence].tolist()
@@ -109,7 +111,7 @@ def _scored_tokens(tokenizer: Tokenizer, ids: list[int], scores: Scores, sentenc
     )
 
 
-def _hypothesis(tokenizer: Tokenizer, candidate: Candidate) -> Hypothesis:
+def _hypothesis(tokenizer: Vocabulary, candidate: Candidate) -> Hypothesis:
     ids = tuple(candidate.ids)
     return Hypothesis(tokenizer.decode(ids), ids, candidate.score, candidate.log_probability)
 
@@ -122,7 +124,7 @@ def _stopped(request: TranslationRequest, written: Written) -> Stopped:
     return "end" if written.candidates[0].ended else "length"
 
 
-def _tree(tokenizer: Tokenizer, nodes: Sequence[Node]) -> BeamTree:
+def _tree(tokenizer: Vocabulary, nodes: Sequence[Node]) -> BeamTree:
     return BeamTree(
         tuple(
             BeamNode(

@@ -33,6 +33,7 @@ ACTIVATIONS = {
     "silu": Activation(F.silu, gated=False),
     "swiglu": Activation(F.silu, gated=True),
     "geglu": Activation(_gelu_tanh, gated=True),
+    "reglu": Activation(F.relu, gated=True),
 }
 
 

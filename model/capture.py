@@ -14,7 +14,6 @@ import torch
 from torch import Tensor
 
 from model.attention import KeysValues
-from model.decoding.step import never_written
 from model.probes import Seen, all_probes, matching_probes, watch
 from model.records import FloatArray, Kind, read_only
 from model.transformer import DecoderState, Memory, Transformer, attention_path
@@ -67,8 +66,12 @@ def read_target(
     sight: Sight,
     further: Sequence[str],
     alternatives: int,
+    never: Sequence[int],
 ) -> Scores:
-    """Decode what is already written, watched: `target_ids` `[batch, tokens]` went in, `written_ids` came out."""
+    """Decode what is already written, watched: `target_ids` `[batch, tokens]` went in, `written_ids` came out.
+
+    Of each token, so many `alternatives` are told, none of them among those that are `never` written.
+    """
     further = _of("decoder", further, model)
     with watch(model, DECODER_WEIGHTS, *further) as seen:
         # The keys and values of the source are at hand from decoding; only who wants to see them needs them again.
@@ -79,8 +82,7 @@ def read_target(
     _collect_further(model, sight, seen, further)
     log_probabilities = logits.float().log_softmax(dim=-1)
     chosen = log_probabilities.gather(2, written_ids[..., None])[..., 0]
-    never = never_written(model.config)  # no alternatives: nobody could go on with them
-    log_probabilities[..., never] = float("-inf")
+    log_probabilities[..., list(never)] = float("-inf")  # no alternatives: nobody could go on with them
     best, best_ids = log_probabilities.topk(min(alternatives, log_probabilities.shape[-1] - len(never)), dim=-1)
     return Scores(to_numpy(chosen), to_numpy(best_ids), to_numpy(best.exp()))
 

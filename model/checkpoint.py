@@ -3,11 +3,12 @@
     config.json        {"format": "headlight", "kind": "transformer", "version": 1, "config": {…}}
     model.safetensors  or model-00001-of-0000N.safetensors, each below 10 MB, and model.safetensors.index.json
     tokenizer.json     or source_tokenizer.json and target_tokenizer.json
+    languages.json     where a model has several; habits.json: how it is used to write
     README.md          the model card
     SHA256SUMS         of all of them, for `sha256sum -c` too
 
 Another kind of model is one line in `KINDS`; another format of folders is one class and one line in `READERS`.
-Only safetensors and JSON are read: a pickle could run any code.
+Of our own folders only safetensors and JSON are read: a pickle could run any code.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ import re
 import secrets
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -29,23 +31,32 @@ from model.checksums import CARD, SUMS, files_in_words, fingerprint, require_fil
 from model.classifier import SelfAttentionClassifier
 from model.config import ClassifierConfig, Config, TransformerConfig
 from model.errors import CheckpointError, ConfigError
+from model.families import FAMILIES
+from model.habits import FILE as HABITS
+from model.habits import Habits, load_habits
+from model.languages import FILE as LANGUAGES
+from model.languages import Languages, load_languages
+from model.pieces import load_vocabulary
 from model.storage import (
     MissingTensorError,
     Storage,
     TensorStore,
+    Weights,
     all_finite,
     read_json,
     refuse_pointer,
     write_weights,
 )
-from model.tokenizer import Tokenizer
 from model.transformer import Transformer
+from model.vocabulary import Vocabulary
 
 CONFIG = "config.json"
 SHARED, SOURCE, TARGET = "tokenizer.json", "source_tokenizer.json", "target_tokenizer.json"
 VERSION = 1
 # What an earlier save may have left that would contradict a new one.
-REPLACED = re.compile(r"model(-.*)?\.safetensors(\.index\.json)?|(source_|target_)?tokenizer\.json")
+REPLACED = re.compile(
+    r"model(-.*)?\.safetensors(\.index\.json)?|(source_|target_)?tokenizer\.json|languages\.json|habits\.json"
+)
 
 ModelType = TypeVar("ModelType", bound=nn.Module)
 
@@ -56,10 +67,12 @@ class Checkpoint(Generic[ModelType]):
 
     model: ModelType
     config: Any  # the model's own: a TransformerConfig, …
-    source_tokenizer: Tokenizer
-    target_tokenizer: Tokenizer  # the same object where both languages share one vocabulary
+    source_tokenizer: Vocabulary
+    target_tokenizer: Vocabulary  # the same object where both languages share one vocabulary
     folder: Path
     fingerprint: str  # changes with config, weights and vocabulary; empty without SHA256SUMS
+    languages: Languages = field(default_factory=Languages)
+    habits: Habits = field(default_factory=Habits)
 
 
 class Kind(NamedTuple):
@@ -76,28 +89,49 @@ KINDS: dict[str, Kind] = {
 }
 
 
-class FolderReader(Protocol):
+class FolderReader:
     """How the folders of one format become our models."""
 
-    needs_sums: bool  # whether a folder without SHA256SUMS is broken
+    needs_sums = False  # whether a folder without SHA256SUMS is broken
 
     def config(self, folder: Path, values: dict[str, Any]) -> Any:
         """Our configuration, from theirs."""
+        raise NotImplementedError
+
+    def store(self, folder: Path) -> Weights:
+        """The folder's tensors."""
+        return TensorStore(folder)
+
+    def settled(self, config: Any, store: Weights) -> Any:
+        """The configuration with what only the names of the tensors tell."""
+        return config
 
     def build(self, config: Any) -> nn.Module:
         """The model; called while tensors are made without memory."""
+        raise NotImplementedError
 
-    def tokenizers(self, folder: Path, config: Any) -> tuple[Tokenizer, Tokenizer]:
+    def tokenizers(self, folder: Path, config: Any) -> tuple[Vocabulary, Vocabulary]:
         """Source and target vocabulary."""
+        raise NotImplementedError
 
-    def weight(self, store: TensorStore, name: str) -> Tensor:
+    def weight(self, store: Weights, name: str) -> Tensor:
         """The tensor that our model calls `name`; `MissingTensorError` where there is none."""
+        return store.read(name)
 
     def spare(self, name: str) -> bool:
         """Whether a stored tensor may be left unread, as a derived table may."""
+        return False
+
+    def languages(self, folder: Path, config: Any, source: Vocabulary) -> Languages:
+        """What the model can be asked for."""
+        return Languages()
+
+    def habits(self, folder: Path, config: Any, languages: Languages) -> Habits:
+        """How the model is used to write."""
+        return Habits()
 
 
-class HeadlightReader:
+class HeadlightReader(FolderReader):
     """Our own folders."""
 
     needs_sums = True
@@ -124,25 +158,27 @@ class HeadlightReader:
     def build(self, config: Any) -> nn.Module:
         return _kind_of(config)[1].build(config)
 
-    def tokenizers(self, folder: Path, config: Any) -> tuple[Tokenizer, Tokenizer]:
+    def tokenizers(self, folder: Path, config: Any) -> tuple[Vocabulary, Vocabulary]:
         shared = not (folder / SOURCE).exists() and not (folder / TARGET).exists()
         for name in [SHARED] if shared else [SOURCE, TARGET]:
             require_file(folder, name)
             refuse_pointer(folder / name)
-        source = Tokenizer.load(folder / (SHARED if shared else SOURCE))
-        target = source if shared else Tokenizer.load(folder / TARGET)
-        check_vocabularies(f"{folder}: ", config, source, target)
+        source = load_vocabulary(folder / (SHARED if shared else SOURCE))
+        target = source if shared else load_vocabulary(folder / TARGET)
         return source, target
 
-    def weight(self, store: TensorStore, name: str) -> Tensor:
-        return store.read(name)
+    def languages(self, folder: Path, config: Any, source: Vocabulary) -> Languages:
+        return load_languages(folder)
 
-    def spare(self, name: str) -> bool:
-        return False
+    def habits(self, folder: Path, config: Any, languages: Languages) -> Habits:
+        return load_habits(folder)
 
 
-# The "format" of config.json, or the "model_type" that foreign ones have.
-READERS: dict[str, FolderReader] = {"headlight": HeadlightReader()}
+# The "format" of config.json, or the "model_type" that foreign ones have: a reader, or where one is found.
+READERS: dict[str, FolderReader | str] = {
+    "headlight": HeadlightReader(),
+    **FAMILIES,
+}
 
 
 # ------------------------------------------------------------ saving
@@ -151,8 +187,8 @@ READERS: dict[str, FolderReader] = {"headlight": HeadlightReader()}
 def save_checkpoint(
     folder: str | Path,
     model: nn.Module,
-    source_tokenizer: Tokenizer,
-    target_tokenizer: Tokenizer,
+    source_tokenizer: Vocabulary,
+    target_tokenizer: Vocabulary,
     *,
     storage: Storage = "float16",
     card: str = "",
@@ -258,11 +294,15 @@ def _read(
     values = read_json(folder / CONFIG)
     reader = _reader_for(folder, values)
     config = reader.config(folder, values)
-    store = TensorStore(folder)
+    store = reader.store(folder)
     if verify and (reader.needs_sums or (folder / SUMS).exists()):
-        vocabularies = [name for name in (SHARED, SOURCE, TARGET) if (folder / name).exists()]
-        verify_sums(folder, [CONFIG, *store.files, *vocabularies])
+        others = [name for name in (SHARED, SOURCE, TARGET, LANGUAGES, HABITS) if (folder / name).exists()]
+        verify_sums(folder, [CONFIG, *store.files, *others])
+    config = reader.settled(config, store)
     source, target = reader.tokenizers(folder, config)
+    check_vocabularies(f"{folder}: ", config, source, target)
+    languages = reader.languages(folder, config, source)
+    habits = reader.habits(folder, config, languages)
     with torch.device("meta"), WithoutFirstNumbers():  # shapes alone: the numbers come straight from the file
         model = reader.build(config)
     if not isinstance(model, wanted):
@@ -271,7 +311,7 @@ def _read(
         )
     _fill(model, store, reader, device, dtype)
     model.to(device=device).eval().requires_grad_(False)
-    return Checkpoint(model, config, source, target, folder, fingerprint(folder))
+    return Checkpoint(model, config, source, target, folder, fingerprint(folder), languages, habits)
 
 
 class WithoutFirstNumbers(TorchFunctionMode):
@@ -298,6 +338,9 @@ def _reader_for(folder: Path, values: dict[str, Any]) -> FolderReader:
     if reader is None:
         fault = f"is of format {name!r}" if name is not None else "lacks the field format"
         raise ConfigError(f"{folder / CONFIG} {fault}. Readable formats are: {', '.join(READERS)}. Convert the model.")
+    if isinstance(reader, str):  # a family is loaded when a folder of its own comes
+        reader = import_module(reader).reader()
+        assert isinstance(reader, FolderReader)  # noqa: S101
     return reader
 
 
@@ -309,7 +352,7 @@ def _stored_tensors(model: nn.Module) -> dict[str, tuple[Tensor, list[str]]]:
     return {places[0]: (tensor, places) for tensor, places in by_identity.values()}
 
 
-def _fill(model: nn.Module, store: TensorStore, reader: FolderReader, device: torch.device, dtype: torch.dtype) -> None:
+def _fill(model: nn.Module, store: Weights, reader: FolderReader, device: torch.device, dtype: torch.dtype) -> None:
     missing = []
     for name, (expected, places) in _stored_tensors(model).items():
         try:
@@ -348,7 +391,7 @@ def _fill(model: nn.Module, store: TensorStore, reader: FolderReader, device: to
 # ------------------------------------------------------------ checks
 
 
-def check_vocabularies(prefix: str, config: Any, source: Tokenizer, target: Tokenizer) -> None:
+def check_vocabularies(prefix: str, config: Any, source: Vocabulary, target: Vocabulary) -> None:
     """Complain unless the vocabularies are as large as the config says, and end sentences with the token it says."""
     sizes = _kind_of(config)[1].vocabularies(config)
     for side, tokenizer, size in zip(("source", "target"), (source, target), sizes, strict=True):

@@ -6,18 +6,20 @@ import dataclasses
 import json
 import math
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from model.errors import ConfigError
 
 POSITION_NAMES = ("none", "sinusoidal", "sinusoidal_halves", "learned", "rotary", "alibi", "relative")
-ACTIVATION_NAMES = ("relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu")
+ACTIVATION_NAMES = ("relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu", "reglu")
 NORM_NAMES = ("layer", "rms")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
     """What every configuration can do: check itself, and travel as JSON with no field unknown and none missing."""
+
+    younger: ClassVar[frozenset[str]] = frozenset()  # fields that older files lack: they mean the default
 
     def to_json(self) -> str:
         """All fields as indented JSON, in the order of their declaration."""
@@ -39,7 +41,7 @@ class Config:
                 f"{origin} has unknown field(s) {', '.join(unknown)}. "
                 f"Known are: {', '.join(fields)}. Remove the unknown, or update Headlight."
             )
-        missing = sorted(set(fields) - set(values))
+        missing = sorted(set(fields) - set(values) - cls.younger)
         if missing:
             raise ConfigError(f"{origin} lacks the field(s) {', '.join(missing)}. Add them, or export the model again.")
         for name, value in values.items():
@@ -77,6 +79,8 @@ class Config:
 class TransformerConfig(Config):
     """An encoder-decoder Transformer. The defaults are the published base model ("Attention Is All You Need")."""
 
+    younger: ClassVar[frozenset[str]] = frozenset({"closed_waves"})
+
     source_vocabulary: int
     target_vocabulary: int
     d_model: int = 512
@@ -89,6 +93,9 @@ class TransformerConfig(Config):
     positions: str = "sinusoidal"
     position_width: int = 0  # 0: added to the embedding; else concatenated to it, so wide
     position_offset: int = 0  # row of the table that the first token takes
+    closed_waves: bool = (
+        False  # the slowest of the sinusoids takes 2π · 10,000 tokens; False: its next slower one would
+    )
     max_length: int = 512  # tokens that are read or written at most; rows of a learned table
     rotary_base: float = 10_000.0
     relative_buckets: int = 32
@@ -159,6 +166,11 @@ class TransformerConfig(Config):
         self._require(
             self.positions != "relative" or 4 <= self.relative_buckets < self.relative_max_distance,
             "relative positions need at least 4 buckets, and a relative_max_distance beyond their number.",
+        )
+        self._require(
+            not self.closed_waves
+            or (self.positions == "sinusoidal_halves" and (self.position_width or self.d_model) > 3),
+            "closed_waves needs positions 'sinusoidal_halves', at least 4 wide.",
         )
         self._require(self.position_offset >= 0, "position_offset must not be negative.")
         self._require(self.position_offset <= 1000, "position_offset is beyond any use: at most 1,000.")

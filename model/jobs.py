@@ -10,16 +10,18 @@ import torch
 from torch import Tensor
 
 from model.errors import RequestError
+from model.habits import Habits
 from model.interventions import check_interventions
+from model.languages import Languages, Route, marked
 from model.masks import pad_rows
 from model.probes import matching_probes
 from model.records import DecodingOptions, Intervention, Token, TranslationRequest, Words
 from model.text import is_blank, tidy
-from model.tokenizer import Tokenizer
 from model.transformer import Transformer
+from model.vocabulary import Vocabulary
 
 OPTION_NAMES = tuple(field.name for field in fields(DecodingOptions))
-REQUEST_NAMES = ("target", "prefix", "interventions", "capture")
+REQUEST_NAMES = ("target", "prefix", "interventions", "capture", "source_language", "target_language")
 
 
 @dataclass
@@ -46,10 +48,12 @@ class Intake:
     def __init__(
         self,
         model: Transformer,
-        source_tokenizer: Tokenizer,
-        target_tokenizer: Tokenizer,
+        source_tokenizer: Vocabulary,
+        target_tokenizer: Vocabulary,
         name: str,
         device: torch.device,
+        languages: Languages,
+        habits: Habits,
     ) -> None:
         self.model = model
         self.config = model.config
@@ -57,6 +61,8 @@ class Intake:
         self.target_tokenizer = target_tokenizer
         self.name = name
         self.device = device
+        self.languages = languages
+        self.habits = habits
 
     def request(self, text: str | TranslationRequest, **options: Any) -> TranslationRequest:
         """A checked request to this model, from text and options or from a request."""
@@ -73,6 +79,7 @@ class Intake:
             request = TranslationRequest(text=text, model=self.name, options=self.options(options), **given)
         tidy(request.text)
         _check_types(request)
+        self.route(request)
         check_interventions(self.config, request.interventions)
         matching_probes(self.model, *request.capture)  # an unknown name is an error
         return request
@@ -83,19 +90,32 @@ class Intake:
         if unknown:
             known = ", ".join([*OPTION_NAMES, *also])
             raise RequestError(f"There is no option {', '.join(unknown)}. Known are: {known}.", field="options")
-        return DecodingOptions(**options)
+        return self.habits.options(options)
+
+    def route(self, request: TranslationRequest) -> Route:
+        """What the model must be told of the languages; an unknown one is an error."""
+        return self.languages.route(request.source_language, request.target_language)
 
     def job(self, requests: Sequence[TranslationRequest]) -> Job:
         """Requests that are alike, as ids, with the tokens to show."""
         texts = [tidy(request.text) for request in requests]
-        sources = [self.source_tokenizer.source_tokens(text) for text in texts]
+        sources = [self._source(text, self.route(request)) for text, request in zip(texts, requests, strict=True)]
         return self._job(requests, texts, [[token.id for token in source] for source in sources], sources)
 
     def job_of_lines(self, requests: Sequence[TranslationRequest]) -> Job:
         """The same for those who want the translation alone."""
         texts = [tidy(request.text) for request in requests]
-        ids = self.source_tokenizer.encode_batch(texts)
-        return self._job(requests, texts, [[*line, self.source_tokenizer.end_id] for line in ids], [])
+        routes = [self.route(request) for request in requests]
+        lines = self.source_tokenizer.encode_batch(
+            [route.text + text for route, text in zip(routes, texts, strict=True)]
+        )
+        end = self.source_tokenizer.end_id
+        ids = [[*route.before, *line, end, *route.after] for route, line in zip(routes, lines, strict=True)]
+        return self._job(requests, texts, ids, [])
+
+    def _source(self, text: str, route: Route) -> tuple[Token, ...]:
+        tokens = self.source_tokenizer.source_tokens(route.text + text)
+        return tokens if route == Route() else marked(tokens, route, self.source_tokenizer.label)
 
     def _job(
         self,
@@ -106,7 +126,11 @@ class Intake:
     ) -> Job:
         for source in ids:
             self.check_length(len(source), "text")
-        prefixes = [self._ids(request.prefix, "prefix", ended=False) or [] for request in requests]
+        firsts = [list(self.route(request).first or self.habits.first) for request in requests]
+        prefixes = [
+            self._ids(request.prefix, "prefix", first, ended=False) or first
+            for request, first in zip(requests, firsts, strict=True)
+        ]
         return Job(
             requests=requests,
             sources=sources,
@@ -114,7 +138,10 @@ class Intake:
             source_ids=self.pad(ids),
             limits=list(map(self._limit, requests, ids, prefixes)),
             prefixes=prefixes,
-            targets=[self._ids(request.target, "target", ended=True) for request in requests],
+            targets=[
+                self._ids(request.target, "target", first, ended=True)
+                for request, first in zip(requests, firsts, strict=True)
+            ],
         )
 
     def _limit(self, request: TranslationRequest, source: Sequence[int], prefix: Sequence[int]) -> int:
@@ -129,12 +156,13 @@ class Intake:
             )
         return limit
 
-    def _ids(self, words: Words | None, field: str, *, ended: bool) -> list[int] | None:
+    def _ids(self, words: Words | None, field: str, first: list[int], *, ended: bool) -> list[int] | None:
+        """The ids of a translation that is given, with what every translation begins with unless it is given as ids."""
         if words is None:
             return None
         end = self.config.end_id
         if isinstance(words, str):
-            ids = self.target_tokenizer.encode(tidy(words, field=field))
+            ids = [*first, *self.target_tokenizer.encode(tidy(words, field=field))]
             ids += [end] if ended else []
         else:
             size = self.config.target_vocabulary
@@ -161,6 +189,7 @@ class Intake:
         lines: Sequence[str],
         options: DecodingOptions,
         on_refused: Callable[[int, RequestError], None] | None = None,
+        languages: tuple[str, str] = ("", ""),
     ) -> tuple[dict[int, TranslationRequest], dict[int, int]]:
         """Requests for all lines that are not blank, and how many tokens each has, the end token among them."""
         check_several(lines)
@@ -171,8 +200,10 @@ class Intake:
                     tidied[place] = tidy(line)
             except RequestError as error:
                 self._refuse(place, error, on_refused)
-        encoded = self.source_tokenizer.encode_batch(list(tidied.values()))
-        lengths = {place: len(ids) + 1 for place, ids in zip(tidied, encoded, strict=True)}
+        route = self.languages.route(*languages)
+        encoded = self.source_tokenizer.encode_batch([route.text + text for text in tidied.values()])
+        marks = len(route.before) + len(route.after)
+        lengths = {place: len(ids) + 1 + marks for place, ids in zip(tidied, encoded, strict=True)}
         for place in list(lengths):
             try:
                 self.check_length(lengths[place], "text")
@@ -180,7 +211,14 @@ class Intake:
                 self._refuse(place, error, on_refused)
                 del lengths[place]
         requests = {
-            place: TranslationRequest(text=tidied[place], model=self.name, options=options) for place in lengths
+            place: TranslationRequest(
+                text=tidied[place],
+                model=self.name,
+                options=options,
+                source_language=languages[0],
+                target_language=languages[1],
+            )
+            for place in lengths
         }
         return requests, lengths
 
@@ -226,6 +264,9 @@ def _check_types(request: TranslationRequest) -> None:
     """What a type checker would have said. Of text, target and prefix it is said where they become ids."""
     if not isinstance(request.options, DecodingOptions):
         raise RequestError(f"options is {request.options!r}, but must be DecodingOptions.", field="options")
+    for name in ("source_language", "target_language"):
+        if not isinstance(getattr(request, name), str):
+            raise RequestError(f"{name} is {getattr(request, name)!r}, but must be text.", field=name)
     for name, kind in (("interventions", Intervention), ("capture", str)):
         given = getattr(request, name)
         if not isinstance(given, tuple) or not all(isinstance(entry, kind) for entry in given):

@@ -21,7 +21,7 @@ from model.masks import pad_rows
 from model.probes import watch
 from model.records import Judgement, read_only
 from model.text import fold, tidy
-from model.tokenizer import Tokenizer
+from model.vocabulary import Vocabulary
 
 WEIGHTS = "layers.*.self_attention.weights"
 BATCH_TOKENS = 16_000
@@ -33,7 +33,7 @@ class Judge:
     def __init__(
         self,
         model: SelfAttentionClassifier,
-        tokenizer: Tokenizer,
+        tokenizer: Vocabulary,
         *,
         name: str = "",
         choice: DeviceChoice | None = None,

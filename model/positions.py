@@ -66,13 +66,14 @@ class SinusoidalPositions(AddedPositions):
     """Waves of many lengths (section 3.5): PE(p, 2i) = sin(p / 10000^(2i/d)), PE(p, 2i+1) = cos(the same).
 
     A shift by k is a rotation, whatever the position: PE(p + k) = M(k) · PE(p).
-    `halves` puts all sines before all cosines, as Marian does: other columns, same content.
+    `halves` puts all sines before all cosines, as Marian does: other columns, same content. With `closed_waves` the
+    exponents reach 1 (i / (d/2 − 1) in place of 2i / d), as in the Tensor2Tensor library.
     """
 
     def __init__(self, config: TransformerConfig, *, halves: bool = False) -> None:
         super().__init__(config)
-        self.halves = halves
-        self.table = sinusoids(64, self.width, halves=halves)  # a plain attribute: derived, so never saved
+        self.form = {"halves": halves, "closed": config.closed_waves}
+        self.table = sinusoids(64, self.width, **self.form)  # a plain attribute: derived, so never saved
 
     def rows(self, start: int, end: int, like: Tensor) -> Tensor:
         table = self.table
@@ -80,20 +81,22 @@ class SinusoidalPositions(AddedPositions):
             length = len(table) if end <= len(table) else 2 * end  # beyond the need, so that this is rare
             with torch.inference_mode(False):  # training refuses tensors that inference made
                 # Made anew: a table once rounded to half precision would stay rounded.
-                table = sinusoids(length, self.width, halves=self.halves).to(like)
+                table = sinusoids(length, self.width, **self.form).to(like)
             self.table = table  # as one: another thread has the old or the new
         return table[start:end]
 
     def picture(self, length: int) -> Tensor:
-        return sinusoids(self.offset + length, self.width, halves=self.halves)[self.offset :]
+        return sinusoids(self.offset + length, self.width, **self.form)[self.offset :]
 
 
-def sinusoids(length: int, width: int, *, halves: bool = False) -> Tensor:
+def sinusoids(length: int, width: int, *, halves: bool = False, closed: bool = False) -> Tensor:
     """The table of the paper, `[length, width]`, computed in float64."""
-    pairs = torch.arange((width + 1) // 2, dtype=torch.float64, device="cpu")
-    wavelengths = 10_000 ** (2 * pairs / width)
+    pairs = torch.arange(width // 2 if closed else (width + 1) // 2, dtype=torch.float64, device="cpu")
+    wavelengths = 10_000 ** (pairs / (len(pairs) - 1) if closed else 2 * pairs / width)
     angles = torch.arange(length, dtype=torch.float64, device="cpu")[:, None] / wavelengths  # [length, pairs]
     sines, cosines = angles.sin(), angles.cos()
+    if closed:  # of an odd width, the last column stays empty
+        return torch.cat([sines, cosines, sines.new_zeros(length, width % 2)], dim=1).float()
     if halves:
         return torch.cat([sines, cosines[:, : width // 2]], dim=1).float()
     return torch.stack([sines, cosines], dim=2).flatten(1)[:, :width].float()

@@ -100,6 +100,8 @@ class TranslationRequest:
     prefix: Words | None = None  # the translation begins so: go on from there
     interventions: tuple[Intervention, ...] = ()
     capture: tuple[str, ...] = ()  # further probes to bring home, by pattern
+    source_language: str = ""  # of models that read several; "": the model's default
+    target_language: str = ""
 
     def __post_init__(self) -> None:
         if self.target is not None and self.prefix is not None:

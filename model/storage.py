@@ -13,7 +13,7 @@ import itertools
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, Protocol, get_args
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -128,6 +128,23 @@ def _column(tensor: Tensor) -> tuple[int, ...]:
 # ------------------------------------------------------------ reading
 
 
+class Weights(Protocol):
+    """The tensors of a folder, whatever files they are in."""
+
+    folder: Path
+    files: list[str]
+    unread: set[str]  # stored names that nobody has asked for yet
+
+    def __contains__(self, name: str) -> bool:
+        """Whether there is a tensor of this name."""
+
+    def read(self, name: str) -> Tensor:
+        """One tensor on the CPU, in float32 whatever it is stored in."""
+
+    def same(self, names: list[str]) -> bool:
+        """Whether all these tensors hold the same numbers."""
+
+
 class TensorStore:
     """The tensors in a folder's safetensors files. The files are checked at once, the numbers read when asked for."""
 
@@ -183,6 +200,14 @@ class TensorStore:
             for part, rows in zip(parts, torch.split(tensor, [shape[0] for shape in shapes]), strict=True):
                 self._copy(part, rows)
         return self._scaled(name, parts[0], tensor)
+
+    def same(self, names: list[str]) -> bool:
+        """Whether all these tensors hold the same numbers."""
+        unread = set(self.unread)  # comparing is not using
+        first = self.read(names[0])
+        answer = all(torch.equal(self.read(name), first) for name in names[1:])
+        self.unread = unread
+        return answer
 
     def _parts(self, name: str) -> list[str]:
         numbered = (f"{name}.rows.{number}" for number in itertools.count())

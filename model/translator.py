@@ -25,16 +25,18 @@ from model.capture import Scores, Sight, read_source, read_target
 from model.checkpoint import check_vocabularies, load_checkpoint
 from model.confidence import ConfidenceRule, load_rule
 from model.decoding.search import Beam, Candidate, OneByOne, Plan
-from model.decoding.step import Row, Sample, choose_best, make_rules
+from model.decoding.step import Row, Sample, choose_best, make_rules, never_written
 from model.device import DeviceChoice, choose_device, in_smaller_batches
 from model.errors import RequestError
 from model.fast import StepWeights, prepare_passes, prepare_step
+from model.habits import Habits
 from model.interventions import intervening
 from model.jobs import Intake, Job, alike, batches_by_length, check_several
+from model.languages import Languages
 from model.probes import editing
 from model.records import Progress, Timing, Translation, TranslationRequest
-from model.tokenizer import Tokenizer
 from model.transformer import Memory, Transformer, count_bytes
+from model.vocabulary import Vocabulary
 
 
 class Translator:
@@ -47,13 +49,15 @@ class Translator:
     def __init__(
         self,
         model: Transformer,
-        source_tokenizer: Tokenizer,
-        target_tokenizer: Tokenizer,
+        source_tokenizer: Vocabulary,
+        target_tokenizer: Vocabulary,
         *,
         name: str = "",
         choice: DeviceChoice | None = None,
         step_weights: StepWeights = "float16",
         rule: ConfidenceRule | None = None,
+        languages: Languages | None = None,
+        habits: Habits | None = None,
     ) -> None:
         self.choice = choice or DeviceChoice(torch.device("cpu"), torch.float32, "given by the caller.")
         self.device = self.choice.device
@@ -62,13 +66,17 @@ class Translator:
         self.target_tokenizer = target_tokenizer
         self.name = name
         self.rule = rule
+        self.languages = languages or Languages()  # what a request may ask for
+        self.habits = habits or Habits()  # what counts where a caller names no option
         check_vocabularies("", self.model.config, source_tokenizer, target_tokenizer)
         if step_weights not in get_args(StepWeights):
             raise RequestError(
                 f"step_weights is {step_weights!r}: choose {', '.join(get_args(StepWeights))}.", field="step_weights"
             )
         on_cpu = self.device.type == "cpu" and self.choice.dtype == torch.float32
-        self.intake = Intake(self.model, source_tokenizer, target_tokenizer, name, self.device)
+        self.intake = Intake(
+            self.model, source_tokenizer, target_tokenizer, name, self.device, self.languages, self.habits
+        )
         if not on_cpu:
             step_weights = "plain"
         self.step, step_bytes = prepare_step(self.model.decoder, step_weights)
@@ -94,6 +102,8 @@ class Translator:
             choice=choice,
             step_weights=step_weights,
             rule=load_rule(loaded.folder),
+            languages=loaded.languages,
+            habits=loaded.habits,
         )
 
     # ------------------------------------------------------------ translating
@@ -132,8 +142,9 @@ class Translator:
 
         A line that cannot be read is an error, or, with `on_refused(place, error)`, told and left blank.
         """
-        chosen = self.intake.options(options, also=())
-        requests, lengths = self.intake.lines(lines, chosen, on_refused)
+        languages = options.pop("source_language", ""), options.pop("target_language", "")
+        chosen = self.intake.options(options, also=("source_language", "target_language"))
+        requests, lengths = self.intake.lines(lines, chosen, on_refused, languages)
         texts = [""] * len(lines)
         for places in batches_by_length(lengths, batch_tokens // chosen.beam_size):
             translated = in_smaller_batches(self._write_only, [requests[place] for place in places])
@@ -212,15 +223,15 @@ class Translator:
             # The step has no probes; where somebody changes what passes them, words are chosen by a twin that does.
             decoder=self.passes.decoder if job.requests[0].interventions or editing() else self.step,
             state=state,
-            rules=make_rules(config, options, job.prefixes, self.device),
+            rules=make_rules(config, options, job.prefixes, self.device, self.habits, job.limits),
             limits=job.limits,
             start_id=config.start_id,
             end_id=config.end_id,
             device=self.device,
         )
         if options.beam_size > 1:
-            penalty = options.length_penalty
-            return Beam(plan, width=options.beam_size, length_penalty=penalty, keep_tree=keep_tree), cross
+            width, penalty = options.beam_size, options.length_penalty
+            return Beam(plan, width=width, length_penalty=penalty, keep_tree=keep_tree, habits=self.habits), cross
         choose = Sample(options, len(job.limits)) if options.samples else choose_best
         return OneByOne(plan, choose, scored=scored), cross
 
@@ -244,8 +255,10 @@ class Translator:
         request = job.requests[0]
         with torch.inference_mode(), intervening(self.model, request.interventions):
             ids = self.intake.pad(starts), self.intake.pad(rows)
-            looks = request.capture, job.options.alternatives
-            scores = read_target(self.model, self.passes, memory, cross, *ids, sight, *looks)
+            alternatives, never = job.options.alternatives, never_written(self.model.config, self.habits)
+            scores = read_target(
+                self.model, self.passes, memory, cross, *ids, sight, request.capture, alternatives, never
+            )
         clock.lap("capture")
         written = [
             Written(candidates, search.trees[sentence] if isinstance(search, Beam) else [], sentence in cancelled)
@@ -269,6 +282,7 @@ class Translator:
             timing=clock.timing(),
             device=str(self.device),
             rule=self.rule,
+            searched=self.habits.counted != "before",
         )
 
     def _progress(self, step: int, row: Row) -> Progress:

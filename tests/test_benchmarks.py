@@ -327,6 +327,7 @@ def _result() -> dict[str, Any]:
         "gpu": {"absence": "There was no GPU on this machine.", "about": machine},
         "page": {
             **{name: {"median": 0.03, "low": 0.02, "high": 0.04} for name in ("translate", "switch_30", "switch_100")},
+            "cold_start": {"median": 7.0, "low": 6.0, "high": 8.0},
             "switch_30_tokens": 31,
             "switch_100_tokens": 97,
             "payload": {"answers": [{"weights": 10_000, "bytes": 67_000}]},

@@ -99,7 +99,7 @@ def test_feed_forward_widens_bends_and_narrows(name: str) -> None:
     assert_close(forward(x), hidden @ narrow.weight.T + narrow.bias)
 
 
-@pytest.mark.parametrize(("name", "bend"), [("swiglu", "silu"), ("geglu", "gelu_tanh")])
+@pytest.mark.parametrize(("name", "bend"), [("swiglu", "silu"), ("geglu", "gelu_tanh"), ("reglu", "relu")])
 @pytest.mark.parametrize("bias", [True, False])
 def test_gated_feed_forward_bends_one_projection_to_open_another(name: str, bend: str, bias: bool) -> None:
     """SwiGLU(x) = (SiLU(x W_gate) ⊙ x W_wide) W_narrow, arXiv:2002.05202, equation 6, with optional biases."""
@@ -130,7 +130,7 @@ def test_feed_forward_drops_hidden_numbers_in_training_only(activation: str) -> 
 
 
 def test_every_activation_is_covered_here() -> None:
-    assert set(ACTIVATION_NAMES) == set(ACTIVATIONS) == {*FORMULAS, "swiglu", "geglu"}
+    assert set(ACTIVATION_NAMES) == set(ACTIVATIONS) == {*FORMULAS, "swiglu", "geglu", "reglu"}
 
 
 def test_each_token_goes_alone_through_the_feed_forward() -> None:

@@ -17,7 +17,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from model import checkpoint as checkpoint_module
-from model.checkpoint import Kind, load_checkpoint, read_checkpoint, save_checkpoint
+from model.checkpoint import FolderReader, Kind, load_checkpoint, read_checkpoint, save_checkpoint
 from model.config import POSITION_NAMES, TransformerConfig
 from model.errors import CheckpointError, ConfigError, ModelError
 from model.storage import TensorStore, encode, write_weights
@@ -538,7 +538,7 @@ def test_another_format_of_folders_is_one_class_and_one_line(
 ) -> None:
     model = make_model(source, target)
 
-    class Foreign:
+    class Foreign(FolderReader):
         needs_sums = False
 
         def config(self, folder: Path, values: dict[str, Any]) -> TransformerConfig:

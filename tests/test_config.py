@@ -156,7 +156,18 @@ def test_an_unknown_field_is_named_with_the_known_ones() -> None:
         TransformerConfig.from_json(text, origin="xx/config.json")
 
 
-@pytest.mark.parametrize("name", [field.name for field in dataclasses.fields(TransformerConfig)])
+def test_a_younger_field_may_be_missing_and_means_what_older_models_did() -> None:
+    assert TransformerConfig.younger == {"closed_waves"}
+    values = json.loads(small_config(positions="sinusoidal_halves", closed_waves=True).to_json())
+    assert TransformerConfig.from_json(json.dumps(values)).closed_waves
+    del values["closed_waves"]
+    assert not TransformerConfig.from_json(json.dumps(values)).closed_waves
+
+
+@pytest.mark.parametrize(
+    "name",
+    [field.name for field in dataclasses.fields(TransformerConfig) if field.name not in TransformerConfig.younger],
+)
 def test_a_missing_field_is_named(name: str) -> None:
     values = json.loads(small_config().to_json())
     del values[name]

@@ -9,9 +9,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.decoding.step import Forced, Never, NoRepeat, Row, choose_best, make_rules, never_written
+from model.decoding.step import FORBIDDEN, Forced, Never, NoRepeat, Row, choose_best, make_rules, never_written
+from model.habits import Habits
 from model.records import DecodingOptions
-from tests.sizes import small_config
+from tests.sizes import TARGET_VOCABULARY, small_config
 
 CPU = torch.device("cpu")
 VOCABULARY = 7
@@ -141,3 +142,38 @@ def test_rules_are_made_only_when_asked_for_and_stand_in_their_order() -> None:
 def test_the_best_word_is_the_one_with_the_largest_logit() -> None:
     logits = torch.tensor([[0.0, 3.0, 1.0], [2.0, -1.0, -5.0], [-math.inf, -4.0, -math.inf]])
     assert choose_best(logits, []).tolist() == [1, 0, 1]
+
+
+# ------------------------------------------------------------ what a model's habits ask for
+
+
+def written_by(habits: Habits, given: list[Row], limits: Sequence[int] = (9, 9, 9)) -> torch.Tensor:
+    """Which tokens stay possible, `[rows, vocabulary]`."""
+    logits = torch.randn(len(given), TARGET_VOCABULARY)
+    for rule in make_rules(small_config(), DecodingOptions(), [[]], CPU, habits, limits):
+        rule(logits, given)
+    return logits > FORBIDDEN
+
+
+def test_habits_decide_which_tokens_are_never_written() -> None:
+    config = small_config()
+    assert never_written(config) == never_written(config, Habits()) == [0, 1]
+    assert never_written(config, Habits(never=())) == []
+    assert never_written(config, Habits(never=((7,), (config.end_id,), (5, 3)))) == [7]
+    assert written_by(Habits(never=()), [Row(0)]).all()
+    assert (~written_by(Habits(never=((7,),)), [Row(0)])).nonzero().tolist() == [[0, 7]]
+
+
+def test_a_run_is_forbidden_after_its_beginning_alone() -> None:
+    allowed = written_by(Habits(never=((4, 5, 9), (5, 8))), rows([4, 5], [5], [4, 5, 6]))
+    assert (~allowed).nonzero().tolist() == [[0, 8], [0, 9], [1, 8]]
+
+
+def test_the_end_waits_for_the_least_length() -> None:
+    assert (~written_by(Habits(never=(), least_length=2), rows([4], [4, 5], [4, 5, 6]))).nonzero().tolist() == [[0, 2]]
+
+
+def test_the_last_token_before_the_limit_is_forced() -> None:
+    allowed = written_by(Habits(never=(), forced_end=2), rows([4, 4], [4, 4], [4]), limits=(4, 3, 3))
+    assert allowed.sum(dim=1).tolist() == [TARGET_VOCABULARY, 1, TARGET_VOCABULARY]
+    assert allowed[1].nonzero().tolist() == [[2]]

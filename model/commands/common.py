@@ -11,6 +11,7 @@ from typing import Any
 from model.errors import CheckpointError
 from model.translator import Translator
 
+LANGUAGES = ("source_language", "target_language")
 MODELS = Path(__file__).resolve().parents[2] / "assets" / "models"
 DEFAULT_MODEL = next((name for name in ("de-en", "toy") if (MODELS / name / "config.json").exists()), "de-en")
 
@@ -31,26 +32,29 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 
 def add_decoding(parser: argparse.ArgumentParser) -> None:
     """How the next word is chosen."""
-    parser.add_argument("--beam", type=int, default=1, metavar="N", help="width of the beam (1: greedy)")
     parser.add_argument(
-        "--length-penalty", type=float, default=1.0, metavar="X", help="scores are divided by length^X (1)"
+        "--beam", type=int, metavar="N", help="width of the beam; 1: greedy (the model's habit, else 1; so below)"
     )
+    parser.add_argument("--length-penalty", type=float, metavar="X", help="scores are divided by length^X (1)")
     parser.add_argument("--max-length", type=int, metavar="N", help="the most tokens written (twice the source + 16)")
-    parser.add_argument("--no-repeat", type=int, default=0, metavar="N", help="write no run of N tokens twice (0: any)")
+    parser.add_argument("--no-repeat", type=int, metavar="N", help="write no run of N tokens twice (0: any)")
+    parser.add_argument("--temperature", type=float, metavar="X", help="sample at this temperature (0: don't)")
+    parser.add_argument("--top-k", type=int, metavar="N", help="sample among the N likeliest (0: all)")
+    parser.add_argument("--top-p", type=float, metavar="X", help="sample among the likeliest of joint X (1)")
+    parser.add_argument("--seed", type=int, metavar="N", help="of the dice (0)")
     parser.add_argument(
-        "--temperature", type=float, default=0.0, metavar="X", help="sample at this temperature (0: don't)"
+        "--from", dest="source_language", metavar="CODE", help="language of the text, of models with several"
     )
-    parser.add_argument("--top-k", type=int, default=0, metavar="N", help="sample among the N likeliest (0: all)")
     parser.add_argument(
-        "--top-p", type=float, default=1.0, metavar="X", help="sample among the likeliest of joint X (1)"
+        "--to", dest="target_language", metavar="CODE", help="language to write, of models with several"
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the dice (0)")
 
 
 def decoding_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The options that `add_decoding` asked for, as `translate` takes them."""
+    """The options that `add_decoding` asked for, as `translate` takes them; what is not named is the model's habit."""
     names = ("length_penalty", "max_length", "no_repeat", "temperature", "top_k", "top_p", "seed")
-    return {"beam_size": arguments.beam} | {name: getattr(arguments, name) for name in names}
+    asked = {"beam_size": arguments.beam} | {name: getattr(arguments, name) for name in (*names, *LANGUAGES)}
+    return {name: value for name, value in asked.items() if value is not None}
 
 
 def load(arguments: argparse.Namespace) -> Translator:

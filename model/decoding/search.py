@@ -18,7 +18,8 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from model.decoding.step import FORBIDDEN, DecoderStep, Row, Rule
+from model.decoding.step import FORBIDDEN, PLAIN, DecoderStep, Row, Rule
+from model.habits import Habits
 from model.transformer import DecoderState
 
 STAY = 7 / 8  # moving the others together costs more than computing an eighth of the rows in vain
@@ -122,11 +123,15 @@ class Beam:
 
     A sentence is finished when it has as many finished hypotheses as the beam is wide, and no open one could still
     reach a better score than the worst of them if it ended now. Whatever ends by itself comes before what was cut off
-    at the limit, however likely: a model that stumbles into a loop finds each round likelier.
+    at the limit, however likely: a model that stumbles into a loop finds each round likelier. A model's habits may
+    want each of these otherwise.
     """
 
-    def __init__(self, plan: Plan, *, width: int, length_penalty: float, keep_tree: bool) -> None:
+    def __init__(
+        self, plan: Plan, *, width: int, length_penalty: float, keep_tree: bool, habits: Habits = PLAIN
+    ) -> None:
         self.plan = plan
+        self.habits = habits
         self.width = width
         self.length_penalty = length_penalty
         sentences = len(plan.limits)
@@ -145,8 +150,12 @@ class Beam:
         plan = self.plan
         logits = plan.decoder(self.next_ids, plan.state)[:, -1].float()  # [rows, vocabulary]
         log_probabilities = logits.log_softmax(dim=-1)
+        if self.habits.counted != "before":
+            logits = log_probabilities
         for rule in plan.rules:
             rule(logits, self.rows)
+        if self.habits.counted == "renormalised":
+            logits = log_probabilities = logits.log_softmax(dim=-1)
         # Of each row the best 2 × width continuations are enough: at most width of all of them can be ends.
         best, tokens = logits.topk(min(2 * self.width, logits.shape[-1]), dim=-1)
         values = log_probabilities.gather(1, tokens).masked_fill(best == FORBIDDEN, FORBIDDEN)
@@ -201,7 +210,8 @@ class Beam:
             else:
                 node = self._note(sentence, old, token, log_probability, score, "kept")
                 survivors.append((Row(sentence, ids, log_probability, gains, node), origin))
-        finished.sort(key=lambda candidate: (-candidate.ended, -candidate.score))
+        first = self.habits.ended_first
+        finished.sort(key=lambda candidate: (-candidate.ended if first else 0, -candidate.score))
         del finished[self.width :]
         leader = survivors[0][0] if survivors else None
         reachable = leader.log_probability / len(leader.ids) ** self.length_penalty if leader else FORBIDDEN
@@ -209,7 +219,9 @@ class Beam:
             leader = Row(sentence, finished[0].ids, finished[0].log_probability, finished[0].gains)
         if leader is not None:
             self._best[sentence] = leader
-        if len(finished) == self.width and finished[-1].score >= reachable:
+        if self.habits.patience == "longest" and leader and survivors:
+            reachable = survivors[0][0].log_probability / limit**self.length_penalty
+        if len(finished) == self.width and (self.habits.patience == "none" or finished[-1].score >= reachable):
             self._drop(sentence, survivors)
             survivors = []
         return survivors

@@ -2,7 +2,8 @@
 
 A rule is a small class that is called with the logits of the next word, `[rows, vocabulary]`, and the rows; it may
 write −∞ where a word is not allowed. The logits are the step's own, so rules change them in place. A rule decides what
-may be chosen, never what it counts: log probabilities are taken before the rules act.
+may be chosen, not what it counts: log probabilities are taken before the rules act, unless a model's habits say
+otherwise.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ import torch
 from torch import Tensor
 
 from model.config import TransformerConfig
+from model.habits import Habits
 from model.records import DecodingOptions
 from model.transformer import DecoderState
 
 FORBIDDEN = float("-inf")
+PLAIN = Habits()
 DecoderStep = Callable[[Tensor, DecoderState], Tensor]  # ids [rows, 1] → logits [rows, 1, vocabulary]
 
 
@@ -68,6 +71,46 @@ class NoRepeat:
                     logits[position, ids[start + before]] = FORBIDDEN
 
 
+class NeverRuns:
+    """Some runs of tokens are never written: the last one of a run is forbidden after the others."""
+
+    def __init__(self, runs: Sequence[tuple[int, ...]]) -> None:
+        self.runs = runs
+
+    def __call__(self, logits: Tensor, rows: Sequence[Row]) -> None:
+        for position, row in enumerate(rows):
+            for run in self.runs:
+                if tuple(row.ids[1 - len(run) :]) == run[:-1]:
+                    logits[position, run[-1]] = FORBIDDEN
+
+
+class LeastLength:
+    """So many tokens are written before the end at least."""
+
+    def __init__(self, length: int, end_id: int) -> None:
+        self.length = length
+        self.end_id = end_id
+
+    def __call__(self, logits: Tensor, rows: Sequence[Row]) -> None:
+        for position, row in enumerate(rows):
+            if len(row.ids) < self.length:
+                logits[position, self.end_id] = FORBIDDEN
+
+
+class ForcedEnd:
+    """Where the limit is reached, the last token is given."""
+
+    def __init__(self, token: int, limits: Sequence[int]) -> None:
+        self.token = token
+        self.limits = limits
+
+    def __call__(self, logits: Tensor, rows: Sequence[Row]) -> None:
+        for position, row in enumerate(rows):
+            if len(row.ids) == self.limits[row.sentence] - 1:
+                logits[position] = FORBIDDEN
+                logits[position, self.token] = 0.0  # any finite number: nothing else is left to choose
+
+
 class Forced:
     """The first words are given: there only the given one is allowed, whatever other rules say. It stands last."""
 
@@ -82,18 +125,36 @@ class Forced:
                 logits[position, prefix[step]] = 0.0  # any finite number: nothing else is left to choose
 
 
-def never_written(config: TransformerConfig) -> list[int]:
-    """The tokens that stand in no translation: padding and the start, unless one of them also marks the end."""
-    return sorted({config.pad_id, config.start_id} - {config.end_id})
+def never_written(config: TransformerConfig, habits: Habits = PLAIN) -> list[int]:
+    """The tokens that stand in no translation: what the model's habits say, else padding and the start.
+
+    Whatever marks the end can be written.
+    """
+    if habits.never is None:
+        return sorted({config.pad_id, config.start_id} - {config.end_id})
+    return sorted({run[0] for run in habits.never if len(run) == 1} - {config.end_id})
 
 
 def make_rules(
-    config: TransformerConfig, options: DecodingOptions, prefixes: Sequence[Sequence[int]], device: torch.device
+    config: TransformerConfig,
+    options: DecodingOptions,
+    prefixes: Sequence[Sequence[int]],
+    device: torch.device,
+    habits: Habits = PLAIN,
+    limits: Sequence[int] = (),
 ) -> list[Rule]:
-    """The rules that a request asks for, in the order in which they act."""
-    rules: list[Rule] = [Never(never_written(config), device)]
+    """The rules that a request and the model's habits ask for, in the order in which they act."""
+    rules: list[Rule] = []
+    if never := never_written(config, habits):
+        rules.append(Never(never, device))
+    if runs := [run for run in habits.never or () if len(run) > 1]:
+        rules.append(NeverRuns(runs))
     if options.no_repeat:
         rules.append(NoRepeat(options.no_repeat))
+    if habits.least_length:
+        rules.append(LeastLength(habits.least_length, config.end_id))
+    if habits.forced_end is not None:
+        rules.append(ForcedEnd(habits.forced_end, limits))
     if any(prefixes):
         rules.append(Forced(prefixes))
     return rules

@@ -1,0 +1,61 @@
+"""A foreign folder → one of ours: the same model, with everything that it needs, in our own files."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from model import habits, languages
+from model.checkpoint import CONFIG, load_checkpoint, save_checkpoint
+from model.checksums import CARD
+from model.errors import CheckpointError
+from model.storage import Storage, read_json
+
+FRONT_MATTER = re.compile(r"\A---\s*\n(.*?)\n---\s*\n", re.DOTALL)
+
+
+def import_folder(source: Path, folder: Path, *, origin: str, revision: str = "", storage: Storage = "float16") -> None:
+    """Write `folder` from the foreign `source`; `origin` and `revision` are what its card calls that."""
+    if read_json(source / CONFIG).get("format") == "headlight":
+        raise CheckpointError(f"{source}: is a folder of ours already. Copy it.")
+    loaded = load_checkpoint(source)
+    others = {habits.FILE: loaded.habits.to_json()}
+    if loaded.languages.sources or loaded.languages.targets:
+        others[languages.FILE] = loaded.languages.to_json()
+    save_checkpoint(
+        folder,
+        loaded.model,
+        loaded.source_tokenizer,
+        loaded.target_tokenizer,
+        storage=storage,
+        card=card(source, folder.resolve().name, origin, revision, storage),
+        others=others,
+    )
+
+
+def card(source: Path, name: str, origin: str, revision: str, storage: str) -> str:
+    """What the model is, where it is from and under which licence; what it can and cannot do, its makers say."""
+    values = read_json(source / CONFIG)
+    at = f", revision {revision}" if revision else ""
+    stated = licence(source)
+    terms = f"Its makers state the licence: {stated}." if stated else "Its folder states no licence: ask its makers."
+    return f"""# {name}
+
+Imported from {origin}{at}: a model of the family "{values.get("model_type")}", with its own vocabulary and its habits
+of writing. The numbers are the same, stored in {storage}. What it was trained on, how good it is and where it fails is
+told at its source.
+
+- source: {origin}{at}
+- licence: {stated or "not stated"}
+
+{terms}
+"""
+
+
+def licence(folder: Path) -> str:
+    """What the front matter of the folder's README says; empty if nothing."""
+    path = folder / CARD
+    text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+    matter = FRONT_MATTER.match(text)
+    found = re.search(r"^licen[sc]e:[ \t]*['\"]?([\w .+-]+?)['\"]?[ \t]*$", matter[1], re.MULTILINE) if matter else None
+    return found[1] if found else ""

@@ -1,0 +1,180 @@
+"""M2M100 (https://arxiv.org/abs/2010.11125) and NLLB-200 (https://arxiv.org/abs/2207.04672): many languages, one model.
+
+    config.json               sizes; norm before the sub-layer, sinusoids that begin at an offset
+    model.safetensors         or its shards, or pytorch_model.bin
+    sentencepiece.bpe.model   how text is cut into pieces
+    vocab.json                M2M100: piece → id; NLLB numbers them as the SentencePiece file does, one further on
+    tokenizer.json            or special_tokens_map.json: the language codes
+
+The source carries a token of its language, and the translation begins with one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from model.checkpoint import FolderReader
+from model.config import TransformerConfig
+from model.errors import TokenizerError
+from model.families.common import (
+    ACTIVATIONS,
+    GENERATION,
+    TOKENIZER_CONFIG,
+    Fields,
+    ForeignReader,
+    entries_of,
+    filled_up,
+    numbered,
+    safe_json,
+)
+from model.families.marian import TABLES, renamed
+from model.languages import Language, Languages
+from model.pieces import Entry, PieceTokenizer
+from model.sentencepiece import SentencePieceModel, read_sentencepiece
+from model.vocabulary import Vocabulary
+
+PIECES, VOCABULARY = "sentencepiece.bpe.model", "vocab.json"
+DEFAULTS: dict[str, Any] = {
+    "vocab_size": 128_112, "d_model": 1024, "max_position_embeddings": 1024, "activation_function": "relu",
+    "encoder_layers": 12, "encoder_ffn_dim": 4096, "encoder_attention_heads": 16,
+    "decoder_layers": 12, "decoder_ffn_dim": 4096, "decoder_attention_heads": 16,
+    "scale_embedding": True, "tie_word_embeddings": True,
+    "decoder_start_token_id": 2, "pad_token_id": 1, "eos_token_id": 2,
+}  # fmt: skip
+# NLLB's vocabulary begins so; the SentencePiece file's own first three stand for the same.
+FIRST = ("<s>", "<pad>", "</s>", "<unk>")
+SPECIAL = {*FIRST, "<mask>"}
+# The languages of M2M100 and of its sibling of WMT 2021, in the order of their ids after the vocabulary.
+CODES = {
+    "m2m100": (
+        "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa ff fi fr fy ga gd gl gu ha he hi hr ht hu "
+        "hy id ig ilo is it ja jv ka kk km kn ko lb lg ln lo lt lv mg mk ml mn mr ms my ne nl no ns oc or pa pl ps pt "
+        "ro ru sd si sk sl so sq sr ss su sv sw ta th tl tn tr uk ur uz vi wo xh yi yo zh zu"
+    ),
+    "wmt21": "en ha is ja cs ru zh de",
+}
+ENGLISH, OTHERS = ("eng_Latn", "en"), ("fra_Latn", "fr", "deu_Latn", "de")
+
+
+class M2M(ForeignReader):
+    """Folders of `model_type` "m2m_100"."""
+
+    tables = TABLES
+    spares = (r"model\.(en|de)coder\.embed_positions\.weights",)
+
+    def mapped(self, folder: Path, values: dict[str, Any]) -> TransformerConfig:
+        fields = Fields(values, DEFAULTS, folder / "config.json")
+        fields.neutral(quantization_config=None)
+        size, pad = fields.whole("vocab_size"), fields.token("pad_token_id")
+        return TransformerConfig(
+            source_vocabulary=size,
+            target_vocabulary=size,
+            d_model=fields.whole("d_model"),
+            heads=fields.equal("encoder_attention_heads", "decoder_attention_heads"),
+            d_ff=fields.equal("encoder_ffn_dim", "decoder_ffn_dim"),
+            encoder_layers=fields.whole("encoder_layers"),
+            decoder_layers=fields.whole("decoder_layers"),
+            positions="sinusoidal_halves",
+            position_offset=pad + 1,
+            closed_waves=True,
+            max_length=fields.whole("max_position_embeddings"),
+            activation=fields.choice("activation_function", ACTIVATIONS),
+            norm_first=True,
+            final_norm=True,
+            scale_embedding=fields.switch("scale_embedding"),
+            tie_output=fields.switch("tie_word_embeddings"),
+            dropout=0.0,
+            pad_id=pad,
+            start_id=fields.token("decoder_start_token_id"),
+            end_id=fields.token("eos_token_id"),
+        )
+
+    def renamed(self, name: str) -> Sequence[str]:
+        return [renamed(name)]
+
+    def tokenizers(self, folder: Path, config: TransformerConfig) -> tuple[Vocabulary, Vocabulary]:
+        settings = safe_json(folder, TOKENIZER_CONFIG)
+        model = read_sentencepiece(folder / PIECES)
+        if (folder / VOCABULARY).exists():
+            entries = _entries_of_m2m(folder, settings, model)
+        else:
+            entries = _entries_of_nllb(folder, settings, model)
+        made = PieceTokenizer(
+            model,
+            filled_up(entries, config.source_vocabulary, str(folder)),
+            pad_id=config.pad_id,
+            start_id=config.start_id,
+            end_id=config.end_id,
+            unknown_id=next((place for place, entry in enumerate(entries) if entry.text == "<unk>"), -1),
+            trims="ends" if (folder / VOCABULARY).exists() else "first",
+            cleans=(folder / VOCABULARY).exists() and settings.get("clean_up_tokenization_spaces") is True,
+        )
+        return made, made
+
+    def languages(self, folder: Path, config: TransformerConfig, source: Vocabulary) -> Languages:
+        """All codes on both sides. Defaults are the folder's, else English, and French from it."""
+        settings = safe_json(folder, TOKENIZER_CONFIG)
+        is_m2m = (folder / VOCABULARY).exists()
+        assert isinstance(source, PieceTokenizer)  # noqa: S101 - made above
+        ids = {entry.text: place for place, entry in enumerate(source.entries)}
+        codes = {code.strip("_") if is_m2m else code: ids[code] for code in _codes(folder, settings, is_m2m)}
+        behind = not is_m2m and settings.get("legacy_behaviour") is True
+        sources = tuple(
+            Language(code=code, after=(mark,)) if behind else Language(code=code, before=(mark,))
+            for code, mark in codes.items()
+        )
+        forced = safe_json(folder, GENERATION).get("forced_bos_token_id")
+        wished = [settings.get("tgt_lang"), *(code for code, mark in codes.items() if mark == forced)]
+        reads = next((code for code in (settings.get("src_lang"), *ENGLISH, *codes) if code in codes), "")
+        writes = [code for code in (*wished, *ENGLISH, *OTHERS, *codes) if code in codes and code != reads]
+        return Languages(
+            sources=sources,
+            targets=tuple(Language(code=code, first=(mark,)) for code, mark in codes.items()),
+            source=reads,
+            target=writes[0] if writes else reads,
+        )
+
+
+def _entries_of_m2m(folder: Path, settings: dict[str, Any], model: SentencePieceModel) -> list[Entry]:
+    """The vocabulary, then the languages."""
+    texts = numbered(folder, VOCABULARY)
+    codes = _codes(folder, settings, is_m2m=True)
+    return entries_of(model, [*texts, *codes], SPECIAL | set(codes))
+
+
+def _entries_of_nllb(folder: Path, settings: dict[str, Any], model: SentencePieceModel) -> list[Entry]:
+    """Four special tokens, the pieces after the file's own first three, the languages, and a mask."""
+    if [piece.text for piece in model.pieces[:3]] != ["<unk>", "<s>", "</s>"]:
+        raise TokenizerError(f"{folder}: {PIECES} does not begin as NLLB's does. Download it again.")
+    pieces = [piece.text for piece in model.pieces[3:]]
+    codes = _codes(folder, settings, is_m2m=False)
+    return entries_of(model, [*FIRST, *pieces, *codes, "<mask>"], SPECIAL | set(codes))
+
+
+def _codes(folder: Path, settings: dict[str, Any], is_m2m: bool) -> list[str]:
+    """The tokens of the languages, in the order of their ids."""
+    if is_m2m:
+        table = str(settings.get("language_codes") or "m2m100")
+        if table not in CODES:
+            raise TokenizerError(f"{folder}: language_codes is {table!r}, but known are: {', '.join(CODES)}.")
+        return [f"__{code}__" for code in CODES[table].split()]
+    added = safe_json(folder, "tokenizer.json").get("added_tokens")
+    if isinstance(added, list):
+        found = sorted((entry["id"], entry["content"]) for entry in added if entry["content"] not in SPECIAL)
+        return [text for _, text in found]
+    named: Any = None
+    for name in ("special_tokens_map.json", TOKENIZER_CONFIG):
+        values = safe_json(folder, name)
+        named = named or values.get("additional_special_tokens") or values.get("extra_special_tokens")
+    if not isinstance(named, list) or not named:
+        raise TokenizerError(
+            f"{folder}: no file names the languages (tokenizer.json or special_tokens_map.json). Download them, too."
+        )
+    return [entry["content"] if isinstance(entry, dict) else str(entry) for entry in named]
+
+
+def reader() -> FolderReader:
+    """The reader of this family."""
+    return M2M()
