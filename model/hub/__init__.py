@@ -1,0 +1,17 @@
+"""Models of the Hugging Face Hub, by id: what one holds, and a folder with its files.
+
+    offer = plan("Helsinki-NLP/opus-mt-de-en")    # offer.bytes, offer.licence
+    folder = fetch("Helsinki-NLP/opus-mt-de-en")  # Translator.load(folder)
+
+The cache is that of `huggingface_hub`, so what another program fetched is not fetched again. That package is imported
+when something is fetched, and not before.
+"""
+
+from __future__ import annotations
+
+from model.hub.cache import find_folder
+from model.hub.fetching import fetch
+from model.hub.names import HubError, ModelId, read_id
+from model.hub.plans import Plan, Progress, RemoteFile, plan
+
+__all__ = ["HubError", "ModelId", "Plan", "Progress", "RemoteFile", "fetch", "find_folder", "plan", "read_id"]

@@ -1,0 +1,88 @@
+"""Where fetched files lie: the cache of `huggingface_hub`, whose layout is documented and read here without it.
+
+models--OWNER--NAME/refs/REVISION           the commit that a branch or tag stood at
+models--OWNER--NAME/blobs/HASH              a file's content
+models--OWNER--NAME/snapshots/COMMIT/FILE   its name, a link to the content
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from pathlib import Path
+
+from model.hub.names import COMMIT, ModelId
+
+CONFIG = "config.json"
+WEIGHTS, INDEX, PICKLE = "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"
+
+
+def cache_folder() -> Path:
+    """The cache, as the environment says now."""
+    for name, below in (
+        ("HF_HUB_CACHE", ()),
+        ("HUGGINGFACE_HUB_CACHE", ()),
+        ("HF_HOME", ("hub",)),
+        ("XDG_CACHE_HOME", ("huggingface", "hub")),
+    ):
+        if given := os.environ.get(name):
+            return Path(os.path.expandvars(given)).expanduser().joinpath(*below)
+    return Path.home() / ".cache" / "huggingface" / "hub"
+
+
+def repository_folder(repository: str) -> Path:
+    """Where everything of one repository lies."""
+    return cache_folder() / f"models--{repository.replace('/', '--')}"
+
+
+def snapshot_folder(repository: str, commit: str) -> Path:
+    """Where a commit's files have their names."""
+    return repository_folder(repository) / "snapshots" / commit
+
+
+def blob_file(repository: str, digest: str) -> Path:
+    """Where a file's content lies."""
+    return repository_folder(repository) / "blobs" / digest
+
+
+def find_folder(wanted: ModelId) -> Path | None:
+    """The folder of a model that is wholly in the cache; nothing is asked of any network."""
+    commit = wanted.revision
+    if not wanted.fixed:
+        try:
+            commit = _reference(wanted).read_text(encoding="ascii").strip()
+        except (OSError, ValueError):
+            return None
+        if COMMIT.fullmatch(commit) is None:
+            return None
+    folder = snapshot_folder(wanted.repository, commit)
+    return folder if _whole(folder) else None
+
+
+def remember(wanted: ModelId, commit: str) -> None:
+    """Note which commit a branch or tag stands at, for those who ask offline."""
+    if wanted.fixed:
+        return
+    reference = _reference(wanted)
+    reference.parent.mkdir(parents=True, exist_ok=True)
+    part = reference.with_name(f".{reference.name}.{secrets.token_hex(4)}.part")
+    part.write_text(commit, encoding="ascii")
+    part.replace(reference)
+
+
+def _reference(wanted: ModelId) -> Path:
+    return repository_folder(wanted.repository) / "refs" / wanted.revision
+
+
+def _whole(folder: Path) -> bool:
+    """Whether configuration and weights are there. Weights are fetched last, so all else is there with them."""
+    if not (folder / CONFIG).exists():
+        return False
+    if (folder / WEIGHTS).exists() or (folder / PICKLE).exists():
+        return True
+    try:
+        places = json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"]
+        return bool(places) and all((folder / Path(name).name).exists() for name in set(places.values()))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return False
