@@ -1,4 +1,4 @@
-"""`python -m model data get NAME`: fetch the public sets that models are trained on."""
+"""`python -m model data get | list | unseen`: public sets to train on, and lines worth translating back."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 from model.training.datasets import SETS
 from model.training.download import find_set, get_set
+from model.training.unseen import unseen_lines
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -16,10 +17,19 @@ def add(parser: argparse.ArgumentParser) -> None:
     get.add_argument("name", help=", ".join(SETS))
     get.add_argument("--data", type=Path, default=Path("data"), help="the folder to put it in (data)")
     actions.add_parser("list", help="the public sets, their licence and size")
+    unseen = actions.add_parser("unseen", help="lines that other files lack, to be translated back")
+    unseen.add_argument("files", nargs="+", type=Path, metavar="FILE", help="where the lines are")
+    unseen.add_argument("--known", nargs="+", type=Path, metavar="FILE", default=[], help="what must not have them")
+    unseen.add_argument("--shortest", type=int, default=2, metavar="N", help="words of a line at least (2)")
+    unseen.add_argument("--longest", type=int, default=80, metavar="N", help="words of a line at most (80)")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Fetch a public set, or list them."""
+    """Fetch a public set, list them, or print lines that other files lack."""
+    if arguments.action == "unseen":
+        for line in unseen_lines(arguments.files, arguments.known, arguments.shortest, arguments.longest):
+            print(line)
+        return 0
     if arguments.action == "list":
         for each in SETS.values():
             print(f"{each.name}: {each.about}; {each.size}; licence: {each.licence}")

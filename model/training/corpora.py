@@ -139,6 +139,13 @@ def read_pairs(spec: CorpusSpec, folder: Path) -> Iterator[Pair]:
     return pairs
 
 
+def read_lines(path: Path) -> Iterator[str]:
+    """The lines of one file, packed or not, without their ends."""
+    with _open_text(path) as file:
+        while line := _line(file, path):
+            yield line.rstrip("\r\n")
+
+
 def _read_two_files(spec: CorpusSpec, folder: Path) -> Iterator[Pair]:
     names = [folder / name for name in spec.files]
     with _open_text(names[0]) as sources, _open_text(names[1]) as targets:

@@ -1,0 +1,33 @@
+"""Lines of one language that other files lack: what is worth translating back, to have more pairs to learn from.
+
+Back-translation (https://arxiv.org/abs/1511.06709) lets a model of the other direction write the source of text that
+has none. The target stays what people wrote.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from model.training.corpora import read_lines
+
+NO_LETTERS = re.compile(r"\W+")
+
+
+def unseen_lines(files: Sequence[Path], known: Sequence[Path], shortest: int, longest: int) -> Iterator[str]:
+    """The lines of `files` of so many words, each once, that none of `known` has: signs and capitals don't count."""
+    seen = {_letters(line) for path in known for line in read_lines(path)}
+    return _unseen((line for path in files for line in read_lines(path)), seen, shortest, longest)
+
+
+def _unseen(lines: Iterable[str], seen: set[str], shortest: int, longest: int) -> Iterator[str]:
+    for line in lines:
+        letters = _letters(line)
+        if letters and letters not in seen and shortest <= len(line.split()) <= longest:
+            seen.add(letters)
+            yield line
+
+
+def _letters(line: str) -> str:
+    return NO_LETTERS.sub("", line.casefold())
