@@ -1,0 +1,162 @@
+"""Two sentences in tokens: which tokens of one stand for the same characters, or the same word, as tokens of the other.
+
+Two models that read one sentence cut it differently. There characters decide: tokens that share one are a pair, and a
+unit is the shortest stretch that both sides cover with whole words. Two translations are two texts. Where they read the
+same, characters decide again; where they differ, words do: the longest series of words that both have in one order,
+case aside. What has no partner stays alone: nothing is guessed.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from model.measures.merging import group
+from model.records import Token
+
+Places = tuple[int, ...]  # of tokens in their sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A word, several that belong together, or a special token. A side that lacks it has no places."""
+
+    text: str
+    first: Places
+    second: Places
+    special: bool = False
+
+    @property
+    def shared(self) -> bool:
+        """Whether both sides have it."""
+        return bool(self.first and self.second)
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """How two sentences in tokens go together."""
+
+    same: bool  # one text: matched by characters; otherwise by words in order
+    units: tuple[Unit, ...]  # in reading order; every token of each side is in one of them
+    pairs: tuple[tuple[int, int], ...]  # places of tokens of the first and the second side that match
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """Neighbouring tokens that make one word, or one special token."""
+
+    start: int
+    end: int
+    places: Places
+
+
+_Both = tuple[list[_Word], list[_Word]]  # words of the first and of the second side that are one unit
+
+
+def match(first: Sequence[Token], first_text: str, second: Sequence[Token], second_text: str) -> Matching:
+    """The tokens of two sentences; `start` and `end` of each count characters of its text."""
+    same = first_text == second_text
+    sides = _words(first), _words(second)
+    stretches = _by_characters(*sides) if same else _by_order(*sides, first_text, second_text)
+    units, pairs = [], []
+    for ours, theirs in stretches:
+        text, words = (first_text, ours) if ours else (second_text, theirs)
+        unit = Unit(text[words[0].start : words[-1].end], _places(ours), _places(theirs))
+        units.append(unit)
+        shift = 0 if same or not unit.shared else theirs[0].start - ours[0].start
+        pairs += [
+            (one, other)
+            for one in unit.first
+            for other in unit.second
+            if max(first[one].start + shift, second[other].start) < min(first[one].end + shift, second[other].end)
+        ]
+    specials = list(_specials(first, second))
+    pairs += [(unit.first[0], unit.second[0]) for unit in specials if unit.shared]
+    before = [unit for unit in specials if _leads(unit.first, first) or _leads(unit.second, second)]
+    after = [unit for unit in specials if unit not in before]
+    return Matching(same, (*before, *units, *after), tuple(sorted(pairs)))
+
+
+def _words(tokens: Sequence[Token]) -> list[_Word]:
+    """The words of a sentence. What covers no character goes with the word after it, at the end with the last."""
+    found: list[_Word] = []
+    waiting: Places = ()
+    for run in group(tokens, lambda left, right: left.word is not None and left.word == right.word):
+        if tokens[run.start].special:
+            continue
+        start = min(tokens[place].start for place in run)
+        end = max(tokens[place].end for place in run)
+        if start == end:
+            waiting += tuple(run)
+        else:
+            found.append(_Word(start, end, (*waiting, *run)))
+            waiting = ()
+    if waiting and found:
+        last = found.pop()
+        found.append(_Word(last.start, last.end, (*last.places, *waiting)))
+    elif waiting:
+        found.append(_Word(0, 0, waiting))
+    return found
+
+
+def _by_characters(first: list[_Word], second: list[_Word]) -> Iterator[_Both]:
+    """Words of one text, joined wherever a word of one side reaches into two of the other."""
+    every = sorted([*((word, 0) for word in first), *((word, 1) for word in second)], key=lambda each: each[0].start)
+    stretch: _Both = ([], [])
+    end = 0
+    for word, side in every:
+        if any(stretch) and word.start >= end:
+            yield stretch
+            stretch = ([], [])
+        stretch[side].append(word)
+        end = max(end, word.end)
+    if any(stretch):
+        yield stretch
+
+
+def _by_order(first: list[_Word], second: list[_Word], first_text: str, second_text: str) -> Iterator[_Both]:
+    """Words of two texts: the longest common series of both, and between its members what one side alone has."""
+    ours = [first_text[word.start : word.end].lower() for word in first]
+    theirs = [second_text[word.start : word.end].lower() for word in second]
+    longest = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]  # [from this word on, from this word on]
+    for one in reversed(range(len(ours))):
+        for other in reversed(range(len(theirs))):
+            if ours[one] == theirs[other]:
+                longest[one][other] = longest[one + 1][other + 1] + 1
+            else:
+                longest[one][other] = max(longest[one + 1][other], longest[one][other + 1])
+    one = other = 0
+    while one < len(ours) or other < len(theirs):
+        if one < len(ours) and other < len(theirs) and ours[one] == theirs[other]:
+            yield [first[one]], [second[other]]
+            one, other = one + 1, other + 1
+        elif other == len(theirs) or (one < len(ours) and longest[one + 1][other] >= longest[one][other + 1]):
+            yield [first[one]], []
+            one += 1
+        else:
+            yield [], [second[other]]
+            other += 1
+
+
+def _specials(first: Sequence[Token], second: Sequence[Token]) -> Iterator[Unit]:
+    """Special tokens of one name are partners: the first of that name with the first, and so on."""
+    waiting: dict[str, list[int]] = defaultdict(list)
+    for place, token in enumerate(second):
+        if token.special:
+            waiting[token.text].append(place)
+    for place, token in enumerate(first):
+        if token.special:
+            partner = (waiting[token.text].pop(0),) if waiting[token.text] else ()
+            yield Unit(token.text, (place,), partner, special=True)
+    for place in sorted(place for places in waiting.values() for place in places):
+        yield Unit(second[place].text, (), (place,), special=True)
+
+
+def _leads(places: Places, tokens: Sequence[Token]) -> bool:
+    """Whether a special token stands before all words."""
+    return bool(places) and all(token.special for token in tokens[: places[0] + 1]) and places[0] < len(tokens) - 1
+
+
+def _places(words: Sequence[_Word]) -> Places:
+    return tuple(place for word in words for place in word.places)
