@@ -28,6 +28,8 @@ ROOMS = {
     "model/measures/*": "numpy model.errors model.records model.measures",
     "model/device.py": "torch model.errors",
     "model/dumps.py": "numpy model.records",
+    "model/hub/*": "httpx2 huggingface_hub model.errors model.hub",
+    "model/shelf.py": "",
     "model/storage.py": "numpy torch safetensors model.errors",
     "model/checksums.py": "model.errors model.storage",
     "model/probes.py": "torch model.errors",
@@ -43,33 +45,44 @@ ROOMS = {
     ),
     "model/interventions.py": "torch model.config model.errors model.probes model.records model.transformer",
     "model/fast.py": "torch model.attention model.blocks model.config model.probes model.transformer",
-    "model/decoding/*": "torch model.config model.decoding model.errors model.records model.transformer",
+    "model/habits.py": "model.errors model.records",
+    "model/languages.py": "model.errors model.records",
+    "model/decoding/*": "torch model.config model.decoding model.errors model.habits model.records model.transformer",
     "model/capture.py": "numpy torch model.attention model.decoding model.probes model.records model.transformer",
-    "model/tokenizer.py": "tokenizers sentencepiece model.errors model.records model.segmentation",
+    "model/tokenizer.py": "tokenizers model.errors model.records model.segmentation",
+    "model/sentencepiece.py": "model.errors",
+    "model/normaliser.py": "model.errors model.sentencepiece",
+    "model/subwords.py": "model.normaliser model.sentencepiece",
+    "model/vocabulary.py": "model.records",
+    "model/pieces.py": (
+        "model.errors model.normaliser model.records model.segmentation model.sentencepiece model.subwords"
+        " model.tokenizer model.vocabulary"
+    ),
+    "model/pickled.py": "torch model.errors model.storage",
     "model/checkpoint.py": (
         "torch safetensors model.checksums model.classifier model.config model.device model.errors model.families"
-        " model.storage model.tokenizer model.transformer"
+        " model.habits model.languages model.pieces model.storage model.transformer model.vocabulary"
     ),
     "model/families/*": (
-        "numpy torch safetensors sentencepiece tokenizers model.checkpoint model.config model.errors model.families"
-        " model.segmentation model.storage model.tokenizer"
+        "torch model.checkpoint model.checksums model.config model.errors model.families model.habits model.languages"
+        " model.pickled model.pieces model.sentencepiece model.storage model.transformer model.vocabulary"
     ),
     "model/answers.py": (
-        "numpy model.capture model.confidence model.decoding model.errors model.records model.tokenizer"
-        " model.transformer"
+        "numpy model.capture model.confidence model.decoding model.errors model.records model.transformer"
+        " model.vocabulary"
     ),
     "model/jobs.py": (
-        "torch model.errors model.interventions model.masks model.probes model.records model.text model.tokenizer"
-        " model.transformer"
+        "torch model.errors model.habits model.interventions model.languages model.masks model.probes model.records"
+        " model.text model.transformer model.vocabulary"
     ),
     "model/translator.py": (
         "torch model.answers model.attention model.capture model.checkpoint model.confidence model.decoding"
-        " model.device model.errors model.fast model.interventions model.jobs model.probes model.records"
-        " model.tokenizer model.transformer"
+        " model.device model.errors model.fast model.habits model.interventions model.jobs model.languages"
+        " model.probes model.records model.transformer model.vocabulary"
     ),
     "model/judge.py": (
         "numpy torch model.checkpoint model.classifier model.device model.jobs model.masks model.probes model.records"
-        " model.text model.tokenizer"
+        " model.text model.vocabulary"
     ),
     "model/experiments.py": "numpy model.errors model.interventions model.measures model.records model.translator",
     "model/training/*": "numpy torch safetensors tokenizers sacrebleu model.*",
@@ -80,15 +93,17 @@ ROOMS = {
     "viz/words.py": "",
     "viz/labels.py": "model.records",
     "viz/errors.py": "model.errors",
-    "viz/settings.py": "model.errors",
+    "viz/settings.py": "model.errors model.hub",
     "viz/session.py": "model.errors model.records viz.errors viz.settings",
     "viz/store.py": "model.records",
-    "viz/cards.py": "",
+    "viz/cards.py": "model.families",
+    "viz/downloads.py": "model.hub",
+    "viz/library.py": "model.families model.hub viz.cards viz.downloads viz.errors viz.settings",
     "viz/gpu.py": "spaces model.records",
     "viz/arguments.py": "viz.errors",
     "viz/service.py": (
-        "model.errors model.judge model.records model.text model.translator viz.cards viz.errors viz.gpu viz.session"
-        " viz.settings viz.store"
+        "model.errors model.hub model.judge model.records model.shelf model.text model.transformer model.translator"
+        " viz.cards viz.errors viz.gpu viz.library viz.manners viz.session viz.settings viz.store"
     ),
     "viz/api.py": "gradio numpy model.records viz.arguments viz.errors viz.service viz.session",
     "viz/door.py": "fastapi starlette viz.api viz.arguments viz.errors viz.settings",
@@ -104,12 +119,14 @@ ROOMS = {
     ),
     "viz/first.py": "viz.desk viz.examples viz.service viz.settings",
     "viz/desk.py": (
-        "gradio model.records viz.cards viz.errors viz.examples viz.first viz.payload viz.service viz.widgets"
+        "gradio model.records viz.cards viz.errors viz.examples viz.first viz.manners viz.payload viz.service"
+        " viz.settings viz.visitors viz.widgets"
     ),
     "viz/widgets/*": "gradio viz.files viz.widgets",
     "viz/tabs/*": "gradio numpy model.* viz.*",
     "viz/page.py": (
-        "gradio viz.api viz.desk viz.door viz.files viz.service viz.settings viz.tabs viz.theme viz.widgets"
+        "gradio viz.api viz.desk viz.door viz.fetching viz.files viz.service viz.settings viz.tabs viz.theme"
+        " viz.widgets"
     ),
     "viz/figures/*": "numpy plotly model.errors model.records viz.figures viz.labels viz.theme",
 }

@@ -18,9 +18,9 @@ from gradio import events
 
 from model.records import Kind, Token
 from viz.arguments import bind
-from viz.errors import PageError, shown
+from viz.errors import PageError
 from viz.service import Service
-from viz.session import Merged, session_from
+from viz.session import Merged, Place, check_place, session_from
 
 DECIMALS = 6  # of weights and probabilities: enough to add up to one
 
@@ -48,6 +48,8 @@ class Endpoints:
         length_penalty: float = 1.0,
         target: str = "",
         prefix: str = "",
+        source_language: str = "",
+        target_language: str = "",
     ) -> dict[str, Any]:
         """Translate one sentence, and tell how likely each written token was.
 
@@ -58,13 +60,17 @@ class Endpoints:
             length_penalty: A translation counts log p / length ** length_penalty; above 1 favours longer ones.
             target: A translation of your own, to be scored instead of writing one.
             prefix: How the translation begins; it is continued from there.
+            source_language: What the sentence is written in, as the model calls it; empty for its usual language.
+            target_language: What to translate into, where the model has several; empty for its usual language.
 
         Returns:
             An object: text; model; tokens, each with text and probability, </s> last; score; seconds, of the model's
             work, not of waiting; stopped, "end", "length" or "forced"; beyond, whether the model's own rule says not
             to rely on this, null where it has no rule.
         """
-        values = {"beam_size": beam_size, "length_penalty": length_penalty, "target": target, "prefix": prefix}
+        values: dict[str, Any] = {"beam_size": beam_size, "length_penalty": length_penalty}
+        values |= {"target": target, "prefix": prefix}
+        values |= {"source_language": source_language, "target_language": target_language}
         answer = self.service.translate(self.service.check({"text": text, "model": model} | values))
         timing = answer.timing
         return {
@@ -91,6 +97,8 @@ class Endpoints:
         length_penalty: float = 1.0,
         target: str = "",
         prefix: str = "",
+        source_language: str = "",
+        target_language: str = "",
     ) -> dict[str, Any]:
         """Translate one sentence, and tell what one attention head looked at.
 
@@ -104,22 +112,24 @@ class Endpoints:
             length_penalty: A translation counts log p / length ** length_penalty; above 1 favours longer ones.
             target: A translation of your own, to be looked at instead of writing one.
             prefix: How the translation begins; it is continued from there.
+            source_language: What the sentence is written in, as the model calls it; empty for its usual language.
+            target_language: What to translate into, where the model has several; empty for its usual language.
 
         Returns:
             An object: text, the translation; model; rows and columns, the tokens that name them; weights, a list of
             rows, each of which adds up to one ("max" does not), with null where the model may not look; meaning, what
             a row is.
         """
-        values = {"kind": kind, "layer": layer, "head": head, "beam_size": beam_size, "length_penalty": length_penalty}
-        values |= {"text": text, "model": model, "target": target, "prefix": prefix}
-        selection = session_from(values, self.service.settings).selection
+        values: dict[str, Any] = {"text": text, "model": model, "target": target, "prefix": prefix}
+        values |= {"beam_size": beam_size, "length_penalty": length_penalty}
+        values |= {"source_language": source_language, "target_language": target_language}
+        selection = session_from(values | {"kind": kind}, self.service.settings).selection
         request = self.service.check(values)
         config = self.service.translator(request.model).model.config
-        # Before the work, not after it.
+        # Before the work, not after it. The mean of all layers is for eyes, not for programs.
         layers = config.encoder_layers if selection.kind == "encoder" else config.decoder_layers
-        merged = get_args(Merged)
-        place = _below("layer", selection.layer, layers, ())
-        which = _below("head", selection.head, config.heads, merged)
+        place: int = check_place("layer", layer, count=layers)
+        which: Place = check_place("head", head, count=config.heads, merged=get_args(Merged))
         answer = self.service.translate(request)
         seen = answer.attention_map(selection.kind, place, None if isinstance(which, str) else which)
         weights = seen.weights
@@ -176,15 +186,6 @@ def guarded(function: Callable[..., Any], signature: inspect.Signature) -> Calla
     call.__signature__ = signature  # type: ignore[attr-defined]
     call.__annotations__ = {name: parameter.annotation for name, parameter in signature.parameters.items()}
     return call
-
-
-def _below(name: str, place: int | Merged, count: int, others: Sequence[str]) -> Any:
-    """A place that the model has; the mean of all layers is for eyes, not for programs."""
-    if isinstance(place, str) and place in others:
-        return place
-    if isinstance(place, str) or not place < count:
-        raise PageError(name, "not_whole", {"name": name, "low": 0, "high": count - 1, "given": shown(place)})
-    return place
 
 
 def _texts(tokens: Sequence[Token]) -> list[str]:

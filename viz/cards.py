@@ -11,8 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from model.families import FAMILIES
+
 CONFIG, CARD, SUMS, HEADS = "config.json", "README.md", "SHA256SUMS", "heads.json"
+MANNERS = ("habits.json", "languages.json")
 LANGUAGE = re.compile(r"[a-z]{2,3}")
+PAIR = re.compile(r"(?:opus-mt-(?:tc-(?:base|big)-)?)?([a-z]{2,3})-([a-z]{2,3})")
+OTHER_CODES = {"jap": "ja"}  # what others call a language, and what it is called here
 LARGEST_HEADER = 100_000_000  # bytes: what the format of the weights allows
 
 LOG = logging.getLogger(__name__)
@@ -22,15 +27,18 @@ LOG = logging.getLogger(__name__)
 class ModelCard:
     """One model, as a menu or a list shows it."""
 
-    name: str  # of its folder
+    name: str  # of its folder, or its id on the Hub
     kind: Literal["transformer", "classifier"]
     languages: tuple[str, ...]  # source, then target; empty where nothing tells
-    parameters: int
-    bytes: int  # on disk, all files
+    parameters: int  # 0 where that is known only once it is loaded
+    bytes: int  # on disk, all files; of one that is not here yet, about how many
     summary: str  # the first paragraph of its card
     revision: str  # changes with the model's files, but not with its card
     best_head: dict[str, int] | None = None  # "layer" and "head" of cross-attention that align words
     default: bool = False
+    where: Literal["here", "hub"] = "here"  # in the models' folder, or fetched by its id
+    downloaded: bool = True
+    manners: bool = False  # whether it may bring options or languages of its own: see `viz/manners.py`
 
 
 def read_cards(folder: Path) -> tuple[ModelCard, ...]:
@@ -41,25 +49,33 @@ def read_cards(folder: Path) -> tuple[ModelCard, ...]:
     for inner in sorted(folder.iterdir()):
         if (inner / CONFIG).is_file() and not inner.name.startswith("."):  # .name.part: a half-written one
             try:
-                cards.append(_read_card(inner))
+                cards.append(read_card(inner))
             except (OSError, ValueError, TypeError, KeyError) as error:
                 LOG.warning("The model folder %s is left out: %s", inner, error)
     return tuple(cards)
 
 
-def _read_card(folder: Path) -> ModelCard:
+def read_card(folder: Path, name: str = "") -> ModelCard:
+    """What can be said of the model in a folder; it may have another name than its folder."""
+    name = name or folder.name
     config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    if not isinstance(config, dict):
+        raise ValueError(f"{CONFIG} holds no object")
+    family = config.get("model_type")
+    if "format" not in config and family is not None and family not in FAMILIES:
+        raise ValueError(f"models of the family {family!r} cannot be read, only {', '.join(FAMILIES)}")
     text = (folder / CARD).read_text(encoding="utf-8") if (folder / CARD).exists() else ""
     head, body = _front_matter(text)
     return ModelCard(
-        name=folder.name,
+        name=name,
         kind="classifier" if config.get("kind") == "classifier" else "transformer",
-        languages=_languages(folder, head),
+        languages=languages_of(name) or _pair(head) if family else _languages(folder, head),
         parameters=sum(_parameters(path) for path in sorted(folder.glob("*.safetensors"))),
         bytes=sum(path.stat().st_size for path in folder.iterdir() if path.is_file()),
         summary=_summary(body),
         revision=_revision(folder),
         best_head=_best_head(folder),
+        manners=family is not None or any((folder / name).exists() for name in MANNERS),
     )
 
 
@@ -80,15 +96,31 @@ def _front_matter(text: str) -> tuple[str, str]:
 
 def _languages(folder: Path, head: str) -> tuple[str, ...]:
     """From the card, or the recipe of the same name, or a name such as de-en."""
-    if match := re.search(r"^language:(.*(?:\r?\n[ \t]*-.*)*)", head, flags=re.MULTILINE):
-        return tuple(LANGUAGE.findall(match[1]))
+    if said := _named_in(head):
+        return said
     recipe = folder.parents[1] / "recipes" / f"{folder.name}.json"
     if recipe.is_file():
         values: dict[str, Any] = json.loads(recipe.read_text(encoding="utf-8"))
         named = (values.get("source_language"), values.get("target_language"))
         return tuple(language for language in named if isinstance(language, str))
-    parts = folder.name.split("-")
-    return tuple(parts) if len(parts) == 2 and all(map(LANGUAGE.fullmatch, parts)) else ()
+    return languages_of(folder.name)
+
+
+def _named_in(head: str) -> tuple[str, ...]:
+    match = re.search(r"^language:(.*(?:\r?\n[ \t]*-.*)*)", head, flags=re.MULTILINE)
+    return tuple(LANGUAGE.findall(match[1])) if match else ()
+
+
+def _pair(head: str) -> tuple[str, ...]:
+    """Source and target, where a card of strangers names two languages; where it names more, none of them leads."""
+    named = _named_in(head)
+    return named if len(named) == 2 else ()
+
+
+def languages_of(name: str) -> tuple[str, ...]:
+    """What a name such as de-en or opus-mt-de-en says: source and target; nothing where it says nothing."""
+    pair = PAIR.fullmatch(name.rpartition("/")[2].partition("@")[0])
+    return tuple(OTHER_CODES.get(code, code) for code in pair.groups()) if pair else ()
 
 
 def _parameters(path: Path) -> int:

@@ -44,6 +44,37 @@ ERROR_WORDS: dict[str, str] = {
     "unknown_model": "There is no model {given} here. Choose one of: {choices}.",
     "no_model": "There is no model here to do this. Put a model's folder into the models' folder.",
     "model_cannot_load": "The model {given} cannot be loaded. Choose another one, or download it again.",
+    "model_not_here": "{given} is on the Hub and not here yet: {megabytes} MB must be fetched first.",
+    "other_family": "{given} is of the family {family}, which cannot be read here. Known are: {choices}.",
+    "no_languages": "This model has no choice of languages, but {given} was given: leave {name} empty.",
+    "model_not_allowed": "The model {given} cannot be asked for here. Choose one of: {choices}.",
+    # the Hub
+    "hub_bad_id": "{given} is no id of a model on the Hub: write owner/name, such as Helsinki-NLP/opus-mt-de-en.",
+    "hub_offline": (
+        "{host} cannot be reached, and {repository} is not here. Go online, or fetch its files on another computer "
+        "({files}) and put them into a folder of their own in the models' folder (assets/models)."
+    ),
+    "hub_not_found": "{host} knows no model {repository} with revision {revision}, or it is private: check its name.",
+    "hub_gated": (
+        "{repository} is not for everybody: accept its licence on its page on {host}, and start the app with HF_TOKEN "
+        "set to a token of yours."
+    ),
+    "hub_busy": "{host} does not answer about {repository} as it should (status {status}): try again later.",
+    "hub_odd_answer": "What {host} says about {repository} makes no sense: try again later.",
+    "hub_not_a_model": "{repository} holds no {missing}, so there is no model that can be read: choose another one.",
+    "hub_too_large": (
+        "{repository} is {megabytes} MB large, but at most {limit} MB may be fetched here: choose a smaller one."
+    ),
+    "hub_bad_limit": "HEADLIGHT_MAX_DOWNLOAD_MB is {given}, but must be a whole number: change or unset it.",
+    "hub_no_room": "{repository} needs {megabytes} MB, but the disk has {free} MB left: make room.",
+    "hub_not_writable": "The folder for models of the Hub cannot be written: start the app with another HF_HOME.",
+    "hub_broken_off": (
+        "The connection broke off after {done} of {bytes} bytes of {file}. What has come is kept: ask again to go on."
+    ),
+    "hub_wrong_file": "{file} of {repository} is not what its name says and was thrown away: choose another model.",
+    "hub_refused": "{repository} was not fetched: nobody agreed to its {megabytes} MB.",
+    "hub_stopped": "The download of {repository} was stopped. What has come is kept: ask again to go on.",
+    # the device
     "no_memory": "The device has no memory left for this: try a shorter sentence or a smaller beam.",
     "model_says": "{message}",
     # the door

@@ -21,7 +21,7 @@ from viz.labels import labels
 from viz.service import Service
 from viz.session import Place, Selection, check_choice, session_from
 from viz.standalone import standalone
-from viz.theme import THEMES
+from viz.theme import THEMES, Theme
 from viz.words import LANGUAGES, figure_words
 
 MARK = "\ufeff"  # tells spreadsheets that a CSV is UTF-8
@@ -59,11 +59,38 @@ def frame(chosen: AttentionMap) -> pd.DataFrame:
 
 def map_csv(chosen: AttentionMap) -> bytes:
     """The table as a file that no spreadsheet runs."""
-    table = frame(chosen)
-    table.index = pd.Index([harmless(name) for name in table.index])
-    table.columns = pd.Index([harmless(name) for name in table.columns])
+    return _csv(_harmless(frame(chosen)))
+
+
+def comparison_csv(first: AttentionMap, second: AttentionMap) -> bytes:
+    """A, B and A − B, one below the other: the first column says which."""
+    one, other = _harmless(frame(first)), _harmless(frame(second))
+    # By place, not by name: two tokens may be called alike.
+    difference = pd.DataFrame(one.to_numpy() - other.to_numpy(), index=one.index, columns=one.columns)
+    return _csv(pd.concat([one, other, difference], keys=["A", "B", "A − B"]))
+
+
+def _harmless(table: pd.DataFrame) -> pd.DataFrame:
+    rows, columns = ([harmless(name) for name in names] for names in (table.index, table.columns))
+    return table.set_axis(rows).set_axis(columns, axis="columns")
+
+
+def _csv(table: pd.DataFrame) -> bytes:
     text: str = table.to_csv(float_format="%.6f", lineterminator="\n")
     return (MARK + text).encode()
+
+
+def compared_map(translation: Translation, chosen: Selection) -> AttentionMap | None:
+    """A, where two heads stand side by side; the chosen one is B."""
+    if not comparing(chosen) or chosen.pinned is None:
+        return None
+    layer, head = chosen.pinned
+    return chosen_map(translation, replace(chosen, layer=layer, head=head))
+
+
+def comparing(chosen: Selection) -> bool:
+    """Whether two heads stand side by side."""
+    return chosen.pinned is not None and chosen.pinned != (chosen.layer, chosen.head)
 
 
 class TakeAway:
@@ -72,7 +99,7 @@ class TakeAway:
     def __init__(self, service: Service) -> None:
         self.service = service
         self._forms: dict[str, Callable[[Translation, Selection, str], bytes]] = {
-            "csv": lambda translation, chosen, _: map_csv(chosen_map(translation, chosen)),
+            "csv": lambda translation, chosen, _: _numbers(translation, chosen),
             "npz": lambda translation, *_: npz(translation),
             "json": lambda translation, *_: json_text(translation),
             "html": lambda translation, chosen, language: standalone(
@@ -99,22 +126,33 @@ class TakeAway:
         return {"name": name, "figure": figure}
 
 
+def _numbers(translation: Translation, chosen: Selection) -> bytes:
+    first, second = compared_map(translation, chosen), chosen_map(translation, chosen)
+    return map_csv(second) if first is None else comparison_csv(first, second)
+
+
 def picture(translation: Translation, chosen: Selection, theme: str, language: str) -> Any:
-    """The map, or the comparison, as a figure with all its labels."""
-    look: dict[str, Any] = {"theme": THEMES[theme], "palette": chosen.palette}  # type: ignore[index]
-    shown_map = chosen_map(translation, chosen)
-    if chosen.pinned and chosen.pinned != (chosen.layer, chosen.head):
-        layer, head = chosen.pinned
-        first = chosen_map(translation, replace(chosen, layer=layer, head=head))
-        figure = FIGURES["compare"](first, shown_map, words=figure_words("compare", language), **look)
+    """The map, its lines, or the comparison, as a figure with all its labels."""
+    colours: Theme = THEMES[theme]  # type: ignore[index]
+    first, second = compared_map(translation, chosen), chosen_map(translation, chosen)
+    look: dict[str, Any] = {"theme": colours, "palette": chosen.palette}
+    if chosen.view == "lines":
+        maps = [(second, colours.accent)] if first is None else [(first, colours.head_a), (second, colours.head_b)]
+        words = figure_words("lines", language)
+        figure = FIGURES["lines"](maps, theme=colours, words=words, threshold=chosen.threshold)
+    elif first is not None:
+        figure = FIGURES["compare"](first, second, words=figure_words("compare", language), **look)
     else:
-        words = figure_words("heatmap", language)
-        figure = FIGURES["heatmap"](shown_map, words=words, scale=chosen.scale, **look)
+        figure = FIGURES["heatmap"](second, words=figure_words("heatmap", language), scale=chosen.scale, **look)
     figure.update_traces(hovertext=None, hoverinfo="skip")  # print has no pointer, and texts are most of a large map
     return json.loads(figure.to_json())
 
 
 def file_name(chosen: Selection, form: str) -> str:
-    """`headlight-cross-1-4.csv`: which map, counted from one as on the page."""
-    place = "-".join(str(each + 1) if isinstance(each, int) else each for each in (chosen.layer, chosen.head))
-    return f"headlight-{chosen.kind}-{place}.{form}" if form in ("csv", "png", "svg") else f"headlight.{form}"
+    """`headlight-cross-1-4.csv`: which map, counted from one as on the page; of a comparison, which two."""
+    if form not in ("csv", "png", "svg"):
+        return f"headlight.{form}"
+    both = [chosen.pinned, (chosen.layer, chosen.head)] if comparing(chosen) else [(chosen.layer, chosen.head)]
+    places = ["-".join(str(each + 1) if isinstance(each, int) else each for each in place) for place in both if place]
+    lines = "-lines" if chosen.view == "lines" and form != "csv" else ""
+    return f"headlight-{chosen.kind}-{'-and-'.join(places)}{lines}.{form}"

@@ -24,12 +24,14 @@ SHEETS = (
     "gradio",
     "page",
     "desk",
+    "chooser",
     "explorer",
     "decoding",
     "why",
     "positions",
     "sentiment",
     "models",
+    "beside",
 )  # later ones may rely on earlier ones
 
 

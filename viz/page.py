@@ -10,6 +10,7 @@ import gradio as gr
 from viz.api import register_api
 from viz.desk import Desk
 from viz.door import app_kwargs
+from viz.fetching import Fetching
 from viz.files import routes, styles
 from viz.service import Service
 from viz.settings import Settings, read_settings
@@ -26,6 +27,8 @@ def build_page(settings: Settings | None = None) -> gr.Blocks:
         widget("header")
         desk = Desk(service)
         desk.build()
+        fetching = Fetching(service)
+        fetching.build()
         widget("tabs", value=json.dumps(list(TABS)))
         for name, build in TABS.items():
             with gr.Column(elem_id=f"panel-{name}", elem_classes=["panel"]):
@@ -33,6 +36,7 @@ def build_page(settings: Settings | None = None) -> gr.Blocks:
         widget("footer")
         register_api(service)
         page.unload(desk.left)
+        page.unload(fetching.left)
     return page
 
 

@@ -22,36 +22,41 @@ FULL = 65_535  # the number that stands for a weight of one
 
 
 def answer_json(translation: Translation, about: Mapping[str, Any]) -> str:
+    """All that the page shows of a translation, as text."""
+    return _json(answer_values(translation, about))
+
+
+def answer_values(translation: Translation, about: Mapping[str, Any]) -> dict[str, Any]:
     """All that the page shows of a translation; `about` is its model."""
     request = translation.request
-    return _json(
-        {
-            "what": "answer",
-            "model": about,
-            "request": {
-                "text": request.text,
-                "model": request.model,
-                "options": dataclasses.asdict(request.options),
-                "target": request.target,
-                "prefix": request.prefix,
-            },
-            "source_text": translation.source_text,
-            "text": translation.text,
-            "source": tokens_values(translation.source_tokens),
-            "target": tokens_values(translation.target_tokens),
-            "start": tokens_values((translation.start_token,))[0],
-            "attention": {kind: weights_values(translation.attention.of(kind)) for kind in KINDS},
-            "patterns": patterns_values(translation),
-            "hypotheses": [dataclasses.asdict(each) for each in translation.hypotheses],
-            "tree": [dataclasses.astuple(node) for node in translation.tree.nodes],
-            "score": translation.score,
-            "log_probability": translation.log_probability,
-            "stopped": translation.stopped,
-            "beyond": translation.beyond,
-            "device": translation.device,
-            "seconds": sum(dataclasses.astuple(translation.timing)),
-        }
-    )
+    return {
+        "what": "answer",
+        "model": about,
+        "request": {
+            "text": request.text,
+            "model": request.model,
+            "options": dataclasses.asdict(request.options),
+            "target": request.target,
+            "prefix": request.prefix,
+            "source_language": request.source_language,
+            "target_language": request.target_language,
+        },
+        "source_text": translation.source_text,
+        "text": translation.text,
+        "source": tokens_values(translation.source_tokens),
+        "target": tokens_values(translation.target_tokens),
+        "start": tokens_values((translation.start_token,))[0],
+        "attention": {kind: weights_values(translation.attention.of(kind)) for kind in KINDS},
+        "patterns": patterns_values(translation, about.get("best_head")),
+        "hypotheses": [dataclasses.asdict(each) for each in translation.hypotheses],
+        "tree": [dataclasses.astuple(node) for node in translation.tree.nodes],
+        "score": translation.score,
+        "log_probability": translation.log_probability,
+        "stopped": translation.stopped,
+        "beyond": translation.beyond,
+        "device": translation.device,
+        "seconds": sum(dataclasses.astuple(translation.timing)),
+    }
 
 
 def progress_json(text: str, tokens: Sequence[Token]) -> str:
@@ -91,14 +96,20 @@ def weights_values(weights: FloatArray) -> dict[str, Any]:
     return {"shape": list(weights.shape), "weights": base64.b64encode(numbers.tobytes()).decode("ascii")}
 
 
-def patterns_values(translation: Translation) -> dict[str, Any]:
-    """What each head does, in a word and two numbers: `[layer][head]`."""
+def patterns_values(translation: Translation, best_head: Mapping[str, int] | None = None) -> dict[str, Any]:
+    """What each head does, in a word and two numbers: `[layer][head]`; `best_head` is known to align words."""
     found: dict[str, list[list[Pattern]]] = patterns(translation)
-    return {
+    values: dict[str, list[list[list[Any]]]] = {
         kind: [[[each.name, round(each.share, 4), round(each.spread, 2)] for each in layer] for layer in layers]
         for kind, layers in found.items()
     }
+    if best_head:
+        best = values["cross"][best_head["layer"]][best_head["head"]]
+        if best[0] == "one_word":  # one sentence cannot tell which word; the model's measured heads can
+            best[0] = "aligned"
+    return values
 
 
 def _json(values: Any) -> str:
-    return json.dumps(values, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(values, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c")  # wherever it may end up, a sentence that says <script> opens none

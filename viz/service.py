@@ -10,95 +10,125 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from threading import Event, Lock
+from threading import Event
 from typing import Any
 
 from model.errors import ModelError
+from model.hub import Plan
+from model.hub import Progress as Arrived
 from model.judge import Judge
 from model.records import Judgement, Progress, Translation, TranslationRequest
+from model.shelf import Shelf
 from model.text import is_blank
+from model.transformer import count_bytes
 from model.translator import Translator
-from viz.cards import ModelCard, read_cards
-from viz.errors import PageError, page_error, shown
+from viz.cards import ModelCard
+from viz.errors import PageError, page_error
 from viz.gpu import on_borrowed_gpu
+from viz.library import Library
+from viz.manners import Manners, manners_of, plain_manners
 from viz.session import check_text, session_from
 from viz.settings import Settings, SettingsError
 from viz.store import Key, Store
 
 USUAL = ("de-en", "toy")  # who answers where nobody is named, in order of preference
 REVIEW = 8  # a review may be so many times as long as a sentence: a classifier reads pages
+MEGABYTE = 1_000_000
 
 LOG = logging.getLogger(__name__)
 
 
 class Service:
-    """The models of one folder and the store in front of them. Threads may share it."""
+    """All models, and the store in front of them. Threads may share it."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.store = Store(settings.cache_mb * 1_000_000)
-        cards = read_cards(settings.models_folder)
-        names = [card.name for card in cards if card.kind == "transformer"]
+        self.store = Store(settings.cache_mb * MEGABYTE)
+        self.library = Library(settings)
+        self.shelf: Shelf[Any] = Shelf(settings.models_mb * MEGABYTE, _weight)
+        self._manners: dict[tuple[str, str], Manners] = {}  # also of models that left memory
+        names = [card.name for card in self.library.cards() if card.kind == "transformer" and card.downloaded]
         if settings.model and settings.model not in names:
             raise SettingsError(
                 f"HEADLIGHT_MODEL is {settings.model!r}, but the translators in {settings.models_folder} are: "
                 f"{', '.join(names) or 'none'}. Name one of them, or unset it."
             )
         self.default = settings.model or next((name for name in (*USUAL, *names) if name in names), "")
-        self._cards = {card.name: replace(card, default=card.name == self.default) for card in cards}
-        self._models: dict[str, Any] = {}
-        self._loading = {card.name: Lock() for card in cards}
         self._away = on_borrowed_gpu(self._compute)
 
     # ------------------------------------------------------------ which models
 
     def models(self) -> tuple[ModelCard, ...]:
-        """All models, by name; one translator is the default."""
-        return tuple(self._cards.values())
+        """All models: first those that are here, by name, then those of the Hub; one translator is the default."""
+        return tuple(replace(card, default=card.name == self.default) for card in self.library.cards())
+
+    def offer(self, name: str) -> Plan:
+        """What would come with a model of the Hub: asked of the Hub, so that a visitor can be asked."""
+        return self.library.offer(name)
+
+    def fetch(
+        self, name: str, on_progress: Callable[[Arrived], None] | None = None, stop: Event | None = None
+    ) -> ModelCard:
+        """Fetch a model of the Hub that may be asked for. `on_progress` hears how far it is; `stop` ends it soon."""
+        return self.library.fetch(name, on_progress, stop)
+
+    @contextmanager
+    def lent(self, name: str = "") -> Iterator[Translator]:
+        """The translator of this name, or the default one: it does not leave memory before the end of the block."""
+        card = self.library.card(name or self.default, "transformer")
+        with self.shelf.borrow(_place(card), lambda: self._load(card, Translator)) as translator:
+            yield translator
 
     def translator(self, name: str = "") -> Translator:
-        """The translator of this name, or the default one, loaded when it is first asked for."""
-        found: Translator = self._model(self._card(name or self.default, "transformer"), Translator.load)
-        return found
+        """The same for a glance at its configuration or vocabulary. Who lets it work borrows it for that long."""
+        with self.lent(name) as translator:
+            return translator
 
-    def _judge(self, name: str) -> Judge:
-        named = name or next((card.name for card in self.models() if card.kind == "classifier"), "")
-        found: Judge = self._model(self._card(named, "classifier"), Judge.load)
-        return found
+    def manners(self, name: str = "") -> Manners:
+        """How a translator is used where nobody says otherwise. Only one that brings ways of its own is loaded."""
+        card = self.library.card(name or self.default, "transformer")
+        if not card.manners and card.downloaded:
+            return plain_manners(self.settings)
+        if _place(card) not in self._manners:
+            self.translator(card.name)
+        return self._manners[_place(card)]
 
-    def _card(self, name: str, kind: str) -> ModelCard:
-        """A known model of this kind. Names are looked up and never become a path."""
-        names = [card.name for card in self.models() if card.kind == kind]
-        if not names:
-            raise PageError("model", "no_model")
-        if name not in names:
-            raise PageError("model", "unknown_model", {"given": shown(name), "choices": ", ".join(names)})
-        return self._cards[name]
+    @contextmanager
+    def _judge(self, name: str) -> Iterator[Judge]:
+        named = name or next((card.name for card in self.library.cards() if card.kind == "classifier"), "")
+        card = self.library.card(named, "classifier")
+        with self.shelf.borrow(_place(card), lambda: self._load(card, Judge)) as judge:
+            yield judge
 
-    def _model(self, card: ModelCard, load: Callable[[Any], Any]) -> Any:
-        """Loaded once; who asks in the meantime waits, but nobody waits for another model. A failure is tried again."""
-        if card.name not in self._models:
-            with self._loading[card.name]:
-                if card.name not in self._models:
-                    try:
-                        self._models[card.name] = load(self.settings.models_folder / card.name)
-                    except (ModelError, OSError) as error:
-                        LOG.exception("The model %s cannot be loaded.", card.name)
-                        raise PageError("model", "model_cannot_load", {"given": card.name}) from error
-        return self._models[card.name]
+    def _load(self, card: ModelCard, kind: type[Translator] | type[Judge]) -> Any:
+        folder = self.library.folder(card)
+        try:
+            model = kind.load(folder)
+        except (ModelError, OSError) as error:
+            LOG.exception("The model %s cannot be loaded.", card.name)
+            raise PageError("model", "model_cannot_load", {"given": card.name}) from error
+        if isinstance(model, Translator):
+            model.name = model.intake.name = card.name  # a folder of the cache is called after a commit
+            self._manners[_place(card)] = manners_of(model, self.settings)
+        return model
 
     # ------------------------------------------------------------ translating
 
-    def check(self, values: Any) -> TranslationRequest:
-        """The request in what a browser or a program sent, after every check and before any work of the model."""
+    def check(self, values: Any, *, usual: bool = False) -> TranslationRequest:
+        """The request in what a browser or a program sent, after every check and before any work of the model.
+
+        `usual`: what is not named is as usual for this model, instead of the plainest that there is.
+        """
         request = session_from(values, self.settings).request
         if is_blank(request.text):
             raise PageError("text", "blank_text")
-        translator = self.translator(request.model)
-        with _in_our_words():
-            request = translator.request(request)
-            job = translator.intake.job([request])  # cuts all texts into tokens, and runs nothing
         most = self.settings.max_tokens
+        with self.lent(request.model) as translator, _in_our_words():
+            manners = self.manners(request.model)
+            if usual:
+                request = session_from(values, self.settings, manners.usual).request
+            request = translator.request(manners.checked(request, most))
+            job = translator.intake.job([request])  # cuts all texts into tokens, and runs nothing
         for name, ids in (("text", job.sources[0]), ("target", job.targets[0] or ()), ("prefix", job.prefixes[0])):
             if len(ids) > most:
                 raise PageError(name, "too_many_tokens", {"name": name, "given": len(ids), "limit": most})
@@ -108,10 +138,8 @@ class Service:
 
     def translate(self, request: TranslationRequest) -> Translation:
         """The answer to a checked request: a kept one, one that somebody else waits for already, or a new one."""
-        make = self._away or self._compute
         with _in_our_words():
-            self.translator(request.model)
-            return self.store.answer(self._key(request), lambda: make(request))
+            return self.store.answer(self._key(request), lambda: self._make(request))
 
     def stream(self, request: TranslationRequest, stop: Event) -> Iterator[Progress]:
         """News after each word; the last carries the translation. A kept answer comes at once, and alone.
@@ -120,7 +148,6 @@ class Service:
         one call, without news on the way.
         """
         with _in_our_words():
-            self.translator(request.model)
             seat = self.store.enter(self._key(request), stop)
             if seat is None:
                 return
@@ -129,23 +156,27 @@ class Service:
                 return
             with seat as lead:
                 if self._away is not None:
-                    yield _last(lead.done(self._away(request)))
+                    yield _last(lead.done(self._make(request)))
                     return
-                with closing(self._steps(request)) as steps:
+                with self.lent(request.model) as translator, closing(_steps(translator, request)) as steps:
                     while not stop.is_set() and (progress := next(steps, None)) is not None:
                         lead.alive()
                         if progress.translation is not None:
                             lead.done(progress.translation)
                         yield progress
 
-    def _steps(self, request: TranslationRequest) -> Any:
-        return self.translator(request.model).stream(request)
+    def _make(self, request: TranslationRequest) -> Translation:
+        with self.lent(request.model):  # loaded here, so that a lent GPU's process finds it
+            return (self._away or self._compute)(request)
 
     def _compute(self, request: TranslationRequest) -> Translation:
-        return self.translator(request.model).translate(request)
+        card = self.library.card(request.model or self.default, "transformer")
+        found = self.shelf.find(_place(card)) or self.translator(card.name)
+        translation: Translation = found.translate(request)
+        return translation
 
     def _key(self, request: TranslationRequest) -> Key:
-        card = self._card(request.model or self.default, "transformer")
+        card = self.library.card(request.model or self.default, "transformer")
         return Key(card.revision, replace(request, model=card.name))
 
     # ------------------------------------------------------------ judging
@@ -155,8 +186,7 @@ class Service:
         text = check_text("text", text, limit=REVIEW * self.settings.max_characters)
         if is_blank(text):
             raise PageError("text", "blank_text")
-        judge = self._judge(model)
-        with _in_our_words():
+        with self._judge(model) as judge, _in_our_words():
             return judge.judge(text)
 
 
@@ -167,6 +197,19 @@ def _in_our_words() -> Iterator[None]:
         yield
     except ModelError as error:
         raise page_error(error) from error
+
+
+def _place(card: ModelCard) -> tuple[str, str]:
+    """Where a model stands on the shelf: another revision is another model."""
+    return card.name, card.revision
+
+
+def _weight(model: Translator | Judge) -> int:
+    return model.weight_bytes if isinstance(model, Translator) else count_bytes(model.model)
+
+
+def _steps(translator: Translator, request: TranslationRequest) -> Any:
+    return translator.stream(request)
 
 
 def _last(translation: Translation) -> Progress:

@@ -1,13 +1,14 @@
 """What a visitor asks and what they look at: checked when a browser sends it, and kept in the page's address.
 
 A `Session` is a request, which decides the answer, and a `Selection`, which decides what of it is on the screen. Both
-are frozen; `to_link` writes what differs from the default, `from_link` reads it back and passes over what is broken.
+are frozen; `to_link` writes what differs from what the page does of itself, `from_link` reads it back and passes over
+what is broken. A program that names no option gets none; the page has usual ones: `usual_options`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, Literal, get_args
@@ -22,10 +23,13 @@ Merged = Literal["mean", "max"]
 View = Literal["matrix", "lines", "numbers"]
 Scale = Literal["linear", "log", "row"]
 Palette = Literal["headlight", "cividis", "grey"]
+Layer = int | Literal["mean"]
 Place = int | Merged
 
 MOST_LAYERS = 1000  # of layers and heads: beyond any model; the page goes to the nearest that there is
 MOST_TOKENS = 4096
+MOST_IDS = 10_000_000  # of a vocabulary
+LONGEST_LANGUAGE = 40  # characters of what a model calls a language
 MOST_PARTS = 64  # of a link: more than it can have names
 
 
@@ -34,7 +38,7 @@ class Selection:
     """What one looks at. Every view reads it, and it never decides an answer."""
 
     kind: Kind = "cross"
-    layer: Place = 0
+    layer: Layer = 0
     head: Place = 0
     row: int | None = None  # the pinned query
     column: int | None = None  # the pinned key
@@ -44,8 +48,12 @@ class Selection:
     rescale: bool = False  # rows without special tokens are made to sum to one again
     scale: Scale = "linear"
     palette: Palette = "headlight"
-    pinned: tuple[Place, Place] | None = None  # layer and head of the other side of a comparison
+    pinned: tuple[Layer, Place] | None = None  # layer and head of the other side of a comparison
     threshold: float = 0.05  # weaker lines are not drawn
+    beside: str = ""  # the second of two models; empty: one that reads the same language
+    beside_head: tuple[Layer, Place] | None = None  # its layer and head; None: the one most like the first model's
+    beside_beam: int | None = None  # None: as wide as the first model's
+    beside_same: bool = False  # the second model reads the first one's translation instead of writing its own
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +64,16 @@ class Session:
     selection: Selection = Selection()
 
 
-START = Session(request=TranslationRequest(text=""))
+def usual_options(settings: Settings) -> DecodingOptions:
+    """How the page translates where a visitor changes nothing."""
+    return DecodingOptions(beam_size=min(4, settings.max_beam), no_repeat=4)
+
+
+def start_of(settings: Settings) -> Session:
+    """What an address means that says nothing."""
+    return Session(request=TranslationRequest(text="", options=usual_options(settings)))
+
+
 _OPTIONS = (
     "beam_size",
     "length_penalty",
@@ -69,7 +86,8 @@ _OPTIONS = (
     "no_repeat",
 )
 _SELECTION = tuple(field.name for field in fields(Selection))
-NAMES = ("text", "model", "target", "prefix", *_OPTIONS, *_SELECTION)
+_REQUEST = ("text", "model", "target", "prefix", "source_language", "target_language")
+NAMES = (*_REQUEST, *_OPTIONS, *_SELECTION)
 
 # ---------------------------------------------------------------- single values
 
@@ -114,16 +132,27 @@ def check_choice(name: str, value: Any, *, choices: tuple[str, ...]) -> str:
     return value
 
 
-def _place(name: str, value: Any) -> Place:
-    if isinstance(value, str) and value in get_args(Merged):
-        return value  # type: ignore[return-value]
-    return _whole(name, value, low=0, high=MOST_LAYERS - 1)
+def check_place(name: str, value: Any, *, count: int, merged: Sequence[str] = ()) -> Any:
+    """A layer or head, counted from 0, or one of the names of several of them together."""
+    if isinstance(value, str) and value in merged:
+        return value
+    try:
+        return _whole(name, value, low=0, high=count - 1)
+    except PageError as error:
+        if not merged:
+            raise
+        choices = ", ".join((f"0 to {count - 1}", *merged))
+        raise PageError(name, "not_choice", {"name": name, "choices": choices, "given": shown(value)}) from error
 
 
-def _pair(name: str, value: Any) -> tuple[Place, Place]:
+_layer = partial(check_place, count=MOST_LAYERS, merged=("mean",))
+_head = partial(check_place, count=MOST_LAYERS, merged=get_args(Merged))
+
+
+def _pair(name: str, value: Any) -> tuple[Layer, Place]:
     if not isinstance(value, list | tuple) or len(value) != 2:
         raise PageError(name, "not_choice", {"name": name, "choices": "[layer, head], null", "given": shown(value)})
-    return _place(name, value[0]), _place(name, value[1])
+    return _layer(name, value[0]), _head(name, value[1])
 
 
 def _words(name: str, value: Any, *, settings: Settings) -> Words | None:
@@ -132,10 +161,18 @@ def _words(name: str, value: Any, *, settings: Settings) -> Words | None:
         if len(value) > settings.max_tokens:
             limit = settings.max_tokens
             raise PageError(name, "too_many_tokens", {"name": name, "given": len(value), "limit": limit})
-        return tuple(_whole(name, token, low=0, high=10_000_000) for token in value) or None
+        return tuple(_token(name, token) for token in value) or None
     if not isinstance(value, str):
         raise PageError(name, "not_words", {"name": name, "given": shown(value)})
     return check_text(name, value, limit=settings.max_characters) or None
+
+
+def _token(name: str, value: Any) -> int:
+    """An id; nobody chose it as a number, so that no limits are told."""
+    try:
+        return _whole(name, value, low=0, high=MOST_IDS)
+    except PageError as error:
+        raise PageError(name, "wrong_ids", {"name": name}) from error
 
 
 def _or_none(check: Callable[[str, Any], Any], name: str, value: Any) -> Any:
@@ -150,6 +187,8 @@ def _checks(settings: Settings) -> dict[str, Callable[[str, Any], Any]]:
         "model": partial(check_text, limit=100),
         "target": partial(_or_none, partial(_words, settings=settings)),
         "prefix": partial(_or_none, partial(_words, settings=settings)),
+        "source_language": partial(check_text, limit=LONGEST_LANGUAGE),
+        "target_language": partial(check_text, limit=LONGEST_LANGUAGE),
         "beam_size": partial(_whole, low=1, high=settings.max_beam),
         "length_penalty": partial(_real, low=0.0, high=10.0),
         "n_best": partial(_whole, low=1, high=settings.max_beam),
@@ -160,8 +199,8 @@ def _checks(settings: Settings) -> dict[str, Callable[[str, Any], Any]]:
         "seed": partial(_whole, low=0, high=2**53 - 1),  # as far as JavaScript can count
         "no_repeat": partial(_whole, low=0, high=100),
         "kind": partial(check_choice, choices=KINDS),
-        "layer": _place,
-        "head": _place,
+        "layer": _layer,
+        "head": _head,
         "row": position,
         "column": position,
         "view": partial(check_choice, choices=get_args(View)),
@@ -172,14 +211,21 @@ def _checks(settings: Settings) -> dict[str, Callable[[str, Any], Any]]:
         "palette": partial(check_choice, choices=get_args(Palette)),
         "pinned": partial(_or_none, _pair),
         "threshold": partial(_real, low=0.0, high=1.0),
+        "beside": partial(check_text, limit=100),
+        "beside_head": partial(_or_none, _pair),
+        "beside_beam": partial(_or_none, partial(_whole, low=1, high=settings.max_beam)),
+        "beside_same": _switch,
     }
 
 
 # ---------------------------------------------------------------- from a browser
 
 
-def session_from(values: Any, settings: Settings) -> Session:
-    """A session from whatever a browser sends: names with values, of which `text` must be there."""
+def session_from(values: Any, settings: Settings, usual: DecodingOptions | None = None) -> Session:
+    """A session from whatever a browser sends: names with values, of which `text` must be there.
+
+    `usual` are the options that count where none is named; a program that names none gets the plainest.
+    """
     if not isinstance(values, Mapping):
         example = '{"text": "Guten Tag."}'
         raise PageError("text", "not_names", {"given": shown(values), "example": example})
@@ -189,12 +235,16 @@ def session_from(values: Any, settings: Settings) -> Session:
             raise PageError(name if isinstance(name, str) and name.isidentifier() else "text", "unknown_name", given)
     if "text" not in values:
         raise PageError("text", "missing", {"name": "text"})
-    return _session({name: check(name, values[name]) for name, check in _checks(settings).items() if name in values})
+    checked = {name: check(name, values[name]) for name, check in _checks(settings).items() if name in values}
+    return _session(checked, usual)
 
 
-def _session(checked: Mapping[str, Any]) -> Session:
-    """Single values are sound; do they fit together?"""
-    options = {name: value for name, value in checked.items() if name in _OPTIONS}
+def _session(checked: Mapping[str, Any], usual: DecodingOptions | None = None) -> Session:
+    """Single values are sound; do they fit together? `usual` are the options where none is named."""
+    options = {} if usual is None else {name: getattr(usual, name) for name in _OPTIONS}
+    if checked.get("temperature", 0) > 0:
+        options |= {"beam_size": 1}  # chance and search exclude each other
+    options |= {name: value for name, value in checked.items() if name in _OPTIONS}
     beam = options.get("beam_size", 1)
     if options.get("n_best", 1) > beam:
         given = shown(options["n_best"])
@@ -206,26 +256,29 @@ def _session(checked: Mapping[str, Any]) -> Session:
             options=DecodingOptions(**options),
             target=checked.get("target"),
             prefix=checked.get("prefix"),
+            source_language=checked.get("source_language", ""),
+            target_language=checked.get("target_language", ""),
         )
     except ModelError as error:
         raise page_error(error) from error
     chosen = {name: value for name, value in checked.items() if name in _SELECTION}
-    return Session(request=request, selection=replace(START.selection, **chosen))
+    return Session(request=request, selection=replace(Selection(), **chosen))
 
 
 # ---------------------------------------------------------------- in an address
 
 
-def to_link(session: Session) -> str:
-    """What differs from the default as the part of an address behind `#`, without it."""
-    return "&".join(f"{name}={quote(value, safe='')}" for name, value in _parts(session))
+def to_link(session: Session, settings: Settings | None = None) -> str:
+    """The part of an address behind `#`, without it: layer and head, and all else that is not usual."""
+    usual = start_of(settings or Settings())
+    return "&".join(f"{name}={quote(value, safe='')}" for name, value in _parts(session, usual))
 
 
-def _parts(session: Session) -> Iterator[tuple[str, str]]:
-    values, usual = _values(session), _values(START)
+def _parts(session: Session, start: Session) -> Iterator[tuple[str, str]]:
+    values, usual = _values(session), _values(start)
     for name in NAMES:
         value = values[name]
-        if value == usual[name]:
+        if value == usual[name] and name not in ("layer", "head"):  # without them, the page goes to the best head
             continue
         if name in ("target", "prefix") and isinstance(value, tuple):
             yield f"{name}_ids", ".".join(map(str, value))
@@ -240,16 +293,18 @@ def _parts(session: Session) -> Iterator[tuple[str, str]]:
 def _values(session: Session) -> dict[str, Any]:
     """All values by name, as `session_from` takes them."""
     request, selection = session.request, session.selection
-    found = {name: getattr(request, name) for name in ("text", "model", "target", "prefix")}
+    found = {name: getattr(request, name) for name in _REQUEST}
     found |= {name: getattr(request.options, name) for name in _OPTIONS}
     return found | {name: getattr(selection, name) for name in _SELECTION}
 
 
 def from_link(link: str, settings: Settings | None = None) -> Session:
     """The session of an address. A part that is unknown, broken or at odds with earlier ones is left out."""
-    checks = _checks(settings or Settings())
+    settings = settings or Settings()
+    checks = _checks(settings)
     found: dict[str, Any] = {}
-    session = START
+    session = start_of(settings)
+    usual = session.request.options
     for part in link.removeprefix("#").split("&", MOST_PARTS)[:MOST_PARTS]:
         name, equals, written = part.partition("=")
         if not equals:
@@ -257,7 +312,7 @@ def from_link(link: str, settings: Settings | None = None) -> Session:
         try:
             name, value = _read(name, unquote_plus(written, errors="strict"))
             more = found | {name: checks[name](name, value)}
-            session = _session(more)
+            session = _session(more, usual)
             found = more
         except (PageError, ValueError, KeyError, OverflowError):
             continue
@@ -268,16 +323,16 @@ def _read(name: str, written: str) -> tuple[str, Any]:
     """A value as it was before it was written; where it makes no sense, the check of its name will say so."""
     if name in ("target_ids", "prefix_ids"):
         return name.removesuffix("_ids"), tuple(map(_digits, written.split(".")))
-    if name in ("words", "special", "rescale"):
+    if name in ("words", "special", "rescale", "beside_same"):
         return name, {"1": True, "0": False}[written]
-    if name == "pinned":
+    if name in ("pinned", "beside_head"):
         return name, tuple(map(_place_written, written.split(".")))
     if name in ("layer", "head"):
         return name, _place_written(written)
     if name in ("length_penalty", "temperature", "top_p", "threshold"):
         number = float(written) if written.isascii() and len(written) < 40 else math.nan
         return name, number
-    if name in (*_OPTIONS, "row", "column"):
+    if name in (*_OPTIONS, "row", "column", "beside_beam"):
         return name, _digits(written)
     return name, written
 

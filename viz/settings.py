@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from model.errors import ModelError
+from model.hub.names import HubError, read_id
 
 MODELS = Path(__file__).resolve().parents[1] / "assets" / "models"
+HUB_LIST = MODELS / "hub.json"  # models that anybody may ask for: ids, languages, and about how large they are
+ANY = "*"
 
 
 class SettingsError(ModelError):
@@ -31,6 +35,8 @@ class Settings:
     host: str | None = None  # None: this machine alone, or what Gradio is told where it is hosted
     port: int | None = None  # None: the first free one from 7860
     models_folder: Path = MODELS
+    models: tuple[str, ...] = ()  # ids on the Hub that a visitor may ask for; `ANY` among them: every other one, too
+    models_mb: int = 3000  # the models that are here, and some of three hundred megabytes on disk
 
 
 class Setting(NamedTuple):
@@ -50,6 +56,7 @@ _RANGES = {
     "max_request_kb": (4, 1_000_000),
     "concurrency": (1, 256),
     "port": (1, 65_535),
+    "models_mb": (1, 1_000_000),
 }
 _MEANINGS = {
     "model": ("the model that answers where none is named", "`de-en`, else the first there is"),
@@ -62,6 +69,11 @@ _MEANINGS = {
     "host": ("the address where the page is served; `0.0.0.0` for other machines, too", "127.0.0.1"),
     "port": ("the port where the page is served", "the first free one from 7860"),
     "models_folder": ("where the models' folders are", "`assets/models`"),
+    "models": (
+        "which models of the Hub may be asked for: ids with commas between, `*` for any, `none`",
+        "those of `assets/models/hub.json`; outside Spaces any",
+    ),
+    "models_mb": ("megabytes of loaded models to keep; one in use always stays", ""),
 }
 
 
@@ -80,6 +92,7 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
     given = os.environ if environ is None else environ
     found: dict[str, str] = {field: given.get(_variable(field), "").strip() for field in _MEANINGS}
     numbers = {field: _whole(field, found.pop(field)) for field in _RANGES}
+    models = _models(found.pop("models"), on_a_space=bool(given.get("SPACE_ID")))
     folder = found.pop("models_folder")
     if folder and not Path(folder).is_dir():
         raise SettingsError(
@@ -87,7 +100,31 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
         )
     texts = {field: text for field, text in found.items() if text}
     chosen = {field: number for field, number in numbers.items() if number is not None}
-    return Settings(**chosen, **texts, **({"models_folder": Path(folder).resolve()} if folder else {}))  # type: ignore[arg-type]
+    place = {"models_folder": Path(folder).resolve()} if folder else {}
+    return Settings(**chosen, **texts, **place, models=models)  # type: ignore[arg-type]
+
+
+def hub_list() -> list[dict[str, Any]]:
+    """The models that anybody may ask for: `id`, `languages`, and about how many `bytes`."""
+    listed: list[dict[str, Any]] = json.loads(HUB_LIST.read_text(encoding="utf-8"))
+    return listed
+
+
+def _models(text: str, *, on_a_space: bool) -> tuple[str, ...]:
+    """The ids that are named. Where anybody may visit, nobody fetches what he likes unless that is said."""
+    listed = tuple(each["id"] for each in hub_list())
+    if not text:
+        return listed if on_a_space else (*listed, ANY)
+    if text == "none":
+        return ()
+    names = tuple(dict.fromkeys(name for part in text.split(",") if (name := part.strip())))
+    for name in names:
+        try:
+            if name != ANY:
+                read_id(name)
+        except HubError as error:
+            raise SettingsError(f"{_variable('models')}: {error}") from error
+    return tuple(dict.fromkeys((*listed, *names))) if ANY in names else names
 
 
 def _whole(field: str, text: str) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,52 @@ def drawn(page: Page, number: int = 0) -> FloatArray:
         number,
     )
     return np.array(rows, dtype=np.float32)
+
+
+def held(page: Page, kind: str) -> FloatArray:
+    """All weights of a kind, `[layer, head, query, key]`, as the page holds them."""
+    modules(page)
+    shape, numbers = page.evaluate(
+        "(kind) => [headlight.answer.tensors[kind].shape, [...headlight.answer.tensors[kind].numbers]]", kind
+    )
+    return np.array(numbers, dtype=np.float32).reshape(shape) / 65_535
+
+
+# What is there once a tab is drawn.
+DRAWN = {"heads": ".plot .main-svg", "sentiment": ".plot .main-svg", "models": "article"}
+
+
+def open_tab(page: Page, name: str) -> None:
+    """Another look at the sentence, with all that it asks the server for."""
+    page.click(f".tabs [aria-controls=panel-{name}]")
+    page.wait_for_selector(f"#panel-{name} {DRAWN.get(name, '.main-svg')}")
+    at_rest(page)
+
+
+def at_rest(page: Page) -> None:
+    """Nothing is waited for."""
+    waits = ".headlight:is(.waits, .busy, [aria-busy]), .headlight :is(.waits, .busy, [aria-busy])"
+    page.wait_for_function("(waits) => !document.querySelector(waits)", arg=waits)
+
+
+def traces(page: Page, plot: str, number: int = 0) -> list[dict[str, Any]]:
+    """What a picture of Plotly's shows: each trace with its numbers, `z`, `x` and `y`, as arrays."""
+    found = page.evaluate(
+        """([plot, number]) => document.querySelectorAll(plot)[number].data.map((trace) => {
+          const kept = ['type', 'x', 'y', 'z'].filter((name) => trace[name]);
+          return Object.fromEntries(kept.map((name) => [name, trace[name]]));
+        })""",
+        [plot, number],
+    )
+    return [{name: value if name == "type" else unpacked(value) for name, value in trace.items()} for trace in found]
+
+
+def unpacked(numbers: Any) -> FloatArray:
+    """Numbers as Plotly takes them: in lists, or packed."""
+    if not isinstance(numbers, dict):
+        return np.array(numbers, dtype=np.float64)
+    values = np.frombuffer(base64.b64decode(numbers["bdata"]), dtype=f"<{numbers['dtype']}")
+    return values.reshape([int(side) for side in str(numbers.get("shape", len(values))).split(",")])
 
 
 def title(page: Page) -> str:

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import gradio as gr
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
 
 from model import Translator
+from model.records import Translation
 from tests.browser.browsers import ARGUMENTS, find_chromium
+from viz.desk import Desk
+from viz.examples import EXAMPLES
 from viz.page import build_page, launch_page
 from viz.settings import MODELS, Settings
+
+PATIENCE = 60_000  # milliseconds until something that never comes counts as missing; tests wait for facts alone
 
 
 @pytest.fixture(scope="package")
@@ -28,25 +35,44 @@ def chromium() -> str:
 def browser(chromium: str) -> Iterator[Browser]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+        expect.set_options(timeout=PATIENCE)
         yield browser
         browser.close()
 
 
 @pytest.fixture(scope="package")
-def address() -> Iterator[str]:
+def served() -> Iterator[gr.Blocks]:
     """The page, served by this process."""
     with socket.socket() as free:  # Gradio's own search leaves a socket open for each port that is taken
         free.bind(("127.0.0.1", 0))
         settings = Settings(port=free.getsockname()[1])
     page = build_page(settings)
     launch_page(page, settings, prevent_thread_lock=True, quiet=True)
-    yield page.local_url
+    yield page
     page.close(verbose=False)
+
+
+@pytest.fixture(scope="package")
+def address(served: gr.Blocks) -> str:
+    return str(served.local_url)
+
+
+@pytest.fixture(scope="package")
+def desk(served: gr.Blocks) -> Desk:
+    """What the served page's translations come from."""
+    owners = (getattr(event.fn, "__self__", None) for event in served.fns.values())
+    return next(owner for owner in owners if isinstance(owner, Desk))
 
 
 @pytest.fixture(scope="package")
 def translator() -> Translator:
     return Translator.load(MODELS / "de-en")
+
+
+@pytest.fixture(scope="package")
+def example(translator: Translator) -> Translation:
+    """The translation that a first visit finds."""
+    return translator.translate(EXAMPLES[0].text, beam_size=4, no_repeat=4)
 
 
 @dataclass
@@ -80,9 +106,9 @@ class Watch:
 Visit = Callable[..., Page]
 
 
-@pytest.fixture
-def visit(browser: Browser, address: str) -> Iterator[Visit]:
-    """Open the page as a new visitor; `hash_` is what stands behind the address."""
+@contextmanager
+def visiting(browser: Browser, address: str) -> Iterator[Visit]:
+    """Visits until the end of the block; what went wrong in them by then is an error."""
     contexts: list[BrowserContext] = []
     watch = Watch(address, [])
 
@@ -90,6 +116,7 @@ def visit(browser: Browser, address: str) -> Iterator[Visit]:
         options.setdefault("locale", "en-US")
         context = browser.new_context(viewport={"width": width, "height": height}, **options)
         context.grant_permissions(["clipboard-read", "clipboard-write"])
+        context.set_default_timeout(PATIENCE)
         contexts.append(context)
         page = context.new_page()
         watch.follow(page)
@@ -97,10 +124,19 @@ def visit(browser: Browser, address: str) -> Iterator[Visit]:
         page.wait_for_selector(".explorer .plot .main-svg")
         return page
 
-    yield open_page
-    for context in contexts:
-        context.close()
+    try:
+        yield open_page
+    finally:
+        for context in contexts:
+            context.close()
     assert not watch.faults, "\n".join(watch.faults)
+
+
+@pytest.fixture
+def visit(browser: Browser, address: str) -> Iterator[Visit]:
+    """Open the page as a new visitor; `hash_` is what stands behind the address."""
+    with visiting(browser, address) as open_page:
+        yield open_page
 
 
 @pytest.fixture

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from model import DecodingOptions, Translator
 from tests.browser.acting import modules, settled, state, translate, translation
 from tests.browser.conftest import Visit
+from viz.examples import EXAMPLES
 
 USUAL = DecodingOptions(beam_size=4, no_repeat=4)
 SENTENCE = "Meine Schwester möchte morgen mit dem Zug nach Berlin fahren."
@@ -57,11 +59,44 @@ def test_an_alternative_continues_the_translation_from_there(page: Page, transla
     assert translation(page) == expected(translator, SENTENCE)
 
 
-def test_ones_own_translation_is_looked_at(page: Page) -> None:
-    page.get_by_role("button", name="Options").click()
-    page.fill("[data-field=target]", "My sister takes the train.")
+def score(page: Page, target: str) -> None:
+    page.fill("[data-field=target]", target)
     page.press("[data-field=target]", "Enter")
-    expect(page.locator(".desk .out")).to_have_text("My sister takes the train.")
+    expect(page.locator(".desk .out")).to_have_text(target)
+    expect(page.locator(".desk .meta")).to_contain_text("your own translation, scored")
+
+
+def test_ones_own_translation_is_looked_at_until_one_goes_back(page: Page) -> None:
+    before = translation(page)
+    page.get_by_role("button", name="Options").click()
+    score(page, "My sister takes the train.")
+    page.get_by_text("Back to the model’s own words").click()
+    expect(page.locator(".desk .out")).to_have_text(before)
+    expect(page.locator("[data-field=target]")).to_have_value("")
+    expect(page.locator(".desk .meta")).not_to_contain_text("scored")
+
+
+def test_ones_own_translation_never_answers_another_sentence(page: Page, translator: Translator) -> None:
+    modules(page)
+    page.get_by_role("button", name="Options").click()
+    score(page, "I had a beer.")
+    page.get_by_role("button", name="Options").click()  # folded away, and forgotten
+    page.select_option("#examples", label="A question")
+    question = next(example.text for example in EXAMPLES if example.name == "question")
+    settled(page, question)
+    assert translation(page) == expected(translator, question)
+    page.get_by_role("button", name="Options").click()
+    expect(page.locator("[data-field=target]")).to_have_value("")
+    score(page, "I had a beer.")
+    assert translate(page, SENTENCE) == expected(translator, SENTENCE)
+    expect(page.locator("[data-field=target]")).to_have_value("")
+
+
+def test_a_sentence_that_is_typed_after_its_translation_is_scored_with_it(page: Page) -> None:
+    modules(page)
+    page.get_by_role("button", name="Options").click()
+    page.fill("[data-field=target]", "I had a beer.")
+    assert translate(page, "Ich trinke ein Bier.") == "I had a beer."
 
 
 def test_nothing_typed_gets_a_kind_message_and_nothing_is_lost(page: Page) -> None:
@@ -84,8 +119,45 @@ def test_a_wrong_option_is_said_beside_its_field(page: Page) -> None:
     page.get_by_role("button", name="Options").click()
     page.fill("[data-field=beam_size]", "99")
     page.press("[data-field=beam_size]", "Enter")
-    field = page.locator(".options label", has=page.locator("[data-field=beam_size]"))
-    expect(field.locator(".error")).to_contain_text("from 1 to 10")
+    expect(page.locator("#option-beam_size-error")).to_contain_text("from 1 to 10")
+    assert page.get_attribute("[data-field=beam_size]", "aria-describedby") == "option-beam_size-error"
+    assert page.get_attribute("[data-field=beam_size]", "aria-invalid") == "true"
+
+
+@pytest.mark.parametrize("width", [360, 820, 1440])
+def test_an_error_in_the_options_moves_nothing(visit: Visit, width: int) -> None:
+    page = visit(width=width)
+    page.get_by_role("button", name="Options").click()
+    places = """() => ['.tabs', '[data-field=target]'].map((name) => {
+      return document.querySelector(name).getBoundingClientRect().top + scrollY;
+    })"""
+    before = page.evaluate(places)
+    for name, value, says in (("beam_size", "99", "from 1 to 10"), ("seed", "-7", "from 0 to 9007199254740991")):
+        page.fill(f"[data-field={name}]", value)
+        page.press(f"[data-field={name}]", "Enter")
+        expect(page.locator(f"#option-{name}-error")).to_contain_text(says)
+        assert page.evaluate(places) == before
+        page.fill(f"[data-field={name}]", "")
+
+
+def test_the_fields_show_what_is_asked_for(page: Page) -> None:
+    modules(page)
+    page.get_by_role("button", name="Options").click()
+    beam, temperature = page.locator("[data-field=beam_size]"), page.locator("[data-field=temperature]")
+    beam.fill("3")
+    temperature.fill("1")
+    expect(beam).to_be_disabled()
+    expect(beam).to_have_value("1")  # chance and search exclude each other
+    translate(page, SENTENCE)
+    options = state(page, "answer")["request"]["options"]
+    assert (options["beam_size"], options["temperature"]) == (1, 1)
+    temperature.fill("0")
+    expect(beam).to_have_value("3")
+    beam.fill("")
+    beam.press("Enter")
+    expect(beam).to_have_value("4")
+    page.wait_for_function("!headlight.busy && headlight.answer.request.options.beam_size === 4")
+    assert page.get_attribute("[data-field=seed]", "max") == str(2**53 - 1)
 
 
 def test_two_visitors_at_once_get_their_own_answers(visit: Visit, translator: Translator) -> None:

@@ -8,6 +8,7 @@ from threading import Event
 from types import SimpleNamespace
 from typing import Any
 
+import gradio as gr
 import numpy as np
 import pytest
 
@@ -71,7 +72,7 @@ def test_faults_are_news_with_their_field(desk: Desk, values: dict[str, Any], fi
 def test_our_own_faults_say_so_and_show_nothing(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(values: Any) -> None:
+    def fail(values: Any, *, usual: bool) -> None:
         raise RuntimeError("/secret/path")
 
     monkeypatch.setattr(desk.service, "check", fail)
@@ -99,6 +100,18 @@ def test_a_stopped_request_has_no_answer(desk: Desk) -> None:
     stop.set()
     values = usual_request(desk.service) | {"text": "Dieser Satz wurde noch nie gefragt, und er ist lang."}
     assert list(desk._news(values, stop)) == []
+
+
+def test_what_ends_says_nothing_over_the_news_of_a_later_request(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    news = ['{"what":"progress","text":"A"}', '{"what":"progress","text":"A dog"}', '{"what":"answer"}']
+    visitor: Any = SimpleNamespace(session_hash="one")
+    monkeypatch.setattr(desk, "_news", lambda values, stop: (each for each in news))
+    told = desk.tell(SimpleNamespace(request='{"turn":3}'), visitor)  # type: ignore[arg-type]
+    assert [next(told), next(told)] == [f'{{"turn":3,{each[1:]}' for each in news[:2]]
+    later = desk.tell(SimpleNamespace(request='{"turn":4}'), visitor)  # type: ignore[arg-type]
+    next(later)
+    assert list(told) == [gr.skip()]  # not its answer, and no word of it once more
+    assert list(later)[1:] == [f'{{"turn":4,{news[-1][1:]}', gr.skip()]
 
 
 def test_the_browser_knows_models_examples_and_limits_beforehand(desk: Desk, service: Service) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from model.records import Translation
 from viz.errors import PageError
-from viz.export import TakeAway, chosen_map, frame, map_csv
+from viz.export import TakeAway, chosen_map, comparison_csv, frame, map_csv
 from viz.service import Service
 from viz.session import Selection
 from viz.settings import Settings
@@ -77,6 +77,50 @@ def test_npz_and_json_hold_all_heads_exactly(service: Service, translation: Tran
     np.testing.assert_array_equal(arrays["decoder"], translation.attention.decoder)
     values = json.loads(content(take(service, "json")))
     np.testing.assert_allclose(values["encoder"], translation.attention.encoder, atol=1e-7)
+
+
+def test_the_csv_of_a_comparison_has_both_maps_and_their_difference(service: Service, translation: Translation) -> None:
+    answer = take(service, "csv", kind="decoder", layer=0, head=1, pinned=[0, 0])
+    assert answer["name"] == "headlight-decoder-1-1-and-1-2.csv"
+    table = pd.read_csv(io.BytesIO(content(answer)), index_col=[0, 1], encoding="utf-8-sig")
+    assert list(table.index.unique(0)) == ["A", "B", "A − B"]
+    one, other = translation.attention.decoder[0, 0], translation.attention.decoder[0, 1]
+    assert np.abs(one - other).max() > 0.01
+    for name, expected in (("A", one), ("B", other), ("A − B", one - other)):
+        found = table.loc[name].to_numpy()
+        below = np.tril(np.ones_like(expected, dtype=bool))
+        np.testing.assert_allclose(found[below], expected[below], atol=1e-6)
+        assert np.isnan(found[~below]).all()
+
+
+def test_a_comparison_by_place_survives_tokens_of_one_name(service: Service) -> None:
+    twice = service.translate(service.check({"text": "ein ein ein", "model": "toy"}))
+    first, second = (chosen_map(twice, Selection(kind="encoder", layer=0, head=head)) for head in (0, 1))
+    table = pd.read_csv(io.BytesIO(comparison_csv(first, second)), index_col=[0, 1], encoding="utf-8-sig")
+    assert len(table) == 3 * len(first.rows)
+    np.testing.assert_allclose(table.loc["A − B"].to_numpy(), first.weights - second.weights, atol=1e-6)
+
+
+def test_a_pinned_head_that_is_also_the_chosen_one_is_no_comparison(service: Service) -> None:
+    assert take(service, "csv", layer=0, head=1, pinned=[0, 1])["name"] == "headlight-cross-1-2.csv"
+    assert take(service, "npz", layer=0, head=1, pinned=[0, 0])["name"] == "headlight.npz"
+
+
+@pytest.mark.parametrize(("pinned", "heads"), [(None, [[0, 1]]), ([0, 0], [[0, 0], [0, 1]])])
+def test_a_picture_of_lines_shows_lines(service: Service, pinned: list[int] | None, heads: list[list[int]]) -> None:
+    weak, strong = (
+        take(service, "png", layer=0, head=1, pinned=pinned, view="lines", threshold=threshold)
+        for threshold in (0.0, 0.9)
+    )
+    for answer in (weak, strong):
+        figure = answer["figure"]
+        assert isinstance(figure, dict)
+        assert figure["layout"]["meta"]["heads"] == heads
+        assert {trace["type"] for trace in figure["data"]} == {"scatter"}
+        assert "hovertext" not in json.dumps(figure)
+    assert str(weak["name"]).endswith("1-2-lines.png")
+    assert len(json.dumps(weak["figure"])) > len(json.dumps(strong["figure"]))
+    assert str(take(service, "csv", layer=0, head=1, view="lines")["name"]) == "headlight-cross-1-2.csv"
 
 
 @pytest.mark.parametrize("form", ["png", "svg"])

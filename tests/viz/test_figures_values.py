@@ -37,6 +37,20 @@ def test_signed_values_have_their_neutral_at_zero() -> None:
     assert [list(stop) for stop in encodings.colorscale] == colour_scale("difference", LIGHT)
 
 
+def test_products_without_a_sign_have_all_colours_from_the_least_to_the_most() -> None:
+    products = positions(np.abs(TABLE) + 1, theme=LIGHT).data[1]
+    assert (products.zmin, products.zmax) == (pytest.approx(np.min(products.z)), pytest.approx(np.max(products.z)))
+    assert [list(stop) for stop in products.colorscale] == colour_scale("headlight", LIGHT)
+    signed = positions(TABLE, theme=LIGHT).data[1]
+    assert signed.zmin == -signed.zmax < 0
+
+
+def test_dimensions_are_counted_from_one() -> None:
+    figure = positions(TABLE, theme=LIGHT, dimension=3)
+    assert figure.data[0].x0 == 1
+    assert [note.text for note in figure.layout.annotations][-1] == "dimension 4"
+
+
 def test_a_bias_is_drawn_by_head_and_by_distance() -> None:
     slopes = np.array([0.5, 0.25, 0.125], dtype=np.float32)
     gaps = np.arange(5)[None, :] - np.arange(5)[:, None]
@@ -87,8 +101,11 @@ def test_bars_are_probabilities_from_zero_to_one() -> None:
 
 def test_alternatives_stand_beside_their_bar_without_the_word_that_was_written() -> None:
     figure = confidence(TRANSLATION, theme=LIGHT)
-    beside = {note.y: note.text for note in figure.layout.annotations if note.yref is None}
-    assert beside == dict.fromkeys(range(3), "other 0.250   ·ing 0.100")
+    beside = [note for note in figure.layout.annotations if note.yref is None]
+    assert [(note.y, note.text) for note in beside] == [
+        (row, text) for row in range(3) for text in ("other 0.250", "·ing 0.100")
+    ]
+    assert len({note.xshift for note in beside if note.text == "·ing 0.100"}) == 1  # a column of their own
     assert figure.data[0].hovertext[1] == "b: 0.5000<br>other 0.2500<br>·ing 0.1000"
 
 
@@ -132,6 +149,19 @@ def test_nodes_stand_by_step_and_by_the_rank_of_their_score() -> None:
     )
     trace = traces(beam(BeamTree(nodes), theme=LIGHT), "kept")
     assert list(zip(trace.text, trace.x, trace.y, strict=True)) == [("low", 0, 1), ("high", 0, 0)]
+
+
+def test_the_word_for_steps_ends_before_the_first_number() -> None:
+    figure = beam(tree_of(3), theme=LIGHT)
+    (step,) = figure.layout.annotations
+    first = figure.layout.xaxis.tickvals[0]
+    assert (step.text, step.x, step.xanchor) == ("step", first, "right")
+    assert step.xshift < -8
+
+
+def test_nothing_shows_through_what_was_dropped() -> None:
+    dropped = traces(beam(tree_of(3), theme=LIGHT), "dropped")
+    assert (dropped.marker.symbol, dropped.marker.color) == ("circle", LIGHT.ground)
 
 
 def test_the_best_finished_sentence_is_followed_from_its_beginning() -> None:
@@ -184,6 +214,13 @@ def test_bias_and_divisor_are_told_where_a_model_has_them() -> None:
     assert figure.layout.meta["score"] == 0.75
     says = figure.layout.title.subtitle.text.replace("<br>", " ")
     assert "1.0000 ÷ 1.0000 + -0.2500 (position) = 0.7500" in says
+
+
+def test_the_growing_sum_has_room_above_and_below() -> None:
+    figure = neurons(QUERY, KEY, ROW, COLUMN, weight=0.1, theme=LIGHT)
+    low, high = figure.layout.yaxis2.range
+    assert low < 0
+    assert high > max(figure.data[2].y)
 
 
 def test_each_dimension_tells_its_factors() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from model import Translator
+from model.measures.patterns import Pattern
 from model.records import KINDS, Translation
 from viz.payload import FULL, answer_json, error_json, progress_json, tokens_values, weights_values
 from viz.settings import MODELS
@@ -49,6 +50,25 @@ def test_an_answer_holds_every_map_and_token(translation: Translation) -> None:
     layers, heads = translation.attention.cross.shape[:2]
     assert len(values["patterns"]["cross"]) >= layers
     assert len(values["patterns"]["cross"][0]) >= heads
+
+
+def test_the_head_that_aligns_words_says_so(monkeypatch: pytest.MonkeyPatch, translation: Translation) -> None:
+    layers, heads = translation.attention.cross.shape[:2]
+    one, other = Pattern("one_word", 0.75, 1.5), Pattern("diagonal", 0.5, 2.5)
+    grid = [[one] * (heads + 1) for _ in range(layers + 1)]
+    grid[0][0] = other
+    monkeypatch.setattr("viz.payload.patterns", lambda _: {"encoder": [], "decoder": [], "cross": grid})
+
+    def names(**about: object) -> list[str]:
+        found = json.loads(answer_json(translation, ABOUT | about))["patterns"]["cross"]
+        return [name for layer in found for name, _, _ in layer]
+
+    plain = ["diagonal", *["one_word"] * (len(grid) * (heads + 1) - 1)]
+    assert names() == names(best_head=None) == plain
+    place = (layers - 1) * (heads + 1) + 1
+    best = names(best_head={"layer": layers - 1, "head": 1})
+    assert best == [*plain[:place], "aligned", *plain[place + 1 :]]
+    assert names(best_head={"layer": 0, "head": 0}) == plain  # what it does here has another name
 
 
 def test_an_answer_weighs_little_more_than_its_weights(translation: Translation) -> None:

@@ -18,10 +18,11 @@ from model.errors import CheckpointError, DeviceError, ModelError, RequestError
 from model.records import KINDS, DecodingOptions, TranslationRequest
 from tests.tiny import tiny_translator
 from viz.errors import ERROR_WORDS, PageError, page_error, shown
-from viz.session import NAMES, START, Selection, Session, from_link, session_from, to_link
+from viz.session import NAMES, Selection, Session, from_link, session_from, start_of, to_link, usual_options
 from viz.settings import Settings
 
 LIMITS = Settings(max_characters=499, max_tokens=199, max_beam=7)
+START = start_of(LIMITS)
 TEXTS = st.one_of(
     st.text(max_size=40),
     st.sampled_from(
@@ -40,6 +41,7 @@ TEXTS = st.one_of(
         ]
     ),
 )
+LAYERS = st.one_of(st.integers(0, 997), st.just("mean"))
 PLACES = st.one_of(st.integers(0, 997), st.sampled_from(["mean", "max"]))
 
 
@@ -62,10 +64,12 @@ def sessions(draw: st.DrawFn) -> Session:
     request = TranslationRequest(text=draw(TEXTS), model=draw(st.sampled_from(["", "toy", "a b&c"])), options=options)
     if which != "text":
         request = replace(request, **{which: given_words})
+    codes = st.sampled_from(["", "deu_Latn", "en→de", "a&b"])
+    request = replace(request, source_language=draw(codes), target_language=draw(codes))
     place = st.none() | st.integers(0, 4093)
     selection = Selection(
         kind=draw(st.sampled_from(KINDS)),
-        layer=draw(PLACES),
+        layer=draw(LAYERS),
         head=draw(PLACES),
         row=draw(place),
         column=draw(place),
@@ -75,8 +79,12 @@ def sessions(draw: st.DrawFn) -> Session:
         rescale=draw(st.booleans()),
         scale=draw(st.sampled_from(["linear", "log", "row"])),
         palette=draw(st.sampled_from(["headlight", "cividis", "grey"])),
-        pinned=draw(st.none() | st.tuples(PLACES, PLACES)),
+        pinned=draw(st.none() | st.tuples(LAYERS, PLACES)),
         threshold=draw(st.floats(0, 1)),
+        beside=draw(st.sampled_from(["", "toy", "a b&c"])),
+        beside_head=draw(st.none() | st.tuples(LAYERS, PLACES)),
+        beside_beam=draw(st.none() | st.integers(1, 7)),
+        beside_same=draw(st.booleans()),
     )
     return Session(request=request, selection=selection)
 
@@ -98,11 +106,27 @@ def test_any_address_leads_somewhere(link: Any) -> None:
     assert from_link(to_link(session), LIMITS) == session
 
 
-def test_an_address_says_only_what_is_unusual() -> None:
-    assert to_link(START) == ""
+def test_an_address_says_which_head_and_else_only_what_is_unusual() -> None:
+    assert to_link(START) == "layer=0&head=0"
     assert from_link("") == START
     session = replace(START, selection=Selection(kind="encoder", head="max", pinned=(1, "mean"), words=True))
-    assert to_link(session) == "kind=encoder&head=max&words=1&pinned=1.mean"
+    assert to_link(session) == "kind=encoder&layer=0&head=max&words=1&pinned=1.mean"
+
+
+@pytest.mark.parametrize("widest", [2, 7])
+def test_an_address_without_options_means_the_pages_own(widest: int) -> None:
+    limits = Settings(max_beam=widest)
+    usual = usual_options(limits)
+    assert (usual.beam_size, usual.no_repeat) == (min(4, widest), 4)
+    assert from_link("text=Ja.", limits).request.options == usual
+    assert "beam_size" not in to_link(Session(request=TranslationRequest(text="Ja.", options=usual)), limits)
+    narrow = Session(request=TranslationRequest(text="Ja.", options=replace(usual, beam_size=1)))
+    assert "beam_size=1" in to_link(narrow, limits)
+    assert session_from({"text": "Ja."}, limits).request.options == DecodingOptions()  # a program gets what it names
+
+
+def test_an_address_with_a_temperature_means_no_search() -> None:
+    assert from_link("text=Ja.&temperature=0.5", LIMITS).request.options.beam_size == 1
 
 
 @pytest.mark.parametrize(
@@ -110,6 +134,8 @@ def test_an_address_says_only_what_is_unusual() -> None:
     [
         "layer=-1",
         "layer=1e3",
+        "layer=max",
+        "pinned=max.0",
         "layer=٣",
         "row=9999999999999999999999",
         "threshold=nan",
@@ -126,7 +152,7 @@ def test_an_address_says_only_what_is_unusual() -> None:
         "model=%ff%fe",
         "model=a%ed%a0%80",  # half a character
         "beam_size=65",
-        "n_best=3",
+        "n_best=5",
         "top_p=0",
         "__class__=1",
         "prefix=" + "x" * 500,
@@ -134,7 +160,7 @@ def test_an_address_says_only_what_is_unusual() -> None:
 )
 def test_a_broken_part_of_an_address_is_left_out_and_the_rest_is_kept(broken: str) -> None:
     session = from_link(f"text=Guten%20Tag.&{broken}&head=3", LIMITS)
-    assert session == Session(request=TranslationRequest(text="Guten Tag."), selection=Selection(head=3))
+    assert session == Session(request=replace(START.request, text="Guten Tag."), selection=Selection(head=3))
 
 
 def test_of_parts_at_odds_the_first_is_kept() -> None:
@@ -160,7 +186,7 @@ def test_everything_that_a_browser_may_send_arrives() -> None:
             "target": [7, 11],
             "prefix": "",
             "kind": "decoder",
-            "layer": "max",
+            "layer": "mean",
             "pinned": [1, "mean"],
             "row": None,
             "special": False,
@@ -169,7 +195,7 @@ def test_everything_that_a_browser_may_send_arrives() -> None:
     )
     options = DecodingOptions(beam_size=5, n_best=3, length_penalty=2.0, max_length=61, seed=2**53 - 1)
     assert session.request == TranslationRequest(text="Ja.", model="toy", options=options, target=(7, 11))
-    assert session.selection == Selection(kind="decoder", layer="max", pinned=(1, "mean"), special=False)
+    assert session.selection == Selection(kind="decoder", layer="mean", pinned=(1, "mean"), special=False)
     assert type(session.request.options.beam_size) is int
 
 
@@ -203,18 +229,20 @@ WRONG: list[tuple[Any, str, str]] = [
     ({"text": "a", "temperature": 1.0, "beam_size": 2}, "beam_size", "sampling_with_beam"),
     ({"text": "a", "top_p": 0}, "top_p", "top_p_zero"),
     ({"text": "a", "target": 5}, "target", "not_words"),
-    ({"text": "a", "target": [1, "x"]}, "target", "not_whole"),
+    ({"text": "a", "target": [1, "x"]}, "target", "wrong_ids"),
+    ({"text": "a", "prefix": [99_999_999]}, "prefix", "wrong_ids"),
     ({"text": "a", "target": [1] * 200}, "target", "too_many_tokens"),
     ({"text": "a", "prefix": "y" * 500}, "prefix", "too_long"),
     ({"text": "a", "target": "b", "prefix": "c"}, "prefix", "target_and_prefix"),
     ({"text": "a", "kind": "sideways"}, "kind", "not_choice"),
     ({"text": "a", "kind": ["cross"]}, "kind", "not_choice"),
-    ({"text": "a", "layer": "most"}, "layer", "not_whole"),
-    ({"text": "a", "head": -1}, "head", "not_whole"),
+    ({"text": "a", "layer": "max"}, "layer", "not_choice"),
+    ({"text": "a", "head": -1}, "head", "not_choice"),
     ({"text": "a", "row": 4096}, "row", "not_whole"),
     ({"text": "a", "words": 1}, "words", "not_switch"),
     ({"text": "a", "pinned": [1]}, "pinned", "not_choice"),
-    ({"text": "a", "pinned": [1, "x"]}, "pinned", "not_whole"),
+    ({"text": "a", "pinned": [1, "x"]}, "pinned", "not_choice"),
+    ({"text": "a", "pinned": ["max", 1]}, "pinned", "not_choice"),
     ({"text": "a", "threshold": 1.5}, "threshold", "not_number"),
     ({"text": "a", "colour": "red"}, "colour", "unknown_name"),
     ({"text": "a", "<b>": 1}, "text", "unknown_name"),

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from viz.settings import SETTINGS, Settings, SettingsError, read_settings
+from viz.settings import ANY, SETTINGS, Settings, SettingsError, hub_list, read_settings
+
+LISTED = tuple(each["id"] for each in hub_list())
 
 
 def test_nothing_set_is_the_defaults() -> None:
-    assert read_settings({}) == Settings()
-    assert read_settings({"HEADLIGHT_PORT": "", "HEADLIGHT_MODEL": "  "}) == Settings()
+    usual = replace(Settings(), models=(*LISTED, ANY))
+    assert read_settings({}) == usual
+    assert read_settings({"HEADLIGHT_PORT": "", "HEADLIGHT_MODEL": "  "}) == usual
 
 
 def test_everything_that_is_set_is_read(tmp_path: Path) -> None:
@@ -26,6 +30,8 @@ def test_everything_that_is_set_is_read(tmp_path: Path) -> None:
         "HEADLIGHT_HOST": "0.0.0.0",  # noqa: S104
         "HEADLIGHT_PORT": " 7861 ",
         "HEADLIGHT_MODELS_FOLDER": str(tmp_path),
+        "HEADLIGHT_MODELS": "me/one, me/two@v1,me/one",
+        "HEADLIGHT_MODELS_MB": "499",
     }
     assert read_settings(given) == Settings(
         model="toy",
@@ -38,6 +44,8 @@ def test_everything_that_is_set_is_read(tmp_path: Path) -> None:
         host="0.0.0.0",  # noqa: S104
         port=7861,
         models_folder=tmp_path.resolve(),
+        models=("me/one", "me/two@v1"),
+        models_mb=499,
     )
     assert {setting.name for setting in SETTINGS} == set(given)
 
@@ -59,6 +67,9 @@ def test_without_a_mapping_the_environment_is_read(monkeypatch: pytest.MonkeyPat
         ("HEADLIGHT_CACHE_MB", "1e3", "whole number"),
         ("HEADLIGHT_CONCURRENCY", "0", "from 1 to 256"),
         ("HEADLIGHT_MODELS_FOLDER", "/no/such/folder", "no such folder"),
+        ("HEADLIGHT_MODELS_MB", "0", "from 1 to 1000000"),
+        ("HEADLIGHT_MODELS", "de-en", "owner/name"),
+        ("HEADLIGHT_MODELS", "me/one,../two", "owner/name"),
     ],
 )
 def test_what_cannot_be_meant_is_said_with_its_name(name: str, text: str, complaint: str) -> None:
@@ -66,10 +77,39 @@ def test_what_cannot_be_meant_is_said_with_its_name(name: str, text: str, compla
         read_settings({name: text})
     assert name in str(caught.value)
     assert complaint in str(caught.value)
-    assert len(str(caught.value)) < 200
+    assert len(str(caught.value)) < 220
 
 
 def test_every_line_of_the_table_says_what_it_does() -> None:
     assert all(setting.meaning and setting.default for setting in SETTINGS)
     table = {setting.name: setting.default for setting in SETTINGS}
     assert table["HEADLIGHT_MAX_TOKENS"] == str(Settings().max_tokens)
+
+
+@pytest.mark.parametrize(
+    ("given", "models"),
+    [
+        ({}, (*LISTED, ANY)),
+        ({"SPACE_ID": "me/headlight"}, LISTED),
+        ({"SPACE_ID": "me/headlight", "HEADLIGHT_MODELS": "*"}, (*LISTED, ANY)),
+        ({"SPACE_ID": "me/headlight", "HEADLIGHT_MODELS": "me/one"}, ("me/one",)),
+        ({"HEADLIGHT_MODELS": "me/one"}, ("me/one",)),
+        ({"HEADLIGHT_MODELS": "*,me/one"}, (*LISTED, ANY, "me/one")),
+        ({"HEADLIGHT_MODELS": "none"}, ()),
+    ],
+)
+def test_where_anybody_may_visit_only_the_listed_models_may_be_asked_for(
+    given: dict[str, str], models: tuple[str, ...]
+) -> None:
+    assert read_settings(given).models == models
+
+
+def test_the_list_has_both_ways_of_each_pair_with_sizes() -> None:
+    listed = hub_list()
+    pairs = {tuple(each["languages"]) for each in listed}
+    assert {(target, source) for source, target in pairs} == pairs
+    for language in ("de", "zh", "fr", "ja", "ru", "es"):
+        assert (language, "en") in pairs
+    for each in listed:
+        assert set(each) == {"id", "languages", "bytes"}
+        assert 250e6 < each["bytes"] < 350e6

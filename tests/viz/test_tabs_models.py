@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.hub_server import Repository, hub_of_our_own
 from viz.markdown import Block, blocks, curve_of, licence_of, sections
 from viz.service import Service
 from viz.settings import MODELS, Settings
@@ -172,3 +173,27 @@ def test_every_known_section_and_measure_has_words() -> None:
     for language in LANGUAGES:
         for name in ("scores", "limits", "learnt", "heads", "data", "repeat", "files"):
             assert f"models_section_{name}" in words(language)
+
+
+def test_models_of_the_hub_come_last_and_have_their_card_once_they_are_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(MODELS / "toy", tmp_path / "models" / "toy")
+    settings = Settings(models_folder=tmp_path / "models", models=("a/opus-mt-fr-en", "b/opus-mt-es-en"))
+    files = {path.name: path.read_bytes() for path in (MODELS / "toy").iterdir()}
+    with hub_of_our_own(monkeypatch, tmp_path / "home") as hub:
+        hub.repositories["b/opus-mt-es-en"] = Repository()
+        hub.repositories["b/opus-mt-es-en"].push(files | {"README.md": b"# Spanish\n\nBy somebody else.\n"})
+        service = Service(settings)
+        told = [(card["name"], card["where"], card["downloaded"]) for card in cards_values(service)]
+        assert told == [
+            ("toy", "here", True),
+            ("a/opus-mt-fr-en", "hub", False),
+            ("b/opus-mt-es-en", "hub", False),
+        ]
+        service.fetch("b/opus-mt-es-en")
+        fetched = {card["name"]: card for card in cards_values(service)}
+        assert list(fetched) == ["toy", "b/opus-mt-es-en", "a/opus-mt-fr-en"]
+        card = fetched["b/opus-mt-es-en"]
+        assert (text(card["summary"][0]), card["downloaded"]) == ("By somebody else.", True)
+        assert (fetched["a/opus-mt-fr-en"]["summary"], fetched["a/opus-mt-fr-en"]["parameters"]) == ([], 0)

@@ -153,7 +153,7 @@ def test_the_figure_speaks_the_language_of_the_page(service: Service, language: 
         ({"head": "max"}, "head", "not_whole"),
         ({"layer": 99}, "layer", "not_whole"),
         ({"head": 8}, "head", "not_whole"),
-        ({"head": -1}, "head", "not_whole"),
+        ({"head": -1}, "head", "not_choice"),
         ({"row": None}, "row", "not_whole"),
         ({"row": 3000}, "row", "not_whole"),
         ({"row": True}, "row", "not_whole"),

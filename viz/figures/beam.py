@@ -25,11 +25,11 @@ WORDS = {
     "step": "step",
 }
 FATES = ("dropped", "kept", "finished")  # what matters most is drawn last
-SYMBOLS = {"dropped": "circle-open", "kept": "circle", "finished": "square"}
-ACROSS, DOWN = 84, 34  # pixels a step and a place
+SYMBOLS = {"dropped": "circle", "kept": "circle", "finished": "square"}
+ACROSS, DOWN = 84, 38  # pixels a step and a place
 LONGEST = 11  # columns of a label between two steps
 TIGHT_ACROSS = 20  # of more than 44 steps
-LEFT, RIGHT, FOOT = 48, 48, 56
+LEFT, RIGHT, FOOT = 40, 48, 56
 
 
 def beam(tree: BeamTree, *, theme: Theme, words: Mapping[str, str] | None = None) -> go.Figure:
@@ -42,6 +42,7 @@ def beam(tree: BeamTree, *, theme: Theme, words: Mapping[str, str] | None = None
     dense = steps > DENSE
     best = _best_path(nodes)
     colours = {"dropped": theme.edge, "kept": theme.ink_2, "finished": theme.accent}
+    fills = {**colours, "dropped": theme.ground}  # hollow, but no line shows inside
     figure = go.Figure()
     for fate in FATES:
         chosen = [place for place, node in enumerate(nodes) if node.fate == fate]
@@ -59,7 +60,8 @@ def beam(tree: BeamTree, *, theme: Theme, words: Mapping[str, str] | None = None
             marker={
                 "size": 7,
                 "symbol": SYMBOLS[fate],
-                "color": colours[fate],
+                "color": fills[fate],
+                "line": {"color": colours[fate], "width": 1},
             },
             hovertext=[_hover(nodes[place], said) for place in chosen],
             hoverinfo="text",
@@ -82,8 +84,12 @@ def beam(tree: BeamTree, *, theme: Theme, words: Mapping[str, str] | None = None
             "ticktext": [str(step + 1) for step in (range(9, steps, 10) if dense else range(steps))],
             "visible": bool(nodes),
         },
-        yaxis={"range": [deepest - 0.5, -0.7], "visible": False},
-        annotations=[caption(said["step"], theme, xref="paper", yref="paper", x=0, y=1, xanchor="left", yshift=28)]
+        yaxis={"range": [deepest - 0.5, -0.8], "visible": False},
+        annotations=[
+            caption(
+                said["step"], theme, yref="paper", x=0, y=1, xanchor="right", yanchor="bottom", xshift=-12, yshift=-1
+            )
+        ]
         if nodes
         else [],
         legend={"orientation": "h", "x": 0, "y": 0, "yanchor": "top", "itemsizing": "constant"},

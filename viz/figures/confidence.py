@@ -10,7 +10,7 @@ from model.records import Alternative, Token, Translation
 from viz.figures import naming
 from viz.figures.axes import DENSE, SIDE, edge_of, rows_axis
 from viz.figures.frame import caption, header_height
-from viz.labels import candidate, plotly_text
+from viz.labels import candidate, plotly_text, shorten
 from viz.theme import CAPTION, Theme, template
 
 WORDS = {
@@ -23,8 +23,9 @@ WORDS = {
     "others": "might have been",
 }
 ROW, TIGHT_ROW = 26, 8  # pixels a token, and in sentences of more than 44
-BARS, OTHERS = 260, 300  # pixels
-SHOWN = 3  # alternatives beside a bar; all of them appear under the pointer
+BARS, OTHER = 260, 132  # pixels of the bars, and of a column of others beside them
+SHOWN = 4  # such columns; all alternatives appear under the pointer
+LONGEST = 11  # columns of an alternative's name
 FOOT = 44
 
 
@@ -49,13 +50,13 @@ def confidence(translation: Translation, *, theme: Theme, words: Mapping[str, st
         []
         if dense
         else [
-            caption(text, theme, xref="paper", x=1, y=place, xanchor="left", xshift=16) | {"align": "left"}
+            caption(text, theme, xref="paper", x=1, y=place, xanchor="left", xshift=SIDE + OTHER * column)
             for place, token in enumerate(tokens)
-            if (text := _beside(token, said))
+            for column, text in enumerate(_beside(token, said))
         ]
     )
     left = max(rows.longest, 48.0) + SIDE + 12
-    right = SIDE if dense else OTHERS
+    right = SIDE if dense else SIDE + SHOWN * OTHER
     width = int(left + BARS + right)
     head = naming.title(said["title"], said["says"], width - 2 * SIDE)
     top = header_height(head) + 28
@@ -75,7 +76,7 @@ def confidence(translation: Translation, *, theme: Theme, words: Mapping[str, st
         yaxis=rows_axis(rows, theme),
         annotations=[
             caption(said["probability"], theme, x=0, xanchor="left", yshift=18, **at_top),
-            *([] if dense else [caption(said["others"], theme, x=1, xanchor="left", xshift=16, yshift=18, **at_top)]),
+            *([] if dense else [caption(said["others"], theme, x=1, xanchor="left", xshift=SIDE, yshift=18, **at_top)]),
             *others,
         ],
         width=width,
@@ -95,11 +96,11 @@ def _hover(token: Token, label: str, said: Mapping[str, str]) -> str:
     return "<br>".join([first, *others])
 
 
-def _beside(token: Token, said: Mapping[str, str]) -> str:
+def _beside(token: Token, said: Mapping[str, str]) -> list[str]:
     others = [other for other in token.alternatives if other.id != token.id]
-    return "   ".join(_other(other, said, 3) for other in others[:SHOWN])
+    return [_other(other, said, 3) for other in others[:SHOWN]]
 
 
 def _other(other: Alternative, said: Mapping[str, str], digits: int) -> str:
-    label = plotly_text(candidate(other.text).text)
+    label = plotly_text(shorten(candidate(other.text).full, LONGEST))
     return said["other"].format(token=label, probability=f"{other.probability:.{digits}f}")

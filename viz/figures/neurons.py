@@ -91,7 +91,14 @@ def neurons(
             "ticktext": [said["query"], said["key"], said["product"]],
             "ticklabelstandoff": 6,
         },
-        yaxis2={"domain": [0, split], "anchor": "x", "zeroline": True, "nticks": 5, "ticklabelstandoff": 6},
+        yaxis2={
+            "domain": [0, split],
+            "anchor": "x",
+            "range": _reach(running),
+            "zeroline": True,
+            "nticks": 5,
+            "ticklabelstandoff": 6,
+        },
         annotations=[
             caption(said["running"].format(divisor=by), theme, xref="paper", yref="y2 domain", **TOP_LEFT),
         ],
@@ -136,7 +143,7 @@ def _add_sum(figure: go.Figure, running: FloatArray, said: Mapping[str, str], th
         x=list(range(1, len(running) + 1)),
         y=running,
         mode="lines",
-        line={"color": theme.accent, "width": 2, "shape": "hv"},
+        line={"color": theme.accent, "width": 2, "shape": "hvh"},  # level across each dimension's own strip
         hovertext=[
             said["so_far"].format(number=number, sum=f"{value:.4f}") for number, value in enumerate(running.tolist(), 1)
         ],
@@ -144,6 +151,13 @@ def _add_sum(figure: go.Figure, running: FloatArray, said: Mapping[str, str], th
         yaxis="y2",
         hoverlabel={"font": {"size": CAPTION}},
     )
+
+
+def _reach(values: FloatArray) -> list[float]:
+    """From zero or the lowest to the highest, with room for the width of the line at both ends."""
+    low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
+    room = 0.06 * (high - low) or 1.0
+    return [low - room, high + room]
 
 
 def _largest(values: FloatArray) -> float:

@@ -107,6 +107,7 @@ def _add_table(
     products = table @ table.T  # [position, position]
     figure.add_heatmap(
         z=table,
+        x0=1,  # people count dimensions from one; the first position is 0, as in the formulas
         hovertemplate=_template(said["cell"], position="%{y}", dimension="%{x}", value="%{z:.4f}"),
         **_signed(table, theme),
     )
@@ -115,7 +116,7 @@ def _add_table(
         hovertemplate=_template(said["product"], first="%{y}", second="%{x}", value="%{z:.4f}"),
         xaxis="x2",
         yaxis="y2",
-        **_signed(products, theme),
+        **(_unsigned(products, theme) if products.min() >= 0 else _signed(products, theme)),
     )
     figure.add_scatter(
         x=list(range(len(table))),
@@ -132,7 +133,7 @@ def _add_table(
         xaxis2={"title": {"text": said["position"], "standoff": 6}},
         xaxis3={"title": {"text": said["position"], "standoff": 6}},
     )
-    return [said["encodings"], said["products"], said["wave"].format(number=dimension)]
+    return [said["encodings"], said["products"], said["wave"].format(number=dimension + 1)]
 
 
 def _add_bias(figure: go.Figure, bias: FloatArray, head: int, said: Mapping[str, str], theme: Theme) -> list[str]:
@@ -169,6 +170,13 @@ def _signed(values: FloatArray, theme: Theme) -> dict[str, Any]:
     """Orange below zero, blue above, neutral at it, as strong as the strongest value."""
     most = max(1e-6, float(np.abs(values).max()))
     return {"zmin": -most, "zmax": most, "colorscale": colour_scale("difference", theme), "showscale": False}
+
+
+def _unsigned(values: FloatArray, theme: Theme) -> dict[str, Any]:
+    """Where nothing is below zero: all colours from the least to the most; two-sided ones would hardly differ."""
+    low, high = float(values.min()), float(values.max())
+    scale = colour_scale("headlight", theme)
+    return {"zmin": low, "zmax": max(high, low + 1e-6), "colorscale": scale, "showscale": False}
 
 
 def _template(text: str, **values: str) -> str:

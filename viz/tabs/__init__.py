@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from viz.service import Service
+from viz.tabs.beside import build as build_beside
 from viz.tabs.decoding import build as build_decoding
 from viz.tabs.heads import build as build_heads
 from viz.tabs.models import build as build_models
@@ -14,6 +15,7 @@ from viz.tabs.why import build as build_why
 
 TABS: dict[str, Callable[[Service], object]] = {
     "heads": build_heads,
+    "beside": build_beside,
     "positions": build_positions,
     "decoding": build_decoding,
     "why": build_why,

@@ -11,6 +11,7 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # nothing is reporte
 import gradio as gr
 
 from viz.desk import Desk
+from viz.fetching import Fetching
 from viz.page import launch_page
 from viz.service import Service
 from viz.settings import Settings, read_settings
@@ -25,10 +26,13 @@ def page_of(name: str, build: Callable[[Service], object], settings: Settings) -
         widget("header")
         desk = Desk(service)
         desk.build()
+        fetching = Fetching(service)
+        fetching.build()
         widget("tabs", value=json.dumps([name]))
         with gr.Column(elem_id=f"panel-{name}", elem_classes=["panel"]):
             build(service)
         page.unload(desk.left)
+        page.unload(fetching.left)
     return page
 
 

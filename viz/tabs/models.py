@@ -25,14 +25,18 @@ def build(service: Service) -> gr.HTML:
 
 
 def cards_values(service: Service) -> list[dict[str, Any]]:
-    """Every model, translators first and among them the default one."""
-    order = sorted(service.models(), key=lambda card: (card.kind != "transformer", not card.default, card.name))
+    """Every model: those that are here, translators first and among them the default one, then those of the Hub."""
+
+    def rank(card: ModelCard) -> tuple[bool, bool, bool, str]:
+        return not card.downloaded, card.kind != "transformer", not card.default, card.name
+
+    order = sorted(service.models(), key=rank)
     return [_card_values(service, card) for card in order]
 
 
 def _card_values(service: Service, card: ModelCard) -> dict[str, Any]:
-    path = service.settings.models_folder / card.name / CARD
-    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    path = service.library.folder(card) / CARD if card.downloaded else None
+    text = path.read_text(encoding="utf-8", errors="replace") if path and path.is_file() else ""
     introduction, *rest = sections(text)
     summary: list[Block] = [block for block in introduction.blocks if block["tag"] == "p"][:1]
     return {
@@ -42,6 +46,8 @@ def _card_values(service: Service, card: ModelCard) -> dict[str, Any]:
         "parameters": card.parameters,
         "bytes": card.bytes,
         "default": card.default,
+        "where": card.where,
+        "downloaded": card.downloaded,
         "licence": licence_of(introduction.source),
         "summary": summary,
         "introduction": [block for block in introduction.blocks if block not in summary],

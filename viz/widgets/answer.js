@@ -1,13 +1,17 @@
 // A translation as the server sent it: tokens, and every weight as a 16-bit number.
 
-const FULL = 65535;
+import { languageTag } from './tags.js';
+
+export const FULL = 65535; // stands for a weight of one
 export const KINDS = ['encoder', 'decoder', 'cross'];
 
 export class Answer {
   constructor(values) {
     Object.assign(this, values);
-    this.source = values.source.map((token, place) => ({ ...token, key: `s${place}` }));
-    this.target = values.target.map((token, place) => ({ ...token, key: `t${place}` }));
+    const { source, target } = values.model;
+    this.model = { ...values.model, source: languageTag(source), target: languageTag(target) };
+    this.source = placed(values.source, values.source_text).map((token, place) => ({ ...token, key: `s${place}` }));
+    this.target = placed(values.target, values.text).map((token, place) => ({ ...token, key: `t${place}` }));
     this.start = { ...values.start, key: 'b' };
     this.tensors = {};
     for (const kind of KINDS.filter((each) => values.attention[each])) {
@@ -20,9 +24,9 @@ export class Answer {
 
   /** The request again, as the server takes it: every value by its name. */
   asked() {
-    const { text, model, target, prefix, options } = this.request;
+    const { options, ...request } = this.request;
     const { alternatives, ...choices } = options;
-    return { text, model, target, prefix, ...choices };
+    return { ...request, ...choices };
   }
 
   layers(kind) {
@@ -79,7 +83,15 @@ export class Answer {
   }
 }
 
-function decode(text) {
+/** The server counts whole characters; `slice` counts an emoji as two. Tokens with their places as `slice` takes them. */
+export function placed(tokens, text) {
+  const starts = [0];
+  for (const character of text) starts.push(starts.at(-1) + character.length);
+  return tokens.map((token) => ({ ...token, start: starts[token.start], end: starts[token.end] }));
+}
+
+/** Weights as they travel: 16-bit numbers. */
+export function decode(text) {
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   return new Uint16Array(bytes.buffer);
 }

@@ -29,7 +29,8 @@ export function loadPlotly() {
 
 /** Ask the server for something small. What it complains of is thrown, with the phrase that says so. */
 export async function call(ask, values) {
-  const answer = JSON.parse(await ask(JSON.stringify(values)));
+  const said = await ask(JSON.stringify(values));
+  const answer = said === undefined ? { what: 'error', word: 'unreachable' } : JSON.parse(said);
   if (answer?.what === 'error') throw Object.assign(new Error(answer.word), { fault: answer });
   return answer;
 }

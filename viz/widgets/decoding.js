@@ -1,7 +1,7 @@
 // The Decoding tab: the search tree to walk through, what it finished, and how sure the model was of each token.
 
 import { call, loadPlotly } from './boot.js';
-import { icon, make, narrow, replace, touch } from './dom.js';
+import { fadeEdges, icon, make, replace, touch } from './dom.js';
 import { ready } from './page.js';
 import { SearchTree } from './tree.js';
 import { on, set, state } from './state.js';
@@ -9,7 +9,8 @@ import { four, three } from './view.js';
 import { faultSays, t } from './words.js';
 
 const QUIET = { displayModeBar: false, responsive: false };
-const WIDEST = 760; // pixels of the bars with what stands beside them
+const WIDEST = 1280; // pixels of the bars with what stands beside them
+const LEAST = 200; // pixels of the bars alone
 const STRETCH = 1.5; // of the tree, where there is room
 
 export async function mount({ element, server }) {
@@ -41,6 +42,7 @@ class Decoding {
     this.readout = make('div', { class: 'readout' }, make('div', { 'aria-live': 'polite' }, this.reads, this.about), this.open);
     this.tree = make('div', { class: 'tree', tabindex: 0, role: 'application' });
     this.tree.addEventListener('keydown', (event) => this.key(event));
+    this.fade = fadeEdges(this.tree);
     this.keys = make('p', { class: 'tree-keys' });
     this.previous = round(-1, 'M11 4L6 9l5 5');
     this.next = round(1, 'M7 4l5 5-5 5');
@@ -158,7 +160,7 @@ class Decoding {
   }
 
   drawKeys() {
-    const key = (letters, says) => make('span', {}, ...letters.map((letter) => make('kbd', {}, letter)), ` ${t(says)}`);
+    const key = (letters, says) => make('span', {}, make('kbd', {}, letters.join(' ')), ` ${t(says)}`);
     const heads = document.getElementById('panel-heads');
     replace(this.keys, key(['←', '→'], 'decoding_key_path'), key(['↑', '↓'], 'decoding_key_step'), heads && key(['Enter'], 'decoding_key_open'));
     this.keys.hidden = touch();
@@ -172,9 +174,13 @@ class Decoding {
     this.places = places;
     const ink = getComputedStyle(this.root).getPropertyValue('--ink').trim();
     const path = { mode: 'lines', x: [], y: [], line: { color: ink, width: 2 }, hoverinfo: 'skip', showlegend: false };
-    const ring = { mode: 'markers', x: [], y: [], marker: { symbol: 'circle-open', size: 17, color: ink, line: { width: 2 } }, hoverinfo: 'skip', showlegend: false, cliponaxis: false };
+    const ring = { mode: 'markers', x: [], y: [], marker: { symbol: 'circle-open', size: 11, color: ink, line: { width: 2 } }, hoverinfo: 'skip', showlegend: false, cliponaxis: false };
     const width = Math.max(layout.width, Math.min(this.tree.clientWidth, layout.width * STRETCH));
-    await this.plotly.react(this.tree, [...data, path, ring], { ...layout, width }, QUIET);
+    const lines = data.filter((trace) => trace.mode === 'lines');
+    const nodes = data.filter((trace) => trace.mode !== 'lines');
+    this.marks = [lines.length, data.length + 1]; // the path runs below the words, the ring stands above all
+    await this.plotly.react(this.tree, [...lines, path, ...nodes, ring], { ...layout, width }, QUIET);
+    this.fade();
     if (!this.listening) this.tree.on('plotly_click', ({ points }) => points[0]?.customdata !== undefined && this.choose(points[0].customdata));
     this.listening = true;
     const best = this.drawn.finished[0];
@@ -187,9 +193,8 @@ class Decoding {
     this.node = node;
     const path = this.searchTree.path(node).map((each) => this.places.get(each));
     const last = path.at(-1);
-    const count = this.drawn.figure.data.length;
     const [x, y] = [0, 1].map((axis) => path.map((place) => place[axis]));
-    this.plotly.restyle(this.tree, { x: [x, [last[0]]], y: [y, [last[1]]] }, [count, count + 1]);
+    this.plotly.restyle(this.tree, { x: [x, [last[0]]], y: [y, [last[1]]] }, this.marks);
     this.show(last[0]);
     const { text, kept, label } = this.searchTree.reads(node);
     replace(this.reads, ...tokenIn(text, kept, label));
@@ -270,17 +275,18 @@ class Decoding {
     replace(this.table, tableHead('decoding_token', 'decoding_probability', 'decoding_others'), make('tbody', {}, ...rows));
   }
 
-  /** As wide as there is room; on phones what stands beside the bars is in the numbers below. */
+  /** As wide as there is room, with as many of the others as fit beside the bars; all of them are in the numbers below. */
   fitSure() {
     if (!this.sureFigure || !this.plotly) return;
     const { data, layout } = this.sureFigure;
-    const width = Math.min(this.chances.clientWidth, Math.max(WIDEST, layout.width));
-    const tight = narrow() || width < layout.width;
+    const width = Math.min(this.chances.clientWidth, WIDEST);
     const beside = ({ x, xref }) => xref === 'paper' && x === 1;
-    const alone = tight || !layout.annotations.some(beside);
-    this.sureSays.textContent = t(alone ? 'decoding_chances_tight' : 'decoding_chances_says');
-    const annotations = tight ? layout.annotations.filter((each) => !beside(each)) : layout.annotations;
-    const margin = tight ? { ...layout.margin, r: 16 } : layout.margin;
+    const columns = [...new Set(layout.annotations.filter(beside).map(({ xshift }) => xshift))].sort((one, other) => one - other);
+    const wide = columns.length > 1 ? columns[1] - columns[0] : 0;
+    const fitting = columns.filter((left) => left + wide <= width - layout.margin.l - LEAST);
+    this.sureSays.textContent = t(fitting.length ? 'decoding_chances_says' : 'decoding_chances_tight');
+    const annotations = layout.annotations.filter((each) => !beside(each) || fitting.includes(each.xshift));
+    const margin = { ...layout.margin, r: fitting.length ? fitting.at(-1) + wide : 16 };
     this.plotly.react(this.chances, data, { ...layout, width, annotations, margin }, QUIET);
   }
 

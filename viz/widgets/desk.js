@@ -1,10 +1,12 @@
 // Sentence and translation: type, press Enter, read. What the server says comes here and becomes the page's answer.
 
-import { Answer } from './answer.js';
+import { Answer, placed } from './answer.js';
+import { Chooser } from './chooser.js';
 import { make, replace } from './dom.js';
-import { readLink, withinAnswer } from './link.js';
+import { lookOf, readLink, withinAnswer } from './link.js';
 import { mountOptions } from './options.js';
 import { ready } from './page.js';
+import { Silence } from './silence.js';
 import { LET_GO, on, set, state } from './state.js';
 import { Translation } from './translation.js';
 import { errorSays, languageName, t } from './words.js';
@@ -16,11 +18,11 @@ export async function mount({ element, trigger, props, watch }) {
 
 class Desk {
   constructor(root, trigger, props, watch) {
-    Object.assign(this, { root, trigger, props, turn: 0 });
+    Object.assign(this, { root, trigger, props, turn: 0, silence: new Silence(() => this.lose()) });
     this.config = JSON.parse(props.config);
     state.usualRequest = this.config.usual;
     this.build();
-    watch('value', () => this.hear(JSON.parse(props.value)));
+    watch('value', () => props.value && this.hear(JSON.parse(props.value))); // of a request that was stopped, nothing comes
     on(['language'], () => this.draw());
     on(['busy'], () => this.drawButton());
     addEventListener('headlight-link', () => this.followLink());
@@ -48,16 +50,22 @@ class Desk {
     this.unsure = make('span', {});
     this.translation = new Translation((place, id) => this.continueFrom(place, id));
     this.options = mountOptions(this.config, () => this.translate());
+    const take = (model) => this.take(model, this.sentence.value);
+    this.chooser = new Chooser(this.config, { take, ask: (waits) => this.askAgain(waits), again: () => this.translate() });
+    const { menu, offer } = this.chooser;
+    const [reads, writes] = this.chooser.languages;
+    reads.name.append(make('label', { for: 'sentence' }, this.sourceName));
+    writes.name.append(this.targetName);
     const key = make('span', { class: 'doubt-key', 'aria-hidden': 'true' }, this.sure, make('i', {}), make('i', {}), make('i', {}), this.unsure);
     const source = make('div', { class: 'side' });
     source.append(
-      make('div', { class: 'label-row' }, make('label', { for: 'sentence' }, this.sourceName), this.examples),
+      make('div', { class: 'label-row' }, reads.element, menu.element, this.examples),
       make('div', { class: 'field' }, this.sentence),
-      make('div', { class: 'under' }, this.go, this.hint, this.more, this.error),
+      make('div', { class: 'under' }, this.go, this.hint, this.more, this.error, offer.element),
     );
     const target = make('div', { class: 'side' });
     target.append(
-      make('div', { class: 'label-row' }, this.targetName, key),
+      make('div', { class: 'label-row' }, writes.element, key),
       make('div', { class: 'out' }, this.translation.element),
       make('div', { class: 'under' }, this.meta, this.undo, this.beyond),
     );
@@ -78,7 +86,10 @@ class Desk {
       this.error.textContent = '';
     });
     this.more.addEventListener('click', () => this.unfold(this.options.element.hidden));
-    this.undo.addEventListener('click', () => this.translate());
+    this.undo.addEventListener('click', () => {
+      this.options.clearTarget();
+      this.translate();
+    });
     this.examples.addEventListener('change', () => {
       const { model, text } = this.config.examples[Number(this.examples.value)];
       this.take(model, text);
@@ -87,11 +98,14 @@ class Desk {
 
   /** Another model, with a sentence that it can read. */
   useModel(name) {
-    this.take(name, this.config.examples.find((each) => each.model === name)?.text ?? this.sentence.value);
+    const example = this.config.examples.find((each) => each.model === name);
+    if (example) this.take(name, example.text);
+    else this.chooser.choose(name);
   }
 
   take(model, text) {
-    this.options.setModel(model);
+    this.chooser.settle({ model });
+    this.options.clearTarget();
     this.sentence.value = text;
     this.fit();
     this.translate();
@@ -106,7 +120,12 @@ class Desk {
 
   /** The request as it stands in the fields; `more` overrides. */
   request(more = {}) {
-    return { ...this.config.usual, ...this.options.values(), text: this.sentence.value, ...more };
+    const text = this.sentence.value;
+    const model = more.model ?? this.chooser.model;
+    const given = this.options.values(model);
+    // One's own translation belongs to the sentence that it was scored with.
+    if (given.target && given.target === this.asked?.target && text !== this.asked.text) given.target = null;
+    return { ...given, ...this.chooser.asked(model), text, ...more };
   }
 
   translate(more = {}) {
@@ -121,18 +140,65 @@ class Desk {
       this.fail({ field: 'text', word: 'too_long', values: { name: 'text', given: characters, limit: this.config.limits.characters } });
       return;
     }
-    this.turn += 1;
-    this.following = null;
-    set({ busy: true });
-    this.trigger('submit', { request: JSON.stringify({ turn: this.turn, ...this.request(more) }) });
+    this.options.change(more, state.usuals[more.model ?? this.chooser.model]);
+    this.ask(this.request(more));
   }
 
-  stop() {
-    this.trigger('stop', { turn: this.turn });
-    this.turn += 1; // whatever still arrives is of no interest
+  ask(request, cut = false) {
+    this.turn += 1;
+    Object.assign(this, { asked: request, cut, written: [], following: null });
+    this.chooser.settle(request);
+    this.options.set(request);
+    this.stopped('');
+    set({ busy: true, unanswered: null });
+    this.trigger('submit', { request: JSON.stringify({ turn: this.turn, ...request }) });
+    this.silence.wait();
+  }
+
+  /** What an address asked for, of a model that was not here then; a sentence that was typed since counts for more. */
+  askAgain({ request, following }) {
+    if (request.text !== this.sentence.value) {
+      this.take(request.model, this.sentence.value);
+      return;
+    }
+    this.ask(request);
+    this.following = following;
+  }
+
+  /** Gradio loads the page anew once the server is back: its address then says what was asked for. */
+  lose() {
+    set({ unanswered: this.asked });
+    this.drop();
+    this.fail({ field: 'text', word: 'unreachable' });
+  }
+
+  /** Whatever still arrives of what was asked is of no interest; the last answer stands. */
+  drop() {
+    this.turn += 1;
+    this.silence.end();
     set({ busy: false });
     this.showAnswer();
-    this.meta.textContent = t('stopped');
+  }
+
+  /** Say that a translation was stopped. What is shown may belong to another sentence than the one in the field. */
+  stopped(word) {
+    this.says = word;
+    this.root.closest('.gradio-container')?.classList.toggle('stale', word === 'stopped_before');
+  }
+
+  /** What is written by now stays, with all its attention; before the first word, the last translation does. */
+  stop() {
+    if (this.written.length) {
+      this.ask({ ...this.asked, target: this.written.map((token) => token.id), prefix: null }, true);
+      return;
+    }
+    this.stopped(this.sentence.value === state.answer.request.text ? 'stopped' : 'stopped_before');
+    this.leave();
+  }
+
+  leave() {
+    this.trigger('stop', { turn: this.turn });
+    this.drop();
   }
 
   continueFrom(place, id) {
@@ -141,19 +207,44 @@ class Desk {
     this.translate({ prefix: [...before, id], target: null });
   }
 
-  /** An address that names another sentence: translate that. */
+  /** An address that names another sentence: translate that. One that names a model alone: its example. */
   followLink() {
-    const { request, ...selection } = readLink();
-    if (!request.text) return;
-    const wanted = { ...this.config.usual, ...request };
-    this.sentence.value = wanted.text;
+    const { request, ...look } = readLink();
+    const text = request.text ?? this.config.examples.find((each) => each.model === request.model)?.text ?? (request.model && state.answer?.request.text);
+    if (!text) return;
+    const { model = this.config.usual.model, source_language = '', target_language = '' } = request;
+    const wanted = { prefix: null, target: null, ...state.usuals[model], ...request, model, source_language, target_language, text };
+    if (wanted.temperature > 0) wanted.beam_size = 1;
+    this.sentence.value = text;
+    this.chooser.settle(wanted);
+    this.options.leave();
+    this.options.change(request, state.usuals[model]);
     this.options.set(wanted);
     this.fit();
-    const given = state.answer?.asked() ?? {};
-    const differs = (name) => JSON.stringify(given[name] ?? null) !== JSON.stringify(wanted[name]);
-    if (!Object.keys(wanted).some(differs)) return;
-    this.translate({ prefix: wanted.prefix, target: wanted.target });
-    this.following = selection; // what to look at once it is there
+    if (isAsked(wanted, state.answer?.asked())) {
+      this.stopped('');
+      if (state.busy) this.leave();
+      else this.showAnswer();
+    } else if (!state.busy || !isAsked(wanted, this.asked)) {
+      const { prefix, target } = wanted;
+      this.translate({ model, prefix, target });
+      this.following = look; // what to look at once it is there
+    }
+  }
+
+  /** A link that asks for what there is not shows the rest of it, with the complaint beside the field. */
+  recover(field) {
+    const usual = { ...this.config.usual, ...state.usuals[this.asked.model] }[field];
+    if (!this.following || usual === undefined || this.asked[field] === usual) return false;
+    const { following } = this;
+    this.options.leave(field);
+    if (field === 'model') {
+      const { prefix, target } = this.asked;
+      this.chooser.settle({ model: usual });
+      this.ask(this.request({ prefix, target }));
+    } else this.ask({ ...this.asked, [field]: usual });
+    this.following = following;
+    return true;
   }
 
   // ---------------------------------------------------------------- hearing
@@ -161,32 +252,30 @@ class Desk {
   hear(news) {
     // The first answer has no number; Gradio may set it once more while it still settles, after a quick visitor has asked.
     if ((news.turn ?? 0) !== this.turn) return;
-    if (news.what === 'progress') this.translation.show(news.target, news.text, this.language());
+    if (state.busy) this.silence.wait();
+    if (news.what === 'progress') {
+      this.written = news.target;
+      this.translation.show(placed(news.target, news.text), news.text, this.language());
+    }
     if (news.what === 'error') {
-      set({ busy: false });
       this.fail(news);
-      this.showAnswer();
+      if (!this.recover(news.field)) this.drop();
     }
     if (news.what === 'answer') {
       const answer = new Answer(news);
       const first = !state.answer;
       const stays = first || sameShape(state.answer, answer) ? {} : LET_GO;
-      const selection = { ...state, ...stays, ...this.following };
+      const linked = first ? readLink() : this.following; // a first visit begins with what the address wants
+      const look = linked ? lookOf(answer, linked) : withinAnswer(answer, { ...state, ...stays });
       this.following = null;
-      set({ answer, busy: false, preview: null, ...stays, ...this.begin(answer, selection, first) });
+      this.silence.end();
+      set({ answer, busy: false, preview: null, ...stays, ...look });
       if (!this.sentence.value) this.sentence.value = answer.request.text;
-      this.options.setModel(answer.request.model);
+      this.chooser.settle(answer.request);
+      state.usuals[answer.model.name] ??= answer.model.usual;
+      this.options.settle(state.usuals[answer.model.name]);
       this.draw();
     }
-  }
-
-  /** A first visit begins with the head that aligns words best; an address knows what it wants. */
-  begin(answer, selection, first) {
-    const wanted = readLink();
-    const best = answer.model.best_head;
-    const free = ['kind', 'layer', 'head'].every((name) => wanted[name] === undefined);
-    if (first && best && free) return withinAnswer(answer, { ...selection, kind: 'cross', ...best });
-    return withinAnswer(answer, selection);
   }
 
   showAnswer() {
@@ -195,10 +284,11 @@ class Desk {
     const { prefix, target } = answer.request;
     const forced = Array.isArray(prefix) ? prefix.length - 1 : null;
     this.translation.show(answer.target, answer.text, { forced, ...this.language() });
-    this.undo.hidden = forced === null && !Array.isArray(target);
+    this.undo.hidden = forced === null && target === null;
     this.beyond.textContent = answer.beyond ? t('beyond') : '';
     const told = { device: answer.device.toUpperCase(), seconds: answer.seconds.toFixed(2), read: answer.source.length, written: answer.target.length };
-    this.meta.textContent = t('meta', told) + (forced === null ? '' : ` · ${t('continued')}`);
+    const how = forced !== null ? 'continued' : typeof target === 'string' ? 'scored' : this.cut && target !== null && 'cut';
+    this.meta.textContent = this.says ? t(this.says) : t('meta', told) + (how ? ` · ${t(how)}` : '');
     this.fit();
   }
 
@@ -209,6 +299,10 @@ class Desk {
   // ---------------------------------------------------------------- errors, each beside its field
 
   fail({ field, word, values }) {
+    if (field === 'model' || field.endsWith('_language')) {
+      this.chooser.fail({ word, values }, this.asked, this.following);
+      return;
+    }
     const says = errorSays({ word, values });
     if (this.options.fail(field, says)) this.unfold(true);
     else this.error.textContent = says;
@@ -216,6 +310,7 @@ class Desk {
 
   clearErrors() {
     this.error.textContent = '';
+    this.chooser.offer.complain(null);
     this.options.clear();
   }
 
@@ -223,8 +318,8 @@ class Desk {
 
   draw() {
     const { answer } = state;
-    this.sourceName.textContent = answer ? languageName(answer.model.source) : '';
-    this.targetName.textContent = answer ? languageName(answer.model.target) : '';
+    this.sourceName.textContent = (answer && languageName(answer.model.source)) || t('side_source');
+    this.targetName.textContent = (answer && languageName(answer.model.target)) || t('side_target');
     if (answer) this.sentence.lang = answer.model.source;
     this.sentence.placeholder = t('sentence_placeholder');
     this.hint.textContent = t('enter_translates');
@@ -238,6 +333,7 @@ class Desk {
     replace(this.examples, make('option', { value: -1, disabled: true, hidden: true }, t('examples')), ...options);
     this.examples.value = chosen;
     this.options.draw();
+    this.chooser.draw();
     this.drawButton();
     this.showAnswer();
   }
@@ -259,5 +355,7 @@ class Desk {
   }
 }
 
+/** Whether a request is the one that an answer, or another request, was asked with. */
+const isAsked = (wanted, given = {}) => Object.keys(wanted).every((name) => JSON.stringify(given[name] ?? null) === JSON.stringify(wanted[name] ?? null));
 const ids = (tokens) => tokens.map((token) => token.id).join();
 const sameShape = (one, other) => one && ids(one.source) === ids(other.source) && ids(one.target) === ids(other.target);

@@ -51,6 +51,27 @@ export function phrase(template, parts) {
   });
 }
 
+/** What can be scrolled sideways fades where it goes on, and only there. */
+export function fadeEdges(element) {
+  const mark = () => {
+    const { scrollLeft, clientWidth, scrollWidth } = element;
+    element.classList.toggle('more-before', scrollLeft > 1);
+    element.classList.toggle('more-after', scrollLeft + clientWidth < scrollWidth - 1);
+  };
+  element.classList.add('fades');
+  element.addEventListener('scroll', mark, { passive: true });
+  new ResizeObserver(mark).observe(element);
+  mark();
+  return mark;
+}
+
+/** Whether an element scrolls by itself: then it takes the focus, and arrow keys scroll it. */
+export function scrolls(element, yes) {
+  element.classList.toggle('scrolls', yes);
+  if (yes) element.tabIndex = 0;
+  else element.removeAttribute('tabindex');
+}
+
 export const typing = (element) => /^(INPUT|TEXTAREA|SELECT)$/.test(element?.tagName ?? '');
 export const calm = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
 export const narrow = () => innerWidth <= 700;

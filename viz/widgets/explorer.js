@@ -3,6 +3,7 @@
 import { KINDS } from './answer.js';
 import { loadPlotly } from './boot.js';
 import { icon, make, narrow, replace, typing } from './dom.js';
+import { climbLayer, pageHead } from './headgrid.js';
 import { Heatmap, litLevels, paint } from './heatmap.js';
 import { chooseKind, mountKinds } from './kinds.js';
 import { mountLegend } from './legend.js';
@@ -10,6 +11,7 @@ import { Lines } from './lines.js';
 import { headName, patternSays } from './naming.js';
 import { Numbers } from './numbers.js';
 import { mountList, mountReadout, top } from './readout.js';
+import { labelRoom } from './room.js';
 import { LET_GO, comparing, on, set, shown, state } from './state.js';
 import { mountStrips } from './strips.js';
 import { mountTakeAway } from './takeaway.js';
@@ -20,10 +22,12 @@ import { ready } from './page.js';
 import { t } from './words.js';
 
 const VIEWS = ['matrix', 'lines', 'numbers'];
+const BETWEEN = 24; // pixels between two maps side by side
 
 export async function mount({ element, server }) {
   await ready;
   const plotly = await loadPlotly();
+  if (narrow()) set({ fit: false }); // on a phone the whole map of a long sentence would have cells of two pixels
   new Explorer(element, plotly, server);
 }
 
@@ -59,7 +63,8 @@ class Explorer {
     const legend = div();
     this.previous = turn(-1, 'M11 4L6 9l5 5');
     this.next = turn(1, 'M7 4l5 5-5 5');
-    this.title = make('h2', { class: 'numeric', 'aria-live': 'polite' });
+    this.title = make('h2', { class: 'numeric' });
+    this.announced = make('p', { class: 'hidden-text', 'aria-live': 'polite' }); // chosen heads, not those pointed at
     this.pinText = make('span', {});
     const pin = icon(15, ['M5 1.5h5l-.7 5 2.2 2.5h-8l2.2-2.5zM7.5 9v5'], { width: 1.4 });
     this.pin = make('button', { type: 'button', class: 'pin', onclick: () => this.togglePin() }, pin, this.pinText);
@@ -69,7 +74,8 @@ class Explorer {
     this.area = make('div', { class: 'maps' });
     const top_ = make('div', { class: 'topline' }, make('div', { class: 'turn' }, this.previous, this.next, this.title), this.pin);
     top_.append(make('div', { class: 'end' }, this.views, this.takeAway.element));
-    const head = make('div', { class: 'head' }, top_, this.says, strips, readout, this.area, legend);
+    this.legend = legend;
+    const head = make('div', { class: 'head' }, top_, this.announced, this.says, strips, readout, this.area, legend);
     const stage = make('div', { class: 'stage' }, wall, make('div', { class: 'show' }, list, tools, note), head);
     root.append(kinds, stage);
     this.head = head;
@@ -108,6 +114,8 @@ class Explorer {
     this.view = view(answer, kind, layer, head);
     this.other = comparing() ? view(answer, kind, state.pinned.layer, state.pinned.head) : null;
     this.title.textContent = headName(layer, head);
+    const chosen = headName(state.layer, state.head);
+    if (this.announced.textContent !== chosen) this.announced.textContent = chosen;
     this.title.classList.toggle('previewed', Boolean(state.preview) && (layer !== state.layer || head !== state.head));
     this.previous.setAttribute('aria-label', t('previous_head'));
     this.next.setAttribute('aria-label', t('next_head'));
@@ -135,6 +143,8 @@ class Explorer {
       this.area.className = `maps ${form}`;
       this.maps = { matrix: () => [new Heatmap(this.plotly)], lines: () => [new Lines()], numbers: () => [new Numbers()], compare: () => this.three() }[form]();
       replace(this.area, ...(form === 'compare' ? this.frames : this.maps.map((map) => map.element)));
+      if (form === 'lines') this.area.before(this.legend); // its slider stays in sight above the longest sentence
+      else this.area.after(this.legend);
       this.form = form;
       requestAnimationFrame(() => (this.area.style.minHeight = ''));
     }
@@ -153,14 +163,19 @@ class Explorer {
     this.largest = make('div', { class: 'largest' });
     this.frames = maps.map((map, number) => make('div', { class: 'frame' }, ...this.captions[number], map.element));
     this.frames.push(this.largest);
+    const together = ({ target: { scrollLeft, scrollTop } }) => maps.forEach(({ element }) => Object.assign(element, { scrollLeft, scrollTop }));
+    maps.forEach(({ element }) => element.addEventListener('scroll', together));
     return maps;
   }
 
   drawComparison(width) {
     const { answer, kind, pinned } = state;
     const difference = { ...this.view, maximum: true, weights: this.other.weights.map((weight, cell) => weight - this.view.weights[cell]) };
-    const labels = 100;
-    const each = narrow() ? width : Math.min(46 * this.view.columns.length + labels, (width - labels - 20) / 2 + labels);
+    // One size of cells for all three: two planes side by side, with the names of the rows left of the first.
+    const labels = labelRoom(this.view);
+    const plane = Math.floor((width - labels - BETWEEN) / 2);
+    this.area.style.setProperty('--plane', `${narrow() ? width : plane}px`);
+    const widths = narrow() ? [width, width, width] : [labels + plane, plane, labels + plane];
     const badge = (letter) => make('i', { class: letter === 'A' ? 'first' : 'second' }, letter);
     const here = [pinned, shown()];
     for (const [number, letter] of ['A', 'B'].entries()) {
@@ -170,9 +185,9 @@ class Explorer {
     }
     replace(this.captions[2][0], 'A − B');
     replace(this.captions[2][1], t('difference_says'));
-    const widths = narrow() ? [each, each, each] : [each, each - labels, each];
     for (const [number, shownView] of [this.other, this.view, difference].entries()) {
       this.maps[number].show(shownView, widths[number], this.captions[number][0].textContent);
+      this.frames[number].style.cssText = `min-width:${Math.min(260, widths[number])}px;max-width:${widths[number]}px`;
     }
     const wide = this.view.columns.length;
     const rows = top(difference.weights, 6, Math.abs).map((cell) => {
@@ -182,7 +197,7 @@ class Explorer {
       const value = make('span', { class: `numeric ${weight > 0 ? 'first' : 'second'}` }, signed(weight, 3));
       return make('button', { type: 'button', data: { row, column } }, make('bdi', {}, names), value);
     });
-    replace(this.largest, make('h3', {}, t('largest_differences')), make('p', { class: 'sub' }, t('largest_says')), ...rows);
+    replace(this.largest, make('h3', {}, t('largest_differences')), make('p', { class: 'sub' }, t('largest_says')), make('div', {}, ...rows));
   }
 
   differenceSays() {
@@ -191,7 +206,8 @@ class Explorer {
       const gap = Math.abs(weight - this.view.weights[cell]);
       if (gap === gap) [sum, count] = [sum + gap, count + 1];
     }
-    return t('compare_says', { difference: three(sum / count) });
+    const name = { matrix: 'compare_says', lines: 'compare_says_lines', numbers: 'compare_says_numbers' }[state.view];
+    return t(name, { difference: three(sum / count) });
   }
 
   /** What the pointer or a pin lights, in strips, labels, read-out and list at once. */
@@ -245,23 +261,12 @@ class Explorer {
   // ---------------------------------------------------------------- doing
 
   page(step) {
-    const { heads, layers, places } = this.places();
-    let head = heads.indexOf(state.head) + step;
-    let layer = layers.indexOf(state.layer);
-    if (head < 0) [head, layer] = [heads.length - 1, (layer + layers.length - 1) % layers.length];
-    if (head >= heads.length) [head, layer] = [0, (layer + 1) % layers.length];
-    set({ ...places(layer, head), preview: null });
+    const { answer, kind } = state;
+    set({ ...pageHead(state, step, answer.heads(kind), answer.layers(kind)), preview: null });
   }
 
   climb(step) {
-    const { layers } = this.places();
-    set({ layer: layers[(layers.indexOf(state.layer) + step + layers.length) % layers.length], preview: null });
-  }
-
-  places() {
-    const heads = [...Array(state.answer.heads(state.kind)).keys(), 'mean', 'max'];
-    const layers = [...Array(state.answer.layers(state.kind)).keys(), 'mean'];
-    return { heads, layers, places: (layer, head) => ({ layer: layers[layer], head: heads[head] }) };
+    set({ layer: climbLayer(state.layer, step, state.answer.layers(state.kind)), preview: null });
   }
 
   togglePin() {
@@ -308,7 +313,8 @@ class Explorer {
       return;
     }
     const inWall = this.wall.grid.contains(event.target);
-    const arrows = inWall || event.target === document.body || this.head.contains(event.target) || event.target === this.root;
+    const inHead = this.head.contains(event.target) && !event.target.matches('.scrolls');
+    const arrows = inWall || event.target === document.body || inHead || event.target === this.root;
     const action = this.actions(arrows)[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (!action) return;
     event.preventDefault();

@@ -15,9 +15,10 @@ export async function mount({ element }) {
   const languages = make('div', { class: 'segments', role: 'group' });
   const half = icon(18, [{ d: 'M9 2.5a6.5 6.5 0 1 0 0 13a6.5 6.5 0 1 0 0-13z' }, { d: 'M9 2.5a6.5 6.5 0 0 1 0 13z', fill: 'currentColor' }]);
   const theme = make('button', { type: 'button', class: 'round', onclick: switchTheme }, half);
-  const skip = make('a', { class: 'skip', href: '#heads' });
+  const skip = make('a', { class: 'skip', href: '#panel-heads' });
   skip.addEventListener('click', (event) => {
     event.preventDefault();
+    set({ tab: 'heads' });
     document.querySelector('.explorer')?.focus();
   });
   element.classList.add('top');

@@ -1,26 +1,18 @@
 // One head, large: the cells are Plotly's, the labels are ours. Labels belong to the sentence and are drawn once;
 // another head is a change of `z` alone.
 
-import { CJK, make, narrow, replace } from './dom.js';
+import { CJK, make, narrow, replace, scrolls } from './dom.js';
+import { MANY, labelRoom, textWidth } from './room.js';
 import { state } from './state.js';
 import { colour, css, inkOn, plotlyScale, shade } from './theme.js';
 import { columnOf, level, rowMaximum, rowOf, signed, strongest, three } from './view.js';
 import { t } from './words.js';
 
-const MANY = 44; // tokens: beyond, labels are thinned
-const WIDEST = 44; // pixels of a cell
+const WIDEST = 44; // pixels of a cell; on very wide windows more
 const TALLEST = 38;
+const ROOMY = 900; // pixels of a map from which on its cells grow
+const FOLDED = 38; // pixels above a map that names one column at a time
 const EMPTY_AXIS = { visible: false, fixedrange: true, showgrid: false, zeroline: false };
-
-let ruler = null;
-
-function textWidth(text) {
-  ruler ??= document.createElement('canvas').getContext('2d');
-  ruler.font = `14px ${getComputedStyle(document.querySelector('.headlight')).fontFamily}`;
-  return ruler.measureText(text).width;
-}
-
-const widest = (items) => Math.max(...items.map((item) => textWidth(item.label)));
 
 /** One map with its labels. `difference`: two colours around zero; `rowLabels`: false where a neighbour has them. */
 export class Heatmap {
@@ -56,34 +48,31 @@ export class Heatmap {
     }
   }
 
-  /** Room for labels: what the widest needs, within bounds. */
   labelWidth() {
-    if (!this.rowLabels) return 0;
-    const { rows, columns } = this.view;
-    if ((rows.length > MANY || columns.length > MANY) && state.fit) return 76;
-    return Math.min(narrow() ? 86 : 116, Math.max(narrow() ? 40 : 76, widest(rows) + 18));
+    return this.rowLabels ? labelRoom(this.view) : 0;
   }
 
   measure(width) {
     const { rows, columns } = this.view;
     const many = rows.length > MANY || columns.length > MANY;
-    let cell = Math.min(WIDEST, (width - this.labelWidth() - 2) / columns.length);
+    const grown = Math.max(1, Math.min(1.5, width / ROOMY));
+    let cell = Math.min(WIDEST * grown, (width - this.labelWidth() - 2) / columns.length);
     if (many && !state.fit) cell = 20;
     this.cellWidth = cell >= 18 ? Math.floor(cell) : cell;
     this.tiny = this.cellWidth < 12;
-    this.cellHeight = narrow() && !this.tiny ? Math.max(this.cellWidth, 20) : Math.min(this.cellWidth, TALLEST);
+    this.cellHeight = narrow() && !this.tiny ? Math.max(this.cellWidth, 20) : Math.min(this.cellWidth, Math.floor(TALLEST * grown));
     this.gap = this.cellWidth >= 13 ? 1 : 0;
     this.scrolls = many && !state.fit;
     this.fontSize = this.cellWidth < 15 ? 11 : this.cellWidth < 20 ? 12 : 14;
     const tall = Math.max(...columns.map((item) => (CJK.test(item.label) ? [...item.label].length * 15 : textWidth(item.label))));
-    this.columnHeight = Math.min(116, Math.max(44, tall + 14));
+    this.columnHeight = this.tiny ? FOLDED : Math.min(116, Math.max(44, tall + 14));
   }
 
   drawLabels() {
     const { rows, columns } = this.view;
     const { cellWidth, cellHeight } = this;
     const [width, height] = [columns.length * cellWidth, rows.length * cellHeight];
-    this.element.classList.toggle('scrolls', this.scrolls);
+    scrolls(this.element, this.scrolls);
     this.grid.classList.toggle('tiny', this.tiny);
     this.grid.style.gridTemplateColumns = `${this.rowLabels ? `${this.labelWidth()}px ` : ''}${width}px`;
     this.grid.style.setProperty('--label-size', `${this.fontSize}px`);
@@ -93,8 +82,10 @@ export class Heatmap {
     replace(this.corner, make('div', {}, t('looked_at_axis')), make('div', {}, t('looking_axis')));
     const label = (item, data, style) => {
       const text = make('span', { class: item.special ? 'special' : '' }, item.label);
-      const upright = data.column != null && CJK.test(item.label);
-      return make('div', { class: `label${upright ? ' upright' : ''}`, data, style, title: item.full }, text);
+      const upright = data.column != null && CJK.test(item.label) && !this.tiny;
+      // Where one name lies above many columns, it reaches to the side that has room.
+      const end = this.tiny && data.column > columns.length / 2 ? ' backwards' : '';
+      return make('div', { class: `label${upright ? ' upright' : ''}${end}`, data, style, title: item.full }, text);
     };
     const tick = (number, style) => make('span', { class: 'tick', style }, number);
     const tens = (count) => (this.tiny ? Array.from({ length: Math.floor(count / 10) }, (_, ten) => 10 * ten + 9) : []);
@@ -134,7 +125,7 @@ export class Heatmap {
       paper_bgcolor: 'rgba(0,0,0,0)',
       plot_bgcolor: 'rgba(0,0,0,0)',
     };
-    this.plotly.react(this.plot, traces, layout, { staticPlot: true, responsive: false });
+    this.drawing = this.plotly.react(this.plot, traces, layout, { staticPlot: true, responsive: false });
   }
 
   /** Under the allowed cells, so that the hatch of what is masked does not show between them. */
@@ -183,6 +174,19 @@ export class Heatmap {
     put('hoverRow', apart(looking.hoverRow, looking.row), [0, looking.hoverRow * cellHeight, width, cellHeight]);
     put('hoverColumn', apart(looking.hoverColumn, looking.column), [looking.hoverColumn * cellWidth, 0, cellWidth, height]);
     this.placeTag(row, column);
+    if (this.scrolls && !this.element.matches(':hover')) this.reveal(row, column);
+  }
+
+  /** Where the map scrolls: what is lit elsewhere is in sight, with the strongest cell of its row or column. */
+  reveal(row, column) {
+    if (row === null && column === null) return;
+    const { view, element } = this;
+    const centre = [(column ?? strongest(rowOf(view, row))) * this.cellWidth, (row ?? strongest(columnOf(view, column))) * this.cellHeight];
+    const room = [element.clientWidth - this.labelWidth(), element.clientHeight - this.columnHeight];
+    for (const [axis, name] of ['scrollLeft', 'scrollTop'].entries()) {
+      const before = element[name];
+      if (centre[axis] < before || centre[axis] + 2 * this.cellWidth > before + room[axis]) element[name] = centre[axis] - room[axis] / 2;
+    }
   }
 
   placeTag(row, column) {
@@ -209,8 +213,8 @@ export class Heatmap {
   }
 
   close() {
-    this.plotly.purge(this.plot);
     this.element.remove();
+    this.drawing?.then(() => this.plotly.purge(this.plot)); // Plotly stumbles over what is taken from under its pen
   }
 }
 

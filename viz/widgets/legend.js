@@ -27,18 +27,20 @@ export function mountLegend(element) {
       element.append(...names.map(([name, { layer, head }]) => sample(make('i', { class: `fill ${name}` }), headName(layer, head))));
       return element;
     }
-    const low = state.scale === 'log' ? '≤ 0.001' : '0';
-    const high = state.scale === 'row' ? t('maximum_short') : '1';
-    const zero = make('i', { class: 'zero', style: `background-color:${css(shade(state.palette, 0))}` });
-    return replace(
-      element,
-      ramp(state.palette, low, high),
-      sample(zero, t('zero')),
-      view.kind === 'decoder' ? sample(make('i', { class: 'hatch' }), t('cannot_look')) : null,
-      other ? ramp('difference', `−1 ${t('more_in_b')}`, `${t('more_in_a')} +1`) : null,
-    );
+    return replace(element, ...scaleKey(view), other ? differenceKey() : null);
   };
 }
+
+/** What the colours of a map mean. */
+export function scaleKey(view) {
+  const low = state.scale === 'log' ? '≤ 0.001' : '0';
+  const high = state.scale === 'row' ? t('maximum_short') : '1';
+  const zero = make('i', { class: 'zero', style: `background-color:${css(shade(state.palette, 0))}` });
+  const masked = view.kind === 'decoder' ? [sample(make('i', { class: 'hatch' }), t('cannot_look'))] : [];
+  return [ramp(state.palette, low, high), sample(zero, t('zero')), ...masked];
+}
+
+export const differenceKey = () => ramp('difference', `−1 ${t('more_in_b')}`, `${t('more_in_a')} +1`);
 
 const sample = (mark, text) => make('span', { class: 'sample' }, mark, text);
 

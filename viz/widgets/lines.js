@@ -1,18 +1,20 @@
 // Lines: tokens on both sides, joined as strongly as they attend; pointing at one thins them to its own.
 
-import { make, replace, svg } from './dom.js';
+import { make, replace, scrolls, svg } from './dom.js';
 import { comparing, state } from './state.js';
 import { paint, litLevels } from './heatmap.js';
 import { t } from './words.js';
 
 const MANY = 44;
-const TOP = 28; // pixels above the first line
 
 export class Lines {
   constructor() {
     this.picture = svg('svg', { 'aria-hidden': 'true' });
     this.labels = make('div', {});
-    this.element = make('div', { class: 'lines', role: 'img' }, this.labels, this.picture);
+    this.captions = ['looking', 'looked_at'].map(() => make('span', {}));
+    this.top = make('div', { class: 'captions' }, ...this.captions);
+    this.sheet = make('div', { class: 'sheet', role: 'img' }, this.labels, this.picture);
+    this.element = make('div', { class: 'lines' }, this.top, this.sheet);
   }
 
   /** `views`: one, or A and B. */
@@ -23,11 +25,16 @@ export class Lines {
     this.gap = count > MANY ? 16 : Math.max(24, Math.min(36, 560 / count));
     const wide = Math.min(width, 620);
     [this.left, this.right] = [wide * 0.32, wide * 0.68];
-    this.element.style.cssText = `width:${wide}px;height:${count * this.gap + TOP}px`;
-    this.element.setAttribute('aria-label', label);
+    this.sheet.style.cssText = `width:${wide}px;height:${count * this.gap}px`;
+    this.sheet.setAttribute('aria-label', label);
+    scrolls(this.element, count > MANY);
+    for (const [place, name] of ['looking', 'looked_at'].entries()) this.captions[place].textContent = t(name);
+    this.captions[0].style.cssText = `width:${this.left - 14}px`;
+    this.captions[1].style.cssText = `margin-inline-start:${this.right - this.left + 28}px`;
+    this.top.style.width = `${wide}px`;
     const item = (token, place, side) => {
       const style = [
-        `top:${TOP + place * this.gap}px;height:${this.gap}px`,
+        `top:${place * this.gap}px;height:${this.gap}px`,
         side === 'row' ? `right:${wide - this.left + 6}px` : `left:${this.right + 6}px`,
         `max-width:${this.left - 6}px`,
         count > MANY ? 'font-size:12px' : '',
@@ -35,13 +42,8 @@ export class Lines {
       const text = make('span', { class: token.special ? 'special' : '' }, token.label);
       return make('div', { class: `label ${side}`, data: { [side]: place }, style, title: token.full }, text);
     };
-    replace(
-      this.labels,
-      make('div', { class: 'caption', style: `right:${wide - this.left + 14}px` }, t('looking')),
-      make('div', { class: 'caption', style: `left:${this.right + 14}px` }, t('looked_at')),
-      ...rows.map((token, place) => item(token, place, 'row')),
-      ...columns.map((token, place) => item(token, place, 'column')),
-    );
+    const all = [...rows.map((token, place) => item(token, place, 'row')), ...columns.map((token, place) => item(token, place, 'column'))];
+    replace(this.labels, ...all);
   }
 
   light() {
@@ -60,6 +62,15 @@ export class Lines {
       paint(label, (side === 'row' ? lit.rows : lit.columns)?.[place]);
       label.classList.toggle('chosen', side === 'row' ? place === row : row === null && place === column);
     }
+    if (!this.element.matches(':hover')) this.reveal(row ?? column);
+  }
+
+  /** What is chosen elsewhere is in sight here, too. */
+  reveal(place) {
+    const { scrollTop, clientHeight, scrollHeight } = this.element;
+    if (place === null || scrollHeight <= clientHeight) return;
+    const at = (place + 0.5) * this.gap;
+    if (at < scrollTop || at > scrollTop + clientHeight - 2 * this.gap) this.element.scrollTop = at - clientHeight / 2;
   }
 
   paths({ weights, rows, columns }, colour, shift, row, column) {
@@ -70,8 +81,8 @@ export class Lines {
         const weight = weights[r * columns.length + c];
         if (!(weight >= state.threshold)) continue;
         const lit = row !== null ? r === row : column === null || c === column;
-        const from = TOP + (r + 0.5) * this.gap + shift;
-        const to = TOP + (c + 0.5) * this.gap + shift;
+        const from = (r + 0.5) * this.gap + shift;
+        const to = (c + 0.5) * this.gap + shift;
         paths.push(
           svg('path', {
             d: `M${this.left} ${from}C${middle} ${from} ${middle} ${to} ${this.right} ${to}`,

@@ -2,6 +2,7 @@
 
 import { call } from './boot.js';
 import { make, replace, svg } from './dom.js';
+import { kindName, pairName, sizeName } from './modelnames.js';
 import { ready } from './page.js';
 import { on, set, state } from './state.js';
 import { faultSays, has, languageName, t } from './words.js';
@@ -33,6 +34,10 @@ class Models {
     root.append(this.lead, this.error, this.list);
     on(['tab', 'language'], () => this.open());
     on(['answer'], () => this.mark());
+    on(['fetched'], () => {
+      this.cards = null;
+      this.open();
+    });
     this.open();
   }
 
@@ -51,7 +56,9 @@ class Models {
   }
 
   draw() {
-    replace(this.list, ...this.cards.map((card) => this.card(card)));
+    const here = this.cards.filter(({ downloaded }) => downloaded);
+    const rest = this.cards.filter(({ downloaded }) => !downloaded);
+    replace(this.list, ...here.map((card) => this.card(card)), rest.length ? this.hub(rest) : null);
     if (!this.cards.length) this.list.textContent = t('models_none');
     this.mark();
   }
@@ -78,23 +85,33 @@ class Models {
     return make('article', { 'aria-labelledby': `model-${card.name}`, data: { model: card.name, kind: card.kind } }, side, body);
   }
 
+  /** Models that may be fetched: a line each. */
+  hub(cards) {
+    const named = cards.map(({ languages: [source = '', target = ''], ...card }) => ({ ...card, source, target }));
+    named.sort((one, other) => pairName(one).localeCompare(pairName(other), state.language));
+    const line = (card) => {
+      const id = `model-${card.name}`;
+      const name = make('div', { id }, make('b', {}, pairName(card) || kindName(card)), make('span', { class: 'quiet', lang: 'en' }, card.name));
+      const fetch = make('button', { type: 'button', class: 'link', 'aria-describedby': id, onclick: () => useModel(card) }, t('models_fetch'));
+      return make('li', {}, name, make('span', { class: 'quiet numeric' }, card.bytes ? sizeName(card.bytes) : ''), fetch);
+    };
+    const lead = make('p', { class: 'quiet' }, t('models_hub_says'));
+    return make('section', { class: 'hub', 'aria-labelledby': 'models-hub' }, make('h2', { id: 'models-hub' }, t('models_hub')), lead, make('ul', {}, ...named.map(line)));
+  }
+
   facts(card) {
     const value = (text, attributes = {}) => make('dd', { class: 'numeric', ...attributes }, text);
     const licence = card.licence ? value(card.licence, { lang: 'en' }) : value(t('models_no_licence'));
     return [
       [t('models_fact_kind'), value(does(card))],
-      [t('models_fact_parameters'), value(card.parameters.toLocaleString(state.language))],
-      [t('models_fact_size'), value(size(card.bytes))],
+      [t('models_fact_parameters'), value(card.parameters ? card.parameters.toLocaleString(state.language) : t('models_unknown'))],
+      [t('models_fact_size'), value(sizeName(card.bytes))],
       [t('models_fact_licence'), licence],
     ];
   }
 
   button(card) {
-    const use = () => {
-      dispatchEvent(new CustomEvent('headlight-model', { detail: { name: card.name } }));
-      document.getElementById('sentence')?.scrollIntoView({ block: 'center' });
-    };
-    if (card.kind === 'transformer') return make('button', { type: 'button', class: 'use', 'aria-describedby': `model-${card.name}`, onclick: use }, t('models_use'));
+    if (card.kind === 'transformer') return make('button', { type: 'button', class: 'use', 'aria-describedby': `model-${card.name}`, onclick: () => useModel(card) }, t('models_use'));
     if (!document.getElementById('panel-sentiment')) return null;
     return make('button', { type: 'button', class: 'use', onclick: () => set({ tab: 'sentiment' }) }, t('models_open_sentiment'));
   }
@@ -106,16 +123,17 @@ class Models {
   }
 }
 
+/** On to where the translation is looked at; a model that is not here is offered there. */
+function useModel({ name }) {
+  dispatchEvent(new CustomEvent('headlight-model', { detail: { name } }));
+  set({ tab: 'heads' });
+  document.getElementById('sentence')?.scrollIntoView({ block: 'center' });
+}
+
 function does({ kind, languages }) {
   if (kind === 'classifier') return languages.length ? t('models_classifier', { language: languageName(languages[0]) }) : t('models_classifier_any');
   const [source, target] = languages.map(languageName);
-  return target ? t('models_pair', { source, target }) : (source ?? '–');
-}
-
-function size(bytes) {
-  const [unit, name] = bytes >= 1e6 ? [1e6, 'models_megabytes'] : [1e3, 'models_kilobytes'];
-  const number = bytes / unit;
-  return t(name, { size: number < 10 ? number.toFixed(1) : Math.round(number) });
+  return target ? t('models_pair', { source, target }) : (source ?? t('models_translates'));
 }
 
 /** A section of a card: its title in the reader's language where we know it, its text as it is written. */

@@ -18,6 +18,7 @@ export function headName(layer, head) {
 /** What rows and columns of a kind are, in a phrase. */
 export function kindSays(answer, kind) {
   const { source, target } = answer.model;
+  if (!source || !target) return t(`figure_any_${kind}`); // nobody tells what this model reads and writes
   return t(`kind_${kind}_says`, { source: languageName(source), target: languageName(target) });
 }
 

@@ -1,15 +1,18 @@
 // Numbers: the map as a real table, also for those who cannot see pictures. Only the rows in sight are there.
 
 import { make, replace } from './dom.js';
-import { comparing } from './state.js';
+import { state } from './state.js';
 import { signed, three } from './view.js';
 import { t } from './words.js';
 
 const HEIGHT = 28; // pixels of a row
 const SPARE = 12; // rows kept above and below what is in sight
+const MARKS = ['lit', 'pinned-row', 'pinned-column'];
 
+/** `looking`: what is pointed at and what is pinned; several rows or columns may be. */
 export class Numbers {
-  constructor() {
+  constructor(looking = () => state) {
+    this.looking = looking;
     this.body = make('tbody', {});
     this.head = make('thead', {});
     this.caption = make('caption', { class: 'hidden-text' });
@@ -25,7 +28,7 @@ export class Numbers {
     this.caption.textContent = label;
     this.element.setAttribute('aria-label', label);
     this.table.setAttribute('aria-rowcount', rows.length + 1);
-    const names = columns.map((item) => make('th', { scope: 'col', class: item.special ? 'special' : '', title: item.full }, item.label));
+    const names = columns.map((item, column) => make('th', { scope: 'col', class: item.special ? 'special' : '', data: { column }, title: item.full }, item.label));
     replace(this.head, make('tr', { 'aria-rowindex': 1 }, make('td', {}), ...names));
     this.filled = '';
     this.fill();
@@ -41,6 +44,7 @@ export class Numbers {
     const space = (count) => make('tr', { 'aria-hidden': 'true', style: `height:${count * HEIGHT}px` });
     const shown = rows.slice(first, last).map((item, place) => this.row(item, first + place));
     replace(this.body, first ? space(first) : null, ...shown, last < rows.length ? space(rows.length - last) : null);
+    this.light();
   }
 
   row(item, row) {
@@ -48,13 +52,24 @@ export class Numbers {
     const width = view.columns.length;
     const cells = view.columns.map((_, column) => {
       const weight = view.weights[row * width + column] - (other ? other.weights[row * width + column] : 0);
-      const text = weight !== weight ? '–' : comparing() ? signed(weight, 3) : three(weight);
+      const text = weight !== weight ? '–' : other ? signed(weight, 3) : three(weight);
       const name = weight !== weight ? { 'aria-label': t('masked') } : {};
       return make('td', { class: Math.abs(weight) >= 0.1 ? 'strong' : '', data: { row, column }, ...name }, text);
     });
-    const name = make('th', { scope: 'row', class: item.special ? 'special' : '', title: item.full }, item.label);
+    const name = make('th', { scope: 'row', class: item.special ? 'special' : '', data: { row }, title: item.full }, item.label);
     return make('tr', { 'aria-rowindex': row + 2 }, name, ...cells);
   }
 
-  light() {}
+  /** The row and column pointed at, and those that are pinned, with their names. */
+  light() {
+    for (const name of MARKS) this.table.querySelectorAll(`.${name}`).forEach((cell) => cell.classList.remove(name));
+    const mark = (axis, places, name) => {
+      for (const place of [places ?? []].flat()) this.table.querySelectorAll(`[data-${axis}="${place}"]`).forEach((cell) => cell.classList.add(name));
+    };
+    const { hoverRow, hoverColumn, row, column } = this.looking();
+    mark('row', hoverRow, 'lit');
+    mark('column', hoverColumn, 'lit');
+    mark('row', row, 'pinned-row');
+    mark('column', column, 'pinned-column');
+  }
 }

@@ -5,9 +5,9 @@ import { make } from './dom.js';
 import { mount as mountExplorer } from './explorer.js';
 import { mount as mountFooter } from './footer.js';
 import { mount as mountHeader } from './header.js';
-import { withinAnswer } from './link.js';
+import { readLink, withinAnswer } from './link.js';
 import { ready } from './page.js';
-import { on, set, state } from './state.js';
+import { USUAL, on, set, state } from './state.js';
 import { Translation } from './translation.js';
 import { languageName, speak } from './words.js';
 
@@ -18,7 +18,9 @@ export async function open(root) {
   await ready;
   await speak(state.chosenLanguage ?? language);
   const pinned = selection.pinned && { layer: selection.pinned[0], head: selection.pinned[1] };
-  set({ answer: given, ...selection, ...withinAnswer(given, { ...selection, pinned }) });
+  const { request, language: _, ...linked } = readLink(); // since it was saved, somebody may have looked elsewhere
+  const look = { ...selection, pinned, ...linked };
+  set({ answer: given, ...look, ...withinAnswer(given, look), tab: USUAL.tab });
   const part = (name) => root.appendChild(make('div', { class: `headlight headlight-${name}` }));
   await mountHeader({ element: part('header') });
   showSentences(part('desk'), given);

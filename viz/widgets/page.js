@@ -1,19 +1,30 @@
 // What must be there before anything is drawn: the language, the colours, and what the address asks for.
 
-import { readLink, watchState } from './link.js';
-import { set, state } from './state.js';
+import { lookOf, readLink, watchState } from './link.js';
+import { USUAL, set, state } from './state.js';
 import { loadTheme } from './theme.js';
 import { browserLanguage, speak } from './words.js';
 
 export const ready = (async () => {
   const { request, language, ...selection } = readLink();
   await Promise.all([speak(language ?? browserLanguage()), loadTheme()]);
-  set(selection);
+  set(language ? { ...selection, chosenLanguage: language } : selection);
   watchState();
-  addEventListener('hashchange', () => {
-    const { request: asked, language: other, ...next } = readLink();
-    if (other && other !== state.language) speak(other);
-    set(next);
-    dispatchEvent(new CustomEvent('headlight-link'));
-  });
+  addEventListener('hashchange', follow);
 })();
+
+/** Another address on an open page means what it would mean to a new visitor. */
+function follow() {
+  const wanted = readLink();
+  const { language } = wanted;
+  if (language) speak(language).then(() => set({ chosenLanguage: language }));
+  dispatchEvent(new CustomEvent('headlight-link')); // another sentence: its answer brings heads and words that it has
+  const look = state.answer && !state.busy ? lookOf(state.answer, wanted) : {};
+  set({ ...look, tab: known(wanted.tab) });
+}
+
+/** A tab that this page has. */
+function known(tab = USUAL.tab) {
+  const panel = document.getElementById(`panel-${tab}`) ?? document.querySelector('[id^="panel-"]');
+  return panel ? panel.id.slice('panel-'.length) : USUAL.tab;
+}

@@ -19,8 +19,8 @@ const KEPT = 40; // answers
 const SCORE = 's_{ij} = q_{i} · k_{j} / √d';
 const FORMULAS = {
   none: [SCORE],
-  sinusoidal: ['PE(p, 2i) = sin(p / 10000^{2i/d})', 'PE(p, 2i + 1) = cos(p / 10000^{2i/d})'],
-  sinusoidal_halves: ['PE(p, i) = sin(p / 10000^{2i/d})', 'PE(p, d/2 + i) = cos(p / 10000^{2i/d})'],
+  sinusoidal: ['PE(p, 2i + 1) = sin(p / 10000^{2i/d})', 'PE(p, 2i + 2) = cos(p / 10000^{2i/d})'],
+  sinusoidal_halves: ['PE(p, i + 1) = sin(p / 10000^{2i/d})', 'PE(p, d/2 + i + 1) = cos(p / 10000^{2i/d})'],
   learned: ['x_{p} = E_{p} + T_{p}'],
   rotary: ['(a, b) → (a cos pθ_{i} − b sin pθ_{i}, a sin pθ_{i} + b cos pθ_{i})', 'θ_{i} = BASE^{−2i/d}'],
   alibi: [`${SCORE} − m_{h} |i − j|`, 'm_{h} = 2^{−8h/n}'],
@@ -215,7 +215,7 @@ class Positions {
     if (table) this.showMap(this.second, data[1], layout.xaxis2, { title: layout.xaxis2.title });
     this.showChosen();
     this.first.plot.removeAllListeners?.('plotly_click');
-    if (table) this.first.plot.on('plotly_click', ({ points }) => this.pick(points[0].x));
+    if (table) this.first.plot.on('plotly_click', ({ points }) => this.pick(points[0].x - 1));
   }
 
   pick(number) {
@@ -229,21 +229,21 @@ class Positions {
     const { figure, periods, form } = this.answer;
     const { data, layout } = figure;
     const number = this.chosen;
+    this.pickerReading.textContent = number + 1; // people count from one
+    this.picker.setAttribute('aria-valuetext', number + 1);
     if (data[1].type === 'heatmap') {
       const column = Array.from({ length: this.map.rows }, (_, row) => this.map.values[row * this.map.columns + number]);
-      this.pickerReading.textContent = number;
       this.showMap(this.first, data[0], layout.xaxis, layout.yaxis, number);
       const period = periods?.[number];
       const says = period ? t('positions_wave_period', { period: readable(period) }) : t('positions_wave_says');
-      this.wave.name(t('positions_wave', { number }), says);
+      this.wave.name(t('positions_wave', { number: number + 1 }), says);
       const mode = column.length <= 40 ? 'lines+markers' : 'lines'; // few positions: nothing lies between them
       const wave = { ...data[2], y: column, mode, marker: { size: 5 }, xaxis: 'x', yaxis: 'y' };
       this.show(this.wave, [wave], { xaxis: { title: layout.xaxis3.title }, yaxis: { nticks: 5, zeroline: true }, height: WAVE });
-      this.wave.table(t('positions_numbers'), [layout.xaxis3.title.text, t('positions_wave', { number })], column.map((value, row) => [row, four(value)]));
+      this.wave.table(t('positions_numbers'), [layout.xaxis3.title.text, this.wave.title.textContent], column.map((value, row) => [row, four(value)]));
       return;
     }
     const lines = data.slice(1).map((line, head) => this.line(line, head));
-    this.pickerReading.textContent = number + 1;
     if (form === 'bias') {
       this.first.name(t('positions_map_bias', { number: number + 1 }), t('positions_map_bias_says'));
       this.second.name(t('positions_distance'), t('positions_distance_says', { number: number + 1 }));
@@ -279,13 +279,14 @@ class Positions {
     const ends = [written(bucket ? 0 : trace.zmin), written(trace.zmax)];
     const shown = bucket ? { ...trace, zmin: -trace.zmax } : trace;
     const line = { color: getComputedStyle(document.body).getPropertyValue('--accent'), width: 1.5 };
-    const shapes = marked === null ? [] : [{ type: 'rect', x0: marked - 0.5, x1: marked + 0.5, y0: -0.5, y1: rows - 0.5, line }];
+    const first = trace.x0 ?? 0;
+    const shapes = marked === null ? [] : [{ type: 'rect', x0: first + marked - 0.5, x1: first + marked + 0.5, y0: -0.5, y1: rows - 0.5, line }];
     const title = (axis) => ({ title: axis.title, nticks: 8 });
     const layout = { xaxis: title(xaxis), yaxis: { ...title(yaxis), autorange: 'reversed' }, height: this.tall(), shapes };
     this.show(block, [{ ...shown, xaxis: 'x', yaxis: 'y' }], layout);
-    replace(block.legend, bucket ? null : ramp('difference', ...ends));
+    replace(block.legend, bucket ? null : ramp(trace.zmin < 0 ? 'difference' : 'headlight', ...ends));
     block.picture.setAttribute('aria-label', t('positions_alt_map', { name: block.title.textContent, rows, columns, low: ends[0], high: ends[1] }));
-    const head = ['', ...Array(columns).keys()];
+    const head = ['', ...Array.from({ length: columns }, (_, column) => first + column)];
     block.table(t('positions_numbers'), head, () => Array.from({ length: rows }, (_, row) => [row, ...Array.from(values.subarray(row * columns, (row + 1) * columns), (value) => (bucket ? value : four(value)))]));
   }
 

@@ -2,12 +2,12 @@
 
 import { loadPlotly } from './boot.js';
 import { make, phrase, replace, touch } from './dom.js';
+import { paint } from './headgrid.js';
 import { Heatmap, paint as tint } from './heatmap.js';
 import { placesOf } from './reviewshares.js';
 import { words as spans } from './strips.js';
 import { four, rowOf, strongest } from './view.js';
-import { paint } from './wall.js';
-import { Answer } from './answer.js';
+import { FULL, decode } from './answer.js';
 import { t } from './words.js';
 
 const REST = 70; // milliseconds on a thumbnail before it is shown large
@@ -133,8 +133,10 @@ export class ReviewHeads {
     const [layers, heads] = review.shape;
     const places = [...Array(layers * heads).keys()].map((place) => [Math.floor(place / heads), place % heads]);
     const about = { kind: 'encoder', rows: this.whole ? this.tokens : [{ ...this.tokens[0], key: 'mean', label: '', full: '' }], columns: this.tokens };
-    const attention = this.whole ? new Answer({ source: [], target: [], attention: { encoder: review.attention } }) : null;
-    const weights = (layer, head) => (attention ? attention.map('encoder', layer, head).weights : Float32Array.from(review.received[layer][head]));
+    const numbers = this.whole ? decode(review.attention.weights) : null;
+    const size = this.tokens.length ** 2;
+    const map = (place) => Float32Array.from(numbers.subarray(place * size, (place + 1) * size), (number) => number / FULL);
+    const weights = (layer, head) => (this.whole ? map(layer * heads + head) : Float32Array.from(review.received[layer][head]));
     const single = places.map(([layer, head]) => ({ ...about, layer, head, weights: weights(layer, head), average: Float32Array.from(review.received[layer][head]) }));
     this.views = [...single, { ...about, layer: 'mean', head: 'mean', weights: mean(single.map((view) => view.weights)), average: mean(single.map((view) => view.average)) }];
     this.chosen = Math.min(this.chosen ?? 0, this.views.length - 1);

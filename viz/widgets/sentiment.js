@@ -1,5 +1,6 @@
 // The Sentiment tab: type a review, read the verdict, and see what each token adds to it and where the heads look.
 
+import { placed } from './answer.js';
 import { call } from './boot.js';
 import { make, replace, touch, typing } from './dom.js';
 import { ready } from './page.js';
@@ -82,7 +83,7 @@ class Sentiment {
     const text = this.text.value;
     if (!text.trim()) return this.fail({ word: 'blank_text' });
     if ([...text].length > this.config.limit) {
-      return this.fail({ word: 'too_long', values: { name: 'text', given: [...text].length, limit: this.config.limit } });
+      return this.fail({ word: 'too_long', values: { name: 'review', given: [...text].length, limit: this.config.limit } });
     }
     const turn = ++this.turn;
     this.asked = true;
@@ -92,19 +93,23 @@ class Sentiment {
       const review = await call(this.ask, { text });
       if (turn !== this.turn) return undefined;
       this.error.textContent = '';
-      this.review = review;
+      this.review = { ...review, tokens: placed(review.tokens, review.text) };
       this.heads.reset();
       this.draw();
       await this.drawReview();
     } catch (error) {
+      if (!error.fault) console.warn(error);
       if (turn === this.turn) this.fail(error.fault ?? { word: 'our_fault' });
     }
     if (turn === this.turn) this.root.removeAttribute('aria-busy');
     return undefined;
   }
 
-  fail(fault) {
-    this.error.textContent = errorSays(fault);
+  /** What is still on its way was asked before: it may not take this complaint away. */
+  fail({ word, values = {} }) {
+    this.turn += 1;
+    this.root.removeAttribute('aria-busy');
+    this.error.textContent = errorSays({ word, values: values.name === 'text' ? { ...values, name: 'review' } : values });
     if (!this.review) this.verdict.textContent = '';
     this.text.focus();
   }

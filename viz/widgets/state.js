@@ -1,12 +1,8 @@
 // The one state of the page. Widgets read it, change it with `set`, and hear of changes by the names they care about.
 
-export const state = {
-  language: 'en',
-  theme: 'light',
+/** What one looks at where nobody says otherwise: part of the address. */
+export const USUAL = {
   tab: 'heads',
-  answer: null, // what is shown
-  busy: false, // a newer one is on its way
-  // What one looks at: part of the address.
   kind: 'cross',
   layer: 0, // a number, or 'mean'
   head: 'mean', // a number, 'mean' or 'max'
@@ -20,6 +16,21 @@ export const state = {
   scale: 'linear',
   palette: 'headlight',
   threshold: 0.05, // of lines
+  beside: '', // the second of two models; empty: one that reads the same language
+  besideHead: null, // {layer, head} of it; null: the one most like the first model's
+  besideBeam: null, // null: as wide as the first model's
+  besideSame: false, // it reads the first one's translation instead of writing its own
+};
+
+export const state = {
+  language: 'en',
+  theme: 'light',
+  answer: null, // what is shown
+  busy: false, // a newer one is on its way
+  unanswered: null, // a request that the server was gone for
+  usuals: {}, // how each model is used where nobody says otherwise, by its name
+  fetched: 0, // models that came since the page was opened
+  ...USUAL,
   fit: true,
   // What the pointer is on: gone when it leaves.
   preview: null, // {layer, head}

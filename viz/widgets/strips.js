@@ -7,7 +7,8 @@ import { languageName } from './words.js';
 const LONG = 44; // tokens: beyond, strips scroll by themselves
 const RIGHT_TO_LEFT = new Set(['ar', 'fa', 'he', 'ur', 'yi', 'ps', 'sd', 'ug', 'dv']);
 
-export function mountStrips(element) {
+/** The sentences of the page's answer, or of another one. */
+export function mountStrips(element, answerOf = () => state.answer) {
   element.classList.add('strips');
   const parts = ['source', 'target'].map((side) => {
     const who = make('div', { class: 'who' });
@@ -17,7 +18,7 @@ export function mountStrips(element) {
   });
 
   function draw() {
-    const { answer } = state;
+    const answer = answerOf();
     const texts = { source: [answer.source, answer.source_text], target: [[answer.start, ...answer.target], answer.text] };
     for (const { side, who, strip } of parts) {
       const [tokens, text] = texts[side];

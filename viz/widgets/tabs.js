@@ -1,6 +1,6 @@
 // The looks at one sentence, side by side as tabs; each is there at once.
 
-import { make, replace } from './dom.js';
+import { fadeEdges, make, replace } from './dom.js';
 import { ready } from './page.js';
 import { on, set, state } from './state.js';
 import { t } from './words.js';
@@ -39,4 +39,5 @@ export async function mount({ element, props }) {
   };
   on(['language', 'tab'], draw);
   draw();
+  fadeEdges(element);
 }

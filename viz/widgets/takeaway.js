@@ -98,8 +98,8 @@ async function copyText(text) {
 }
 
 async function save(form, server) {
-  const { kind, words, special, rescale, scale, palette, pinned } = state;
-  const selection = { kind, ...shown(), words, special, rescale, scale, palette, pinned: pinned && [pinned.layer, pinned.head] };
+  const { kind, row, column, view, words, special, rescale, scale, palette, threshold, pinned } = state;
+  const selection = { kind, ...shown(), row, column, view, words, special, rescale, scale, palette, threshold, pinned: pinned && [pinned.layer, pinned.head] };
   const asked = { form, request: state.answer.asked(), selection, theme: state.theme, language: state.language };
   const answer = await call(server.take_away, asked);
   if (form === 'png' || form === 'svg') return savePicture(form, answer);

@@ -6,6 +6,12 @@ import { t } from './words.js';
 
 const SURE = 0.9; // from here on no shade
 
+/** The shade of doubt behind a written token. */
+export function doubtful(probability) {
+  if (probability === undefined || probability >= SURE) return '';
+  return `color-mix(in srgb, var(--ink) ${((36 * (SURE - probability)) / SURE).toFixed(1)}%, transparent)`; // it begins at nothing
+}
+
 export class Translation {
   /** `choose(place, id)`: the reader wants another token at a place. */
   constructor(choose) {
@@ -26,11 +32,14 @@ export class Translation {
     for (const [place, token] of tokens.entries()) {
       if (token.special || token.piece > 0) continue;
       const last = token.pieces > 1 ? tokens[place + token.pieces - 1] ?? token : token;
-      if (token.start > end && shown.length) shown.push(text.slice(end, token.start));
+      const apart = token.start > end && shown.length > 0;
+      if (apart) shown.push(text.slice(end, token.start));
+      const joins = shown.length > 0 && !apart; // pieces of one word share an edge
+      if (joins) shown.at(-1).classList.add('joined');
       end = Math.max(end, last.end);
       const word = make('span', { class: 'word', role: 'button', tabindex: shown.length ? -1 : 0, data: { place } }, text.slice(token.start, token.end).trim() || token.label);
-      const doubt = token.probability === undefined || token.probability >= SURE ? 0 : (1 - token.probability) * 0.36;
-      word.style.backgroundColor = doubt ? `color-mix(in srgb, var(--ink) ${(100 * doubt).toFixed(1)}%, transparent)` : '';
+      word.style.backgroundColor = doubtful(token.probability);
+      word.classList.toggle('joins', joins);
       word.classList.toggle('forced', forced === place);
       if (!calm() && before[place] !== token.id) word.classList.add('arrives');
       if (token.probability !== undefined) word.setAttribute('aria-label', t('token_probability', { token: word.textContent, probability: two(token.probability) }));

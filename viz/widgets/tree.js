@@ -9,7 +9,8 @@ export class SearchTree {
     this.steps = []; // of each step its nodes, best first
     for (const [place, node] of this.nodes.entries()) {
       const before = this.nodes[node.parent];
-      node.text = (before?.text ?? '').slice(0, node.kept) + node.added;
+      const stays = [...(before?.text ?? '')].slice(0, node.kept).join(''); // the server counts whole characters
+      Object.assign(node, { kept: stays.length, text: stays + node.added });
       before?.children.push(place);
       (this.steps[node.step] ??= []).push(place);
     }

@@ -52,7 +52,7 @@ export function view(answer, kind, layer, head, options = state) {
 }
 
 /** Sums over keys, means over queries: a row still sums to one. NaN where every cell is masked. */
-function merged(map, rows, columns) {
+export function merged(map, rows, columns) {
   let sum = 0;
   let seen = false;
   for (const row of rows) {

@@ -2,6 +2,7 @@
 
 import { fetchJson } from './boot.js';
 import { set, state } from './state.js';
+import { languageTag } from './tags.js';
 
 const tables = {};
 
@@ -40,5 +41,14 @@ export function errorSays({ word, values = {} }) {
 /** The same of whatever `call` threw; `otherwise` where it was not the server that complained. */
 export const faultSays = (error, otherwise = 'error_our_fault') => (error.fault ? errorSays(error.fault) : t(otherwise));
 
-/** A language by its code: "de" → "German". */
-export const languageName = (code) => (has(`language_${code}`) ? t(`language_${code}`) : code);
+/** A language by its code, in whatever way a model writes it: "de", "deu_Latn" → "German"; a pair of them with an arrow. */
+export function languageName(code) {
+  if (code.includes('→')) return code.split('→').map(languageName).join(' → ');
+  const tag = languageTag(code);
+  if (has(`language_${tag}`)) return t(`language_${tag}`);
+  try {
+    return new Intl.DisplayNames([document.documentElement.lang], { type: 'language', fallback: 'none' }).of(tag) ?? code;
+  } catch {
+    return code;
+  }
+}

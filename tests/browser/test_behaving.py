@@ -1,0 +1,333 @@
+"""What the page does when things go otherwise: old addresses, steps back, a server that is gone, files of any view."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from model import Translator
+from model.records import Progress, TranslationRequest
+from tests.browser.acting import drawn, modules, open_tab, settled, state, title, translate, translation
+from tests.browser.conftest import PATIENCE, Visit, Watch
+from tests.browser.test_taking_away import save
+from viz.desk import Desk
+from viz.examples import EXAMPLES
+
+FIRST = EXAMPLES[0].text
+SENTENCE = "Die Katze schläft auf dem Sofa."
+OTHER = "Guten Tag."
+STREAM = "**/queue/data*"
+BEST = "Layer 3 · Head 7"  # of de-en: it aligns words
+LAST = "Layer 3 · Head 8"
+
+
+def follow(page: Page, hash_: str) -> None:
+    """Another address on the page that is open, as a click on a link does it."""
+    page.evaluate("(hash) => { location.hash = hash; }", hash_)
+
+
+@pytest.fixture
+def silent(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Iterator[Event]:
+    """The server says nothing of SENTENCE until this is set, and nothing at all if it is stopped by then."""
+    tell, let = desk.service.stream, Event()
+
+    def wait(request: TranslationRequest, stop: Event) -> Iterator[Progress]:
+        if request.text == SENTENCE:
+            let.wait(PATIENCE / 1000)
+        yield from tell(request, stop)
+
+    monkeypatch.setattr(desk.service, "stream", wait)
+    yield let
+    let.set()
+
+
+# ---------------------------------------------------------------- addresses
+
+
+ADDRESSES = {
+    "#layer=max": BEST,
+    "#layer=max&head=2": "Layer 1 · Head 3",
+    "#pinned=max.0&layer=1&head=1": "Layer 2 · Head 2",
+    "#layer=99&head=99": LAST,
+    "#words=1&row=14&column=99&layer=1&head=1": "Layer 2 · Head 2",
+    "#row=300&tab=nonsense": BEST,
+    "#": BEST,
+}
+
+
+def assert_shows(page: Page, hash_: str) -> None:
+    """The address is understood as far as it makes sense, and all else is usual."""
+    expect(page.locator(".explorer .turn h2")).to_have_text(ADDRESSES[hash_])
+    expected = {"tab": "heads", "kind": "cross", "view": "matrix", "scale": "linear", "words": "words=1" in hash_}
+    for field, value in (expected | dict.fromkeys(("row", "column", "pinned"))).items():
+        assert state(page, field) == value, (hash_, field)
+    assert np.isfinite(drawn(page)).all()
+
+
+def test_an_address_on_an_open_page_means_what_it_means_to_a_new_visitor(visit: Visit) -> None:
+    page = visit("#kind=encoder&layer=0&head=0&words=1&scale=log&row=1&pinned=0.1")
+    page.click("[data-view=lines]")
+    for hash_ in ADDRESSES:
+        follow(page, hash_)
+        page.wait_for_selector(".explorer .maps.matrix .main-svg")
+        assert_shows(page, hash_)
+        page.click("[data-kind=encoder]")
+
+
+@pytest.mark.parametrize("hash_", [hash_ for hash_ in ADDRESSES if "max" in hash_ or "row" in hash_])
+def test_a_broken_address_shows_a_new_visitor_what_of_it_makes_sense(visit: Visit, hash_: str) -> None:
+    assert_shows(visit(hash_), hash_)
+
+
+def test_heads_that_there_are_not_are_never_compared(page: Page) -> None:
+    modules(page)
+    follow(page, "#pinned=88.88&layer=1&head=1")
+    expect(page.locator(".explorer .frame h3").first).to_contain_text(LAST)
+    assert np.isfinite(drawn(page)).all()
+    page.wait_for_function("location.hash.includes('pinned=2.7')")
+
+
+def test_a_sentence_behind_a_broken_head_is_still_translated(page: Page, translator: Translator) -> None:
+    follow(page, "#layer=max&pinned=max.1&row=300&tab=nonsense&text=Guten+Tag.")
+    settled(page, OTHER)
+    assert translation(page) == translator.translate(OTHER, beam_size=4, no_repeat=4).text
+    assert page.input_value("#sentence") == OTHER
+    assert title(page) == BEST
+    page.wait_for_function("location.hash.startsWith('#text=Guten+Tag.&layer=2&head=6')")
+
+
+def test_back_and_forward_go_from_translation_to_translation(page: Page) -> None:
+    modules(page)
+    first = translation(page)
+    second = translate(page, SENTENCE)
+    page.click('.wall-grid button[data-layer="1"][data-head="2"]')
+    page.wait_for_function("location.hash.includes('layer=1&head=2')")
+    translate(page, OTHER)
+    page.wait_for_function("location.hash.includes('Guten')")
+    page.go_back()
+    settled(page, SENTENCE)
+    assert (translation(page), page.input_value("#sentence"), title(page)) == (second, SENTENCE, "Layer 2 · Head 3")
+    page.go_back()
+    settled(page, FIRST)
+    assert (translation(page), page.input_value("#sentence"), title(page)) == (first, FIRST, BEST)
+    page.go_forward()
+    settled(page, SENTENCE)
+    page.wait_for_function("location.hash.includes('Sofa') && location.hash.includes('layer=1&head=2')")
+    page.go_forward()
+    settled(page, OTHER)
+
+
+def test_looking_around_leaves_no_steps_behind(page: Page) -> None:
+    modules(page)
+    steps = page.evaluate("history.length")
+    for head in (1, 2, 3):
+        page.click(f'.wall-grid button[data-layer="1"][data-head="{head}"]')
+        page.wait_for_function(f"location.hash.includes('layer=1&head={head}')")
+    assert page.evaluate("history.length") == steps
+    translate(page, OTHER)
+    page.wait_for_function("location.hash.includes('Guten')")
+    assert page.evaluate("history.length") == steps + 1
+
+
+def test_back_while_a_translation_runs_leaves_it(page: Page, silent: Event) -> None:
+    modules(page)
+    translate(page, OTHER)
+    page.wait_for_function("location.hash.includes('Guten')")
+    page.fill("#sentence", SENTENCE)
+    page.press("#sentence", "Enter")
+    expect(page.locator(".desk .under > .go")).to_have_text("Stop")
+    page.go_back()
+    settled(page, FIRST)
+    silent.set()
+    page.go_forward()
+    settled(page, OTHER)
+    assert page.input_value("#sentence") == OTHER
+
+
+@pytest.mark.parametrize("hash_", ["#model=nothing", "#model=nothing&text=Guten+Tag."])
+def test_a_model_that_is_not_here_is_said_to_be_missing(visit: Visit, translator: Translator, hash_: str) -> None:
+    page = visit(hash_)
+    text = OTHER if "text" in hash_ else FIRST
+    expect(page.locator(".desk")).to_contain_text('no model "nothing" here')
+    settled(page, text)
+    assert translation(page) == translator.translate(text, beam_size=4, no_repeat=4).text
+    page.wait_for_function("!location.hash.includes('nothing')")
+
+
+def test_ids_of_another_model_are_said_to_be_wrong_and_the_rest_is_shown(page: Page, translator: Translator) -> None:
+    follow(page, "#text=Guten+Tag.&target_ids=99999999&layer=0&head=1")
+    expect(page.locator("#option-target-error")).to_contain_text("ids that this model cannot write")
+    settled(page, OTHER)
+    assert translation(page) == translator.translate(OTHER, beam_size=4, no_repeat=4).text
+    assert title(page) == "Layer 1 · Head 2"
+    page.wait_for_function("location.hash.startsWith('#text=Guten+Tag.&layer=0&head=1')")
+
+
+# ---------------------------------------------------------------- a server that says nothing
+
+
+def test_nothing_from_a_stopped_request_is_no_fault(page: Page, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    tell = desk.service.stream
+
+    def mute(request: TranslationRequest, stop: Event) -> Iterator[Progress]:
+        return iter(()) if request.text == SENTENCE else tell(request, stop)
+
+    monkeypatch.setattr(desk.service, "stream", mute)
+    modules(page)
+    for text in (*[SENTENCE] * 10, OTHER):  # a fault on the console fails the test
+        page.fill("#sentence", text)
+        page.press("#sentence", "Enter")
+    settled(page, OTHER)
+    assert state(page, "busy") is False
+
+
+@pytest.mark.parametrize(
+    ("locale", "says"),
+    [("en-US", "The server cannot be reached: try again in a moment."), ("zh-CN", "连接不上服务器：请稍后再试。")],
+)
+def test_a_server_that_is_gone_is_said_to_be_gone(
+    browser: Browser, address: str, silent: Event, translator: Translator, locale: str, says: str
+) -> None:
+    context = browser.new_context(locale=locale)
+    context.set_default_timeout(PATIENCE)
+    page = context.new_page()
+    page.goto(address)
+    page.wait_for_selector(".explorer .plot .main-svg")
+    modules(page)
+    before = translation(page)
+    page.route(STREAM, lambda route: route.abort())  # the line breaks while the server still writes
+    for _ in range(2):  # a second try hears the same
+        page.fill("#sentence", SENTENCE)
+        page.press("#sentence", "Enter")
+        page.wait_for_function("headlight.busy")
+        context.set_offline(True)
+        expect(page.locator("#sentence-error")).to_have_text(says)
+        assert state(page, "busy") is False
+        assert translation(page) == before
+        expect(page.locator("#panel-heads .explorer .head")).to_have_css("opacity", "1")
+        assert page.input_value("#sentence") == SENTENCE
+    expect(page.locator("[data-testid=toast-body]")).to_be_hidden()
+    page.click(".tabs [aria-controls=panel-models]")
+    expect(page.locator("#panel-models .error")).to_have_text(says)
+    page.wait_for_function("location.hash.includes('Sofa')")
+    silent.set()
+    page.unroute(STREAM)
+    context.set_offline(False)  # Gradio finds the server again, and loads the page anew
+    page.wait_for_function("!window.headlight && document.querySelector('.desk .word')")
+    settled(page, SENTENCE)
+    assert translation(page) == translator.translate(SENTENCE, beam_size=4, no_repeat=4).text
+    context.close()
+
+
+def test_what_a_stop_leaves_is_dimmed_where_it_belongs_to_another_sentence(page: Page, silent: Event) -> None:
+    modules(page)
+    shown = page.locator("#panel-heads .explorer .head"), page.locator(".desk .out .text")
+    for part in shown:
+        expect(part).to_have_css("opacity", "1")
+    page.fill("#sentence", SENTENCE)
+    page.press("#sentence", "Enter")
+    button = page.locator(".desk .under > .go")
+    expect(button).to_have_text("Stop")
+    button.click()
+    expect(page.locator(".desk .meta")).to_contain_text("It belongs to the sentence before.")
+    for part in shown:
+        expect(part).to_have_css("opacity", "0.5")
+    assert page.input_value("#sentence") == SENTENCE  # nothing typed is lost
+    silent.set()
+    translate(page, OTHER)
+    for part in shown:
+        expect(part).to_have_css("opacity", "1")
+    expect(page.locator(".desk .meta")).not_to_contain_text("Stopped")
+
+
+# ---------------------------------------------------------------- other tabs
+
+
+def test_use_this_model_leads_to_its_heads(page: Page) -> None:
+    open_tab(page, "models")
+    page.locator("article[data-model=en-de] .use").click()
+    expect(page.locator("#panel-heads")).to_be_visible()
+    settled(page, next(example.text for example in EXAMPLES if example.model == "en-de"))
+    assert state(page, "answer")["model"]["name"] == "en-de"
+
+
+def test_an_empty_review_is_an_error_also_while_another_is_judged(page: Page) -> None:
+    held: list[Any] = []
+    judging = "**/component_server/"
+    page.route(judging, lambda route: held.append(route))
+    page.click(".tabs [aria-controls=panel-sentiment]")  # the first example is judged at once
+    page.fill("#review", "")
+    page.press("#review", "Enter")
+    error = page.locator("#review-error")
+    expect(error).to_contain_text("nothing to see in this text")
+    assert held
+    with page.expect_response(judging):
+        for route in held:
+            route.continue_()
+    page.wait_for_function("!document.querySelector('.headlight-sentiment').hasAttribute('aria-busy')")
+    expect(error).to_contain_text("nothing to see in this text")
+    assert page.locator(".headlight-sentiment .verdict b").count() == 0
+
+
+def test_a_review_that_is_too_long_is_called_a_review(page: Page) -> None:
+    open_tab(page, "sentiment")
+    page.fill("#review", "good " * 900)
+    page.press("#review", "Enter")
+    expect(page.locator("#review-error")).to_contain_text("The review has 4500 characters, but at most 4000")
+
+
+# ---------------------------------------------------------------- to take away
+
+
+def test_files_hold_the_comparison_and_the_lines_on_show(page: Page, folder: Path, translator: Translator) -> None:
+    page.click('.wall-grid button[data-layer="1"][data-head="2"]', modifiers=["Shift"])
+    page.click('.wall-grid button[data-layer="2"][data-head="4"]')
+    path = save(page, "CSV", folder)
+    assert path.name == "headlight-cross-2-3-and-3-5.csv"
+    table = pd.read_csv(path, index_col=[0, 1], encoding="utf-8-sig")
+    cross = translator.translate(FIRST, beam_size=4, no_repeat=4).attention.cross
+    np.testing.assert_allclose(table.loc["A"].to_numpy(), cross[1, 2], atol=1e-6)
+    np.testing.assert_allclose(table.loc["B"].to_numpy(), cross[2, 4], atol=1e-6)
+    np.testing.assert_allclose(table.loc["A − B"].to_numpy(), cross[1, 2] - cross[2, 4], atol=2e-6)
+    page.click("[data-view=lines]")
+    picture = save(page, "SVG", folder)
+    assert picture.name == "headlight-cross-2-3-and-3-5-lines.svg"
+    assert "scatterlayer" in picture.read_text(encoding="utf-8")
+
+
+def test_a_saved_page_opens_as_it_was_and_its_address_says_no_more_than_that(
+    page: Page, folder: Path, browser: Browser
+) -> None:
+    page.click('.wall-grid button[data-layer="2"][data-head="1"]')
+    page.click(".explorer .rows .label >> nth=1")
+    page.click("[data-view=lines]")
+    path = save(page, "HTML", folder)
+    context = browser.new_context(offline=True)
+    context.set_default_timeout(PATIENCE)
+    saved = context.new_page()
+    watch = Watch("file:", [])
+    watch.follow(saved)
+    saved.goto(path.as_uri())
+    saved.wait_for_selector(".explorer .lines .label.chosen")
+    assert title(saved) == "Layer 3 · Head 2"
+    saved.keyboard.press("ArrowRight")
+    saved.wait_for_function("location.hash === '#view=lines&layer=2&head=2&row=1'")
+    saved.reload()
+    saved.wait_for_selector(".explorer .lines")
+    assert title(saved) == "Layer 3 · Head 3"
+    saved.goto(f"{path.as_uri()}#tab=why&layer=1&head=0")
+    saved.wait_for_function("document.querySelector('.explorer .turn h2').textContent === 'Layer 2 · Head 1'")
+    context.close()
+    assert not watch.faults
+
+
+def test_the_head_that_aligns_words_is_said_to(page: Page) -> None:
+    assert title(page) == BEST
+    expect(page.locator(".explorer .says").first).to_contain_text("Mostly the aligned word")

@@ -1,0 +1,160 @@
+"""Whatever is typed reads back letter by letter, or is refused in the words that say why; none of it ever runs."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Page
+
+from model.text import tidy
+from tests.browser.acting import at_rest, open_tab, settled, translate
+from tests.browser.conftest import PATIENCE, Visit, Watch
+from tests.browser.test_taking_away import save
+from tests.viz.test_nasty_inputs import INPUTS, may_be_refused, may_be_translated, text_of
+from viz.desk import Desk
+from viz.errors import PageError
+from viz.words import words
+
+TYPED = 100_000  # characters: nobody types a megabyte, which the tests of the endpoints send
+MORE = (
+    "${alert(1)}",
+    "{{this}}",
+    "C:\\users\\neu",
+    "ein ` Zeichen",
+    "</script><img src=x onerror=alert(1)>",
+    "<b>fett</b> & <a href='https://example.com'>hier</a>",
+)
+CASES = {case["id"]: case for case in INPUTS if "json" not in case and len(text_of(case)) <= TYPED}
+CASES |= {text: {"id": text, "text": text, "expect": "ok"} for text in MORE}
+TOY = "#text=ich+mochte&model=toy&beam_size=1"  # the smallest model: what is tried here is the page
+# What a text could bring to life, were it ever read as markup.
+ALIVE = (
+    "img, iframe, object, embed, base, form, marquee, .headlight :is(script, style, [href^='javascript:']),"
+    ".main-svg a, [onerror], [onload], [onfocus], [onmouseover]"
+)
+# Half a character would not survive the way into the browser, but for JSON.
+TYPE = """async ([text, patience]) => {
+  const field = document.getElementById('sentence');
+  field.value = JSON.parse(text);
+  field.dispatchEvent(new Event('input', { bubbles: true }));
+  field.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true }));
+  const end = performance.now() + patience;
+  while (headlight.busy && performance.now() < end) await new Promise((done) => setTimeout(done, 4));
+  const texts = (selector) => [...document.querySelectorAll(selector)].map((each) => each.textContent);
+  const { answer, busy } = headlight;
+  return {
+    busy,
+    error: document.getElementById('sentence-error').textContent,
+    stands: field.value,
+    answered: answer.request.text,
+    strip: texts('.explorer .strip[data-side=source] .token:not(.special)'),
+    rows: texts('.explorer .rows .label span:not(.special)'),
+    labels: answer.source.filter((token) => !token.special).map((token) => token.label),
+  };
+}"""
+
+
+def watch_for_life(page: Page) -> int:
+    """From now on whatever runs leaves a trace; how much there is alive before."""
+    names = ["alert", "confirm", "prompt", "open"]
+    page.evaluate("(names) => names.forEach((name) => (window[name] = () => (window.canary = name)))", names)
+    return page.locator(ALIVE).count()
+
+
+def assert_lifeless(page: Page, before: int) -> None:
+    assert page.evaluate("window.canary ?? null") is None
+    assert page.locator(ALIVE).count() == before
+
+
+def plain(text: str) -> str:
+    """Its letters, without spaces; ␣ is a space that is a token."""
+    return "".join(text.replace("␣", "").split())
+
+
+def refusal(desk: Desk, text: str) -> str:
+    """The sentence that tells an English reader why a text is not translated; nothing where it is."""
+    try:
+        desk.service.check({"text": text, "model": "toy"})
+    except PageError as error:
+        table = words("en")
+        values: dict[str, Any] = dict(error.values)
+        values["name"] = table.get(f"field_{values.get('name')}", values.get("name"))
+        return table[f"error_{error.word}"].format(**values)
+    return ""
+
+
+def test_every_nasty_text_reads_back_letter_by_letter_or_is_refused_in_words(visit: Visit, desk: Desk) -> None:
+    page = visit(TOY)
+    settled(page, "ich mochte")
+    page.click("[data-kind=encoder]")
+    before = watch_for_life(page)
+    assert len(CASES) > 110
+    for name, case in CASES.items():
+        text = text_of(case)
+        stands = text.replace("\r\n", "\n").replace("\r", "\n")  # as a browser keeps it
+        found = page.evaluate(TYPE, [json.dumps(text), PATIENCE])
+        assert not found["busy"], name
+        assert found["stands"] == stands, name
+        assert found["error"] == refusal(desk, stands), name
+        if found["error"]:
+            assert may_be_refused(case, "toy"), name
+            continue
+        assert may_be_translated(case), name
+        assert found["answered"] == stands, name
+        assert plain("".join(found["strip"])) == plain(tidy(stands)), name
+        assert found["rows"] == found["labels"], name
+        assert_lifeless(page, before)
+    for view in ("lines", "numbers"):
+        page.click(f"[data-view={view}]")
+    assert_lifeless(page, before)
+
+
+MARKUP = "<b>fat</b> <a href=x>y</a> %{z}<br> &amp; 😀é"
+
+
+def test_markup_in_ones_own_translation_stays_letters_in_every_picture(visit: Visit, folder: Path) -> None:
+    page = visit(TOY)
+    settled(page, "ich mochte")
+    before = watch_for_life(page)
+    page.get_by_role("button", name="Options").click()
+    page.fill("[data-field=target]", MARKUP)
+    page.press("[data-field=target]", "Enter")
+    page.wait_for_function("(text) => !headlight.busy && headlight.answer.request.target === text", arg=MARKUP)
+    assert plain(page.locator(".desk .out").inner_text()) == plain(tidy(MARKUP))
+    page.click('.wall-grid button[data-layer="1"][data-head="2"]')
+    page.check("[data-field=words]")
+    rows = {row.strip() for row in page.locator(".explorer .rows .label span:not(.special)").all_text_contents()}
+    assert {"<", "fat", "&", "%", "😀"} <= rows  # words end at signs, so no tag is a label of its own
+    picture = save(page, "SVG", folder).read_text(encoding="utf-8")
+    labels = {html.unescape(text).strip() for text in re.findall(r">([^<>]+)</text>", picture)}
+    assert {row for row in rows if len(row) < 8} <= labels  # longer ones are cut
+    for tab in ("decoding", "why"):
+        open_tab(page, tab)
+        assert_lifeless(page, before)
+
+
+def test_a_saved_page_with_a_hostile_sentence_shows_it_and_runs_nothing(
+    visit: Visit, browser: Browser, folder: Path
+) -> None:
+    text = "</script><script>alert(1)</script> <!--<script> ${alert(1)} \u2028 <img src=x onerror=alert(1)>"
+    page = visit(TOY)
+    settled(page, "ich mochte")
+    translate(page, text)
+    path = save(page, "HTML", folder)
+    context = browser.new_context(offline=True)
+    context.add_init_script("window.alert = () => { window.canary = true; };")
+    saved = context.new_page()
+    watch = Watch("file:", [])
+    watch.follow(saved)
+    saved.goto(path.as_uri())
+    saved.wait_for_selector(".explorer .plot .main-svg")
+    at_rest(saved)
+    strip = saved.locator(".explorer .strip[data-side=source] .token:not(.special)").all_text_contents()
+    assert plain("".join(strip)) == plain(tidy(text))
+    assert_lifeless(saved, 0)
+    context.close()
+    assert not watch.faults

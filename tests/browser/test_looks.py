@@ -1,0 +1,310 @@
+"""Nothing collides, nothing jumps, and what belongs together stands together: on phones as on walls of pixels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.browser.acting import at_rest, modules, open_tab, title, translate
+from tests.browser.conftest import Visit, visiting
+
+LONG = (
+    "Die Wissenschaftlerin, die seit vielen Jahren an der Universität in Leipzig arbeitet, kam gestern Abend nach "
+    "einer langen Sitzung endlich nach Hause, fand auf dem Küchentisch einen Brief, in dem ihr Bruder mit wenigen "
+    "Worten erklärte, dass er im Frühling mit seiner Familie aus Kanada zurückkommen und ein kleines Haus am Rand der "
+    "Stadt kaufen wolle, und setzte sich zu der Katze auf das alte rote Sofa am Fenster."
+)  # more than 80 tokens
+PIECES = "Meine Großmutter kocht am Sonntag immer Hühnersuppe und trinkt dazu ein dunkles Bier."
+HEADS = 33  # more than all heads, averages and maxima of a kind
+ROUNDED = 0.51  # pixels
+HERE, THERE = '[data-layer="0"][data-head="3"]', '[data-layer="1"][data-head="1"]'
+
+
+@pytest.fixture(scope="module")
+def shared(browser: Browser, address: str) -> Iterator[Page]:
+    """One visit for tests that leave the page as they found it."""
+    with visiting(browser, address) as visit:
+        yield visit(width=1440)
+
+
+def box(locator: Locator) -> dict[str, float]:
+    found = locator.bounding_box()
+    assert found is not None
+    return {**found, "right": found["x"] + found["width"], "bottom": found["y"] + found["height"]}
+
+
+def apart(one: dict[str, float], other: dict[str, float]) -> bool:
+    beside = one["right"] <= other["x"] + ROUNDED or other["right"] <= one["x"] + ROUNDED
+    return beside or one["bottom"] <= other["y"] + ROUNDED or other["bottom"] <= one["y"] + ROUNDED
+
+
+def compare(page: Page) -> None:
+    page.click(f".wall-grid {HERE}")
+    page.keyboard.press("p")
+    page.click(f".wall-grid {THERE}")
+    page.hover("h1")
+
+
+def holds(name: str) -> re.Pattern[str]:
+    """A class among others."""
+    return re.compile(rf"(^|\s){name}(\s|$)")
+
+
+def style(locator: Locator, name: str, part: str | None = None) -> str:
+    told: str = locator.evaluate("(it, [name, part]) => getComputedStyle(it, part)[name]", [name, part])
+    return told
+
+
+# ---------------------------------------------------------------- comparing
+
+
+@pytest.mark.parametrize("width", [820, 1000, 1440, 3840])
+def test_compared_maps_have_one_size_and_touch_nothing(visit: Visit, width: int) -> None:
+    page = visit(width=width)
+    compare(page)
+    expect(page.locator("#panel-heads .frame .plot .main-svg").first).to_be_visible()
+    maps = [box(each) for each in page.locator("#panel-heads .frame .map").all()]
+    planes = [box(each) for each in page.locator("#panel-heads .frame .plane").all()]
+    texts = [box(each) for each in page.locator("#panel-heads :is(.frame > :is(h3, p), .largest > *)").all()]
+    assert len(maps) == len(planes) == 3
+    parts = maps + texts
+    assert all(apart(one, other) for place, one in enumerate(parts) for other in parts[:place])
+    assert len({(plane["width"], plane["height"]) for plane in planes}) == 1
+    first, second, difference = planes
+    assert first["y"] == pytest.approx(second["y"], abs=ROUNDED)
+    assert first["x"] == pytest.approx(difference["x"], abs=ROUNDED)
+    assert max(each["right"] for each in parts) <= box(page.locator("#panel-heads .head"))["right"] + ROUNDED
+
+
+def test_each_view_of_a_comparison_says_what_it_shows(shared: Page) -> None:
+    compare(shared)
+    said = []
+    for view in ("matrix", "lines", "numbers"):
+        shared.click(f"[data-view={view}]")
+        said.append(shared.inner_text("#panel-heads .head > .says"))
+    assert said[0].startswith("Each cell of A minus")
+    assert "blue" in said[1]
+    assert "orange" in said[1]
+    assert said[2].startswith("Each number is A minus B")
+    assert len({each.split("Mean absolute difference ")[1] for each in said}) == 1
+    shared.click("[data-view=matrix]")
+    shared.keyboard.press("p")
+
+
+# ---------------------------------------------------------------- nothing jumps
+
+
+@pytest.mark.parametrize("width", [360, 820, 1000, 1280, 1440])
+def test_the_map_keeps_its_place_while_all_heads_are_turned(visit: Visit, width: int) -> None:
+    page = visit(width=width)
+    for kind in ("encoder", "decoder", "cross"):
+        page.click(f"[data-kind={kind}]")
+        page.evaluate("() => document.activeElement.blur()")  # else the keys would go on turning the kinds
+        found = set()
+        for _ in range(HEADS):
+            page.keyboard.press("ArrowRight")
+            script = "() => document.querySelector('#panel-heads .plane').getBoundingClientRect().top + scrollY"
+            found.add(round(page.evaluate(script)))
+        assert len(found) == 1, f"{kind}: {sorted(found)}"
+
+
+def test_pointing_at_a_head_is_not_announced_but_choosing_one_is(shared: Page) -> None:
+    announced = shared.locator("#panel-heads [aria-live]")
+    shared.click(f".wall-grid {HERE}")
+    expect(announced).to_have_text("Layer 1 · Head 4")
+    shared.hover(f".wall-grid {THERE}")
+    expect(shared.locator("#panel-heads .turn h2")).to_have_text("Layer 2 · Head 2")
+    assert announced.inner_text() == "Layer 1 · Head 4"
+    shared.hover("h1")
+    assert shared.locator("#panel-heads h2[aria-live]").count() == 0
+
+
+# ---------------------------------------------------------------- long sentences
+
+
+def test_lines_of_a_long_sentence_scroll_by_themselves_below_their_slider(visit: Visit) -> None:
+    page = visit(width=1440, height=900)
+    translate(page, LONG)
+    page.click("[data-view=lines]")
+    assert page.evaluate("() => document.documentElement.scrollHeight") < 2.2 * 900
+    lines = page.locator("#panel-heads .lines.scrolls")
+    assert lines.evaluate("(it) => it.scrollHeight > it.clientHeight + 400")
+    assert box(page.locator("#panel-heads .legend input"))["bottom"] <= box(lines)["y"]
+    page.hover("h1")
+    page.locator("#panel-heads .strip[data-side=target] .token").nth(40).click()
+    page.hover("h1")
+    chosen = box(page.locator(".lines .label.row.chosen"))
+    assert box(lines)["y"] < chosen["y"]
+    assert chosen["bottom"] < box(lines)["bottom"]
+
+
+def test_where_few_columns_are_named_little_room_is_kept_for_names(visit: Visit) -> None:
+    page = visit(width=1440)
+    translate(page, LONG)
+    assert box(page.locator("#panel-heads .columns"))["height"] < 48
+    page.locator("#panel-heads .strip[data-side=source] .token").nth(60).click()
+    plane, name = box(page.locator("#panel-heads .plane")), box(page.locator(".columns .label.chosen span"))
+    assert name["bottom"] <= plane["y"]
+    assert name["right"] <= plane["right"] + ROUNDED
+    assert name["height"] < name["width"]
+
+
+def test_a_phone_begins_with_cells_that_can_be_touched(visit: Visit) -> None:
+    page = visit(width=360, height=780, has_touch=True)
+    translate(page, LONG)
+    expect(page.locator("[data-field=fit]")).not_to_be_checked()
+    assert box(page.locator("#panel-heads .rows .label").first)["height"] >= 20
+    modules(page)
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 360
+
+
+# ---------------------------------------------------------------- pieces of one word
+
+
+def test_pieces_of_one_word_touch(visit: Visit) -> None:
+    page = visit(width=1440)
+    translate(page, PIECES)
+    script = """(pieces) => pieces.map((piece) => {
+      const [before, here] = [piece.previousSibling, piece].map((each) => each.getClientRects()[0]);
+      return before.top === here.top ? here.left - before.right : 0;
+    })"""
+    for pieces in ("#panel-heads .strip .token.joins", ".desk .word.joins"):
+        assert page.locator(pieces).count() > 1
+        gaps = page.eval_on_selector_all(pieces, script)
+        assert gaps == pytest.approx([0] * len(gaps), abs=0.1)
+        assert style(page.locator(pieces).first, "borderStartStartRadius") == "0px"
+
+
+# ---------------------------------------------------------------- numbers
+
+
+def test_a_pinned_row_and_column_are_marked_among_the_numbers(shared: Page) -> None:
+    shared.click("[data-view=numbers]")
+    shared.locator("#panel-heads .numbers tbody tr").nth(2).locator("td").nth(4).click()
+    shared.hover("h1")
+    columns, rows = (
+        shared.locator("#panel-heads .numbers thead th").count(),
+        shared.locator("#panel-heads .numbers tbody tr").count(),
+    )
+    assert shared.locator("#panel-heads .numbers .pinned-row").count() == columns + 1
+    assert shared.locator("#panel-heads .numbers .pinned-column").count() == rows + 1
+    plain, marked = (
+        style(shared.locator(f"#panel-heads .numbers {cell}").first, "backgroundColor")
+        for cell in ("td", ".pinned-row")
+    )
+    assert plain != marked
+    shared.keyboard.press("Escape")
+    assert shared.locator("#panel-heads .numbers :is(.pinned-row, .pinned-column)").count() == 0
+    shared.click("[data-view=matrix]")
+
+
+# ---------------------------------------------------------------- the page around
+
+
+def test_a_very_wide_window_is_used_and_shows_nothing_that_is_meant_to_be_hidden(visit: Visit) -> None:
+    page = visit(width=3840, height=2160)
+    assert box(page.locator("#widget-desk"))["width"] > 2000
+    skip = page.locator(".top .skip")
+    assert style(skip, "clipPath") == "inset(50%)"
+    skip.focus()
+    assert style(skip, "clipPath") == "none"
+    assert box(skip)["width"] > 60
+
+
+@pytest.mark.parametrize("width", [360, 1440])
+def test_the_last_line_leads_programs_to_their_page(visit: Visit, width: int) -> None:
+    page = visit(width=width)
+    line = box(page.locator(".last-line"))
+    first = box(page.locator(".last-line p"))
+    assert first["x"] == pytest.approx(line["x"], abs=1)
+    assert page.locator("footer").evaluate_all("(all) => all.every((each) => !each.offsetHeight)")
+    # Gradio's own page asks for what a server without tools does not have: that it is called for is enough here.
+    page.evaluate(
+        """() => document.querySelector('footer .show-api').addEventListener('click', (event) => {
+          document.body.dataset.called = 'yes';
+          event.stopImmediatePropagation();
+        }, true)"""
+    )
+    page.click(".last-line button")
+    expect(page.locator("body[data-called=yes]")).to_have_count(1)
+
+
+def test_tabs_fade_only_where_there_are_more_of_them(visit: Visit) -> None:
+    page = visit(width=360, height=780)
+    tabs = page.locator(".tabs")
+    expect(tabs).to_have_class(holds("more-after"))
+    page.locator(".tabs button").last.click()
+    at_rest(page)
+    expect(tabs).not_to_have_class(holds("more-after"))
+    expect(tabs).to_have_class(holds("more-before"))
+    assert box(page.locator(".tabs button").last)["right"] <= 360
+
+
+def test_what_stands_in_an_empty_field_is_paler_than_what_is_written(shared: Page) -> None:
+    shared.click("[aria-controls=options]")
+    field = shared.locator(".options input[placeholder]").first
+    assert style(field, "color", "::placeholder") != style(field, "color")
+    assert style(field, "color", "::placeholder") == style(shared.locator(".desk .hint"), "color")
+    shared.click("[aria-controls=options]")
+
+
+def test_keys_are_explained_in_one_line(shared: Page) -> None:
+    tops = shared.locator("#panel-heads .keys span").evaluate_all("(all) => all.map((each) => each.offsetTop)")
+    assert len(set(tops)) == 1
+
+
+# ---------------------------------------------------------------- other tabs
+
+
+def test_what_can_be_unfolded_looks_alike_everywhere(shared: Page) -> None:
+    for tab in ("positions", "decoding", "why", "models"):
+        open_tab(shared, tab)
+        summary = shared.locator(f"#panel-{tab} summary").first
+        assert (style(summary, "content", "::before"), style(summary, "display")) == ('"+"', "inline-block")
+    open_tab(shared, "heads")
+
+
+def test_names_stand_below_the_head_of_their_column(shared: Page) -> None:
+    script = """(cells) => cells.map((cell) => {
+      const range = document.createRange();
+      const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+      while (!texts.nextNode().data.trim());
+      range.selectNodeContents(texts.currentNode);
+      return Math.round(range.getBoundingClientRect().left);
+    })"""
+    for tab, names in (("decoding", ".step :is(thead, tbody) th:first-child"), ("why", ".tall th:first-child")):
+        open_tab(shared, tab)
+        assert len(set(shared.eval_on_selector_all(f"#panel-{tab} {names}", script))) == 1, tab
+    open_tab(shared, "heads")
+
+
+def test_the_bars_have_others_beside_them_across_the_page(shared: Page) -> None:
+    open_tab(shared, "decoding")
+    plot = shared.locator(".headlight-decoding .chart .main-svg").first
+    assert box(plot)["width"] > 0.95 * box(shared.locator("#panel-decoding"))["width"]
+    notes = shared.locator(".headlight-decoding .chart .annotation").evaluate_all(
+        "(all) => all.map((each) => each.getBoundingClientRect().right)"
+    )
+    assert max(notes) > 0.8 * box(plot)["right"]
+    open_tab(shared, "heads")
+
+
+def test_a_long_search_fades_where_it_goes_on(visit: Visit) -> None:
+    page = visit(width=820)
+    open_tab(page, "decoding")
+    tree = page.locator(".headlight-decoding .tree")
+    expect(tree).to_have_class(holds("more-after"))
+    tree.evaluate("(it) => (it.scrollLeft = it.scrollWidth)")
+    expect(tree).not_to_have_class(holds("more-after"))
+
+
+def test_the_first_dimension_is_the_first(shared: Page) -> None:
+    open_tab(shared, "positions")
+    expect(shared.locator(".headlight-positions .block").last.locator("h3")).to_have_text("Dimension 1")
+    legends = shared.locator(".headlight-positions .legend").all_inner_texts()
+    assert not legends[1].split()[0].startswith("−")  # no product is below zero, and no colour waits for one
+    open_tab(shared, "heads")
+    assert title(shared)

@@ -1,0 +1,483 @@
+"""Choosing a model: those that are here, those of the Hub by language or by id, and how one comes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import gradio as gr
+import numpy as np
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from model import Translator
+from model.records import Translation
+from tests.browser.acting import held, modules, open_tab, settled, translate, translation
+from tests.browser.conftest import Visit, visiting
+from tests.browser.test_places import free_port
+from tests.families import folders
+from tests.hub_server import Hub, Repository, hub_of_our_own
+from viz.examples import EXAMPLES
+from viz.page import build_page, launch_page
+from viz.settings import ANY, Settings, hub_list
+
+FIRST = EXAMPLES[0].text
+HELLO = "Guten Tag."
+LISTED = [each["id"] for each in hub_list()]
+PROGRESS = "Helsinki-NLP/opus-mt-fr-en"
+BROKEN = "Helsinki-NLP/opus-mt-es-en"
+STOPPED = "Helsinki-NLP/opus-mt-ru-en"
+LINKED = "Helsinki-NLP/opus-mt-ja-en"
+REFUSED = "Helsinki-NLP/opus-mt-en-fr"
+SPOILT = "Helsinki-NLP/opus-mt-en-ru"
+LATER = "Helsinki-NLP/opus-mt-en-es"
+CARD = "Helsinki-NLP/opus-mt-zh-en"
+MISSING = "Helsinki-NLP/opus-mt-en-zh"  # of all that are listed, the Hub lacks this one
+MANY = "somebody/opus-mt-en-mul"
+CODES = ("fra", "deu", "spa")
+WEIGHTS = "model.safetensors"
+NEAR = 1 / 65_535
+
+
+class Place(NamedTuple):
+    """Where a page is served, what its Hub holds, and the folders that were put there."""
+
+    address: str
+    hub: Hub
+    one: Path
+    many: Path
+
+
+@pytest.fixture(scope="module")
+def hub_and_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Hub, Path, Path]]:
+    """A Hub with small models of the right family under the names of large ones."""
+    home = tmp_path_factory.mktemp("hub")
+    one, many = folders.marian(home / "one"), folders.marian(home / "many", codes=CODES)
+    with pytest.MonkeyPatch.context() as patch, hub_of_our_own(patch, home / "cache") as hub:
+        for name in (*LISTED, MANY):
+            if name != MISSING:
+                hub.repositories[name] = Repository()
+                files = {path.name: path.read_bytes() for path in (many if name == MANY else one).iterdir()}
+                hub.repositories[name].push(files)
+        yield hub, one, many
+
+
+def serve(models: tuple[str, ...]) -> gr.Blocks:
+    settings = Settings(port=free_port(), models=models)
+    page = build_page(settings)
+    launch_page(page, settings, prevent_thread_lock=True, quiet=True)
+    return page
+
+
+@pytest.fixture(scope="module")
+def place(hub_and_folders: tuple[Hub, Path, Path]) -> Iterator[Place]:
+    """A page where any model may be asked for."""
+    page = serve((*LISTED, ANY))
+    yield Place(str(page.local_url), *hub_and_folders)
+    page.close(verbose=False)
+
+
+@pytest.fixture(scope="module")
+def strict(hub_and_folders: tuple[Hub, Path, Path]) -> Iterator[str]:
+    """A page where nothing but a long list may be asked for."""
+    page = serve(
+        (*LISTED, *(f"somebody/opus-mt-en-{code}" for code in ("it", "nl", "pl", "pt", "sv", "uk", "xx", "yy")))
+    )
+    yield str(page.local_url)
+    page.close(verbose=False)
+
+
+@pytest.fixture
+def visit(browser: Browser, place: Place) -> Iterator[Visit]:
+    with visiting(browser, place.address) as open_page:
+        yield open_page
+    place.hub.going.set()
+    place.hub.halted.clear()
+    place.hub.cuts.clear()
+
+
+@pytest.fixture
+def page(visit: Visit) -> Page:
+    return visit()
+
+
+@pytest.fixture
+def hub(place: Place) -> Hub:
+    place.hub.asked.clear()
+    return place.hub
+
+
+def option(page: Page, name: str) -> Locator:
+    return page.locator(f'.models-picker [role=option][data-value="{name}"]')
+
+
+def choose(page: Page, name: str) -> None:
+    """A model from the menu."""
+    page.click(".models-picker .opens")
+    option(page, name).click()
+
+
+def offered(page: Page) -> Locator:
+    """What is offered, once the Hub has said what it is."""
+    page.wait_for_selector(".offer .fetch[aria-disabled=false]")
+    return page.locator(".offer")
+
+
+def by_id(page: Page, name: str) -> None:
+    page.click(".models-picker .opens")
+    if not page.is_visible("#hub-id"):
+        page.click(".models-picker .by-id")
+    page.fill("#hub-id", name)
+    page.press("#hub-id", "Enter")
+
+
+def came(page: Page, name: str) -> None:
+    """The model is here, and has translated the sentence."""
+    modules(page)
+    page.wait_for_function(
+        "(name) => !window.headlight.busy && window.headlight.answer.request.model === name", arg=name
+    )
+    expect(page.locator(".offer")).to_be_hidden()
+
+
+def files_asked(hub: Hub) -> list[str]:
+    return [each.path for each in hub.asked if "/resolve/" in each.path]
+
+
+def assert_shows(page: Page, expected: Translation) -> None:
+    """The translation and every weight of it."""
+    assert translation(page) == " ".join(expected.text.split())
+    for kind in ("encoder", "decoder", "cross"):
+        assert np.abs(held(page, kind) - expected.attention.of(kind)).max() <= NEAR
+
+
+# ---------------------------------------------------------------- the menu
+
+
+def test_the_menu_names_what_is_here_then_pairs_of_the_hub_by_language(page: Page, hub: Hub) -> None:
+    button = page.locator(".models-picker .opens")
+    expect(button).to_have_accessible_name("Model: de-en")
+    button.click()
+    groups = page.locator(".models-picker [role=group]")
+    assert [each.get_attribute("aria-label") for each in groups.all()] == ["Here already", "From the Hub"]
+    here = groups.nth(0).locator("[role=option]").all_inner_texts()
+    assert " ".join(here[0].split()) == "German → English de-en"
+    pairs = groups.nth(1).locator("[role=option] .what").all_inner_texts()
+    assert pairs == sorted(pairs)
+    assert len(pairs) == len(LISTED)
+    expect(option(page, LATER)).to_contain_text("↓ 315 MB")
+    expect(option(page, LATER)).to_have_accessible_name("English → Spanish · OPUS-MT, not here yet, 315 MB")
+    expect(option(page, "de-en")).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("Escape")
+    expect(button).to_be_focused()
+    expect(button).to_have_attribute("aria-expanded", "false")
+    assert hub.asked == []
+
+
+def test_languages_are_named_in_the_language_of_the_page(visit: Visit) -> None:
+    page = visit(locale="zh-CN")
+    page.click(".models-picker .opens")
+    expect(option(page, LATER).locator(".what")).to_have_text("英语 → 西班牙语")
+
+
+def test_a_model_that_is_here_translates_the_sentence_that_stands_there(page: Page, hub: Hub) -> None:
+    page.fill("#sentence", HELLO)
+    choose(page, "toy")
+    came(page, "toy")
+    assert page.input_value("#sentence") == HELLO
+    expect(page.locator(".models-picker .opens")).to_have_text("toy")
+    assert hub.asked == []
+
+
+def test_the_keyboard_alone_chooses_a_model(page: Page) -> None:
+    page.focus(".models-picker .opens")
+    page.keyboard.press("ArrowDown")
+    for key in ("End", "ArrowUp", "Home", "ArrowDown"):
+        page.keyboard.press(key)
+    assert page.locator(".models-picker .at").inner_text().split()[:3] == ["English", "→", "German"]
+    active = page.locator(".models-picker .choices").get_attribute("aria-activedescendant")
+    assert page.locator(".models-picker .at").get_attribute("id") == active
+    page.keyboard.type("spa")
+    expect(page.locator(".models-picker .at .what")).to_have_text("Spanish → English")
+    page.keyboard.type("p1")  # letters are keys of the page elsewhere
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    came(page, "en-de")
+    expect(page.locator(".models-picker .opens")).to_be_focused()
+
+
+def test_a_long_list_can_be_searched(browser: Browser, strict: str) -> None:
+    with visiting(browser, strict) as visit:
+        page = visit()
+        page.click(".models-picker .opens")
+        search = page.get_by_role("combobox", name="Search")
+        expect(search).to_be_focused()
+        rows = page.locator(".models-picker [role=option]")
+        page.keyboard.type("POLISH")
+        expect(rows).to_have_count(1)
+        page.keyboard.press("Control+A")
+        page.keyboard.type("nobody")
+        expect(page.locator(".models-picker .none")).to_have_text("Nothing by that name.")
+        page.keyboard.press("Control+A")
+        page.keyboard.type("en-de")
+        page.keyboard.press("ArrowUp")
+        page.keyboard.press("Enter")
+        came(page, "en-de")
+
+
+def test_what_a_visitor_changed_stays_and_the_rest_is_as_the_model_likes_it(page: Page) -> None:
+    page.click("text=Options")
+    page.fill("[data-field=beam_size]", "2")
+    choose(page, "toy")
+    came(page, "toy")
+    expect(page.locator("[data-field=beam_size]")).to_have_value("2")
+    page.fill("[data-field=beam_size]", "")
+    choose(page, "de-en")
+    came(page, "de-en")
+    expect(page.locator("[data-field=beam_size]")).to_have_value("4")
+
+
+# ---------------------------------------------------------------- it is offered, and comes
+
+
+def test_a_model_is_offered_then_comes_with_news_and_translates(page: Page, place: Place, hub: Hub) -> None:
+    choose(page, PROGRESS)
+    panel = offered(page)
+    size = sum(path.stat().st_size for path in place.one.iterdir()) / 1e6
+    revision = hub.repositories[PROGRESS].references["main"][:8]
+    expect(panel).to_contain_text(f"French → English · OPUS-MT{PROGRESS}")
+    expect(panel).to_contain_text(f"{size:.1f} MB · licence cc-by-4.0 · revision {revision}")
+    expect(panel).to_contain_text("At 50 Mbit/s that takes about 5 seconds.")
+    expect(panel.get_by_role("button", name="Fetch")).to_be_focused()
+    assert files_asked(hub) == []
+    assert page.input_value("#sentence") == FIRST
+    hub.going.clear()
+    panel.get_by_role("button", name="Fetch").click()
+    assert hub.halted.wait(60)
+    expect(panel.get_by_role("progressbar")).to_be_visible()
+    expect(panel.locator(".far")).to_contain_text(f"of {size:.1f} MB")
+    expect(panel.get_by_role("button", name="Stop")).to_be_visible()
+    assert translate(page, HELLO)  # nobody's translation waits for a download
+    hub.going.set()
+    came(page, PROGRESS)
+    assert page.input_value("#sentence") == HELLO
+    expected = Translator.load(place.one, device="cpu").translate(HELLO)
+    assert expected.text
+    assert_shows(page, expected)
+    expect(page.locator(".wall-grid button[data-layer='2'][data-head='6']")).to_be_visible()
+    expect(page.locator(".models-picker .opens")).to_have_text("OPUS-MT")
+    page.wait_for_function("location.hash.includes('model=Helsinki-NLP%2Fopus-mt-fr-en')")
+    assert "beam_size" not in page.evaluate("location.hash")  # it is as usual for this model
+    page.click(".models-picker .opens")
+    expect(option(page, PROGRESS).locator(".mark")).to_have_text("")
+
+
+def test_what_broke_off_goes_on_from_there(page: Page, place: Place, hub: Hub) -> None:
+    choose(page, BROKEN)
+    panel = offered(page)
+    hub.cuts = [10**9, 10**9, 40_009, 0, 0, 0]  # of the vocabularies nothing is lost; then of the weights nearly all
+    panel.get_by_role("button", name="Fetch").click()
+    expect(page.locator("#option-model-error")).to_contain_text("The connection broke off after 40,009 of")
+    panel.get_by_role("button", name="Go on").click()
+    came(page, BROKEN)
+    assert hub.bodies(WEIGHTS) == [None, *["bytes=40009-"] * 4]
+    assert_shows(page, Translator.load(place.one, device="cpu").translate(FIRST))
+
+
+def test_stop_keeps_what_came_and_not_now_leaves_it_at_that(page: Page, place: Place, hub: Hub) -> None:
+    hub.going.clear()
+    choose(page, STOPPED)
+    panel = offered(page)
+    panel.get_by_role("button", name="Fetch").click()
+    assert hub.halted.wait(60)
+    panel.get_by_role("button", name="Stop").click()
+    hub.going.set()
+    expect(panel).to_contain_text("are here and stay: it goes on from there.")
+    panel.get_by_role("button", name="Not now").click()
+    expect(panel).to_be_hidden()
+    choose(page, STOPPED)
+    panel = offered(page)
+    expect(panel).to_contain_text("are here already")
+    panel.get_by_role("button", name="Go on").click()
+    came(page, STOPPED)
+
+
+def test_who_chose_another_model_in_the_meantime_keeps_it(page: Page, hub: Hub) -> None:
+    hub.going.clear()
+    choose(page, LATER)
+    offered(page).get_by_role("button", name="Fetch").click()
+    assert hub.halted.wait(60)
+    choose(page, "toy")
+    modules(page)
+    page.wait_for_function("!window.headlight.busy && window.headlight.answer.request.model === 'toy'")
+    hub.going.set()
+    expect(page.locator(".offer")).to_contain_text(f"{LATER} is here now.")
+    expect(page.locator(".models-picker .opens")).to_have_text("toy")
+    page.locator(".offer").get_by_role("button", name="Use this model").click()
+    came(page, LATER)
+
+
+def test_an_address_with_a_model_that_is_not_here_offers_it_and_fetches_nothing_unasked(
+    visit: Visit, place: Place, hub: Hub, translator: Translator
+) -> None:
+    page = visit(f"#text=Guten+Tag.&model={LINKED}&beam_size=2&kind=encoder&layer=1&head=3")
+    panel = offered(page)
+    expect(panel).to_contain_text("Japanese → English · OPUS-MT")
+    settled(page, HELLO)
+    assert translation(page) == translator.translate(HELLO, beam_size=2, no_repeat=4).text  # by the usual model
+    assert files_asked(hub) == []
+    panel.get_by_role("button", name="Fetch").click()
+    came(page, LINKED)
+    assert_shows(page, Translator.load(place.one, device="cpu").translate(HELLO, beam_size=2))
+    expect(page.locator(".explorer .turn h2")).to_have_text("Layer 2 · Head 4")
+    page.wait_for_function("location.hash.includes('beam_size=2')")
+
+
+def test_a_model_of_the_hub_has_its_card_once_it_is_here(page: Page) -> None:
+    open_tab(page, "models")
+    line = page.locator(".headlight-models .hub li", has_text=CARD)
+    expect(line).to_contain_text("Chinese → English")
+    line.get_by_role("button", name="Fetch and use").click()
+    offered(page).get_by_role("button", name="Fetch").click()
+    came(page, CARD)
+    open_tab(page, "models")
+    card = page.locator(f'.headlight-models article[data-model="{CARD}"]')
+    expect(card).to_contain_text("Translates Chinese → English")
+    expect(card).to_contain_text("in use")
+
+
+# ---------------------------------------------------------------- what may go wrong
+
+
+def test_an_id_that_is_none_is_said_to_be_none_before_anybody_is_asked(page: Page, hub: Hub) -> None:
+    by_id(page, "nonsense")
+    expect(page.locator("#hub-id-error")).to_contain_text("“nonsense” is no id of a model on the Hub: write owner/name")
+    expect(page.locator("#hub-id")).to_be_focused()
+    expect(page.locator("#hub-id")).to_have_attribute("aria-invalid", "true")
+    assert hub.asked == []
+
+
+@pytest.mark.parametrize(
+    ("locale", "says"),
+    [("en-US", "knows no model somebody/nothing with revision main"), ("zh-CN", "上没有模型 somebody/nothing")],
+)
+def test_a_model_that_the_hub_does_not_know_is_said_to_be_missing(visit: Visit, locale: str, says: str) -> None:
+    page = visit(locale=locale)
+    by_id(page, "https://huggingface.co/somebody/nothing")
+    expect(page.locator("#option-model-error")).to_contain_text(says)
+    page.locator(".offer .link").click()
+    expect(page.locator(".offer")).to_be_hidden()
+    expect(page.locator("#option-model-error")).to_be_empty()
+    assert translate(page, HELLO)
+
+
+def test_a_listed_model_that_is_gone_can_be_asked_for_again(page: Page, hub: Hub) -> None:
+    choose(page, MISSING)
+    expect(page.locator("#option-model-error")).to_contain_text("knows no model")
+    expect(page.locator(".offer")).to_contain_text("about 315 MB")
+    page.locator(".offer").get_by_role("button", name="Try again").click()
+    expect(page.locator("#option-model-error")).to_contain_text("knows no model")
+
+
+def test_a_model_that_is_not_for_everybody_says_how_to_get_it(page: Page, hub: Hub) -> None:
+    hub.repositories[REFUSED].gated = True
+    choose(page, REFUSED)
+    offered(page).get_by_role("button", name="Fetch").click()
+    expect(page.locator("#option-model-error")).to_contain_text("is not for everybody: accept its licence")
+    hub.repositories[REFUSED].gated = False
+
+
+def test_a_model_of_a_family_that_nobody_reads_is_refused_before_it_comes(page: Page, hub: Hub) -> None:
+    hub.repositories["somebody/bert"] = Repository(config={"model_type": "bert"})
+    hub.repositories["somebody/bert"].push({"config.json": b'{"model_type": "bert"}', WEIGHTS: b"x" * 99})
+    by_id(page, "somebody/bert")
+    expect(page.locator("#option-model-error")).to_contain_text('is of the family "bert", which cannot be read here')
+    assert files_asked(hub) == []
+
+
+def test_an_odd_model_that_cannot_be_loaded_leaves_the_page_as_it_was(page: Page, place: Place, hub: Hub) -> None:
+    before = translation(page)
+    files = {path.name: path.read_bytes() for path in place.one.iterdir()}
+    config = files["config.json"].replace(b'"encoder_layers": 2', b'"encoder_layers": 5')
+    assert config != files["config.json"]
+    hub.repositories[SPOILT].push(files | {"config.json": config})
+    choose(page, SPOILT)
+    offered(page).get_by_role("button", name="Fetch").click()
+    expect(page.locator("#option-model-error")).to_contain_text(f"The model {SPOILT} cannot be loaded.")
+    assert translation(page) == before
+    expect(page.locator(".models-picker .opens")).to_have_text("de-en")
+    assert translate(page, HELLO)
+
+
+def test_where_only_some_may_be_asked_for_no_other_is(browser: Browser, strict: str, hub: Hub) -> None:
+    with visiting(browser, strict) as visit:
+        page = visit(f"#text=Guten+Tag.&model={MANY}")
+        expect(page.locator("#option-model-error")).to_contain_text("cannot be asked for here")
+        settled(page, HELLO)
+        page.click(".models-picker .opens")
+        expect(page.locator(".models-picker .by-id")).to_have_count(0)
+    assert hub.asked == []
+
+
+# ---------------------------------------------------------------- several languages
+
+
+def test_a_model_of_several_languages_has_a_menu_of_them(visit: Visit, place: Place) -> None:
+    page = visit()
+    by_id(page, MANY)
+    offered(page).get_by_role("button", name="Fetch").click()
+    came(page, MANY)
+    alone = Translator.load(place.many, device="cpu")
+    assert_shows(page, alone.translate(FIRST))
+    button = page.locator(".desk .side:nth-child(2) .language-side .opens")
+    expect(button).to_have_accessible_name("Language of the translation: French")
+    for code, name in (("spa", "Spanish"), ("deu", "German")):
+        button.click()
+        page.locator(".language-side [role=option]", has_text=name).click()
+        expect(button).to_have_text(name)
+        came(page, MANY)
+        assert_shows(page, alone.translate(FIRST, target_language=code))
+        page.wait_for_function("(code) => location.hash.includes(`target_language=${code}`)", arg=code)
+    linked = visit(page.evaluate("location.hash"))
+    settled(linked, FIRST)
+    came(linked, MANY)
+    assert_shows(linked, alone.translate(FIRST, target_language="deu"))
+    expect(linked.locator(".desk .side:nth-child(2) .language-side .opens")).to_have_text("German")
+    button.click()
+    page.locator(".language-side [role=option]", has_text="French").click()
+    page.wait_for_function("!location.hash.includes('target_language')")
+    choose(page, "de-en")  # has no choice
+    came(page, "de-en")
+    expect(button).to_be_hidden()
+    expect(page.locator(".desk .side:nth-child(2) .label-row b")).to_have_text("English")
+
+
+# ---------------------------------------------------------------- for everybody, everywhere
+
+
+@pytest.mark.parametrize("width", [360, 820, 1440])
+def test_menu_and_offer_fit_every_page_and_axe_finds_nothing_serious(visit: Visit, width: int) -> None:
+    page = visit(width=width, height=780, reduced_motion="reduce")
+    page.evaluate(Axe().axe_script)
+
+    def check() -> None:
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        found = page.evaluate("() => axe.run('.desk', { resultTypes: ['violations'] })")
+        assert [each["id"] for each in found["violations"] if each["impact"] in ("serious", "critical")] == []
+
+    tabs = page.locator(".tabs").bounding_box()
+    page.click(".models-picker .opens")
+    page.click(".models-picker .by-id")
+    assert page.locator(".tabs").bounding_box() == tabs  # the menu floats: nothing jumps
+    box = page.locator(".models-picker .panel-of-picker").bounding_box()
+    assert box is not None
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= width
+    check()
+    page.keyboard.press("Escape")
+    choose(page, "Helsinki-NLP/opus-mt-de-en")
+    offered(page)
+    check()

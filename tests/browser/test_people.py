@@ -1,0 +1,168 @@
+"""The page for everybody: what assistive technology finds, the keyboard alone, no motion where none is wanted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from model.records import Translation
+from tests.browser.acting import at_rest, drawn, modules, open_tab, state, title, translate
+from tests.browser.conftest import Visit
+from viz.tabs import TABS
+
+SERIOUS = ("serious", "critical")
+DESKTOP = {"width": 1280, "height": 900}
+PHONE = {"width": 390, "height": 844, "has_touch": True, "is_mobile": True}
+NEAR = 1 / 65_535
+MOST_STOPS = 60  # of the Tab key
+# Why nobody could see where the focus is, or nothing.
+UNSEEN = """() => {
+  const element = document.activeElement;
+  if (element === document.body) return 'nothing is focused';
+  const { width, height } = element.getBoundingClientRect();
+  const ringed = (style) => style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2;
+  const field = element.closest('.field') ?? element; // fields show it by their lower edge
+  const seen = ringed(getComputedStyle(element)) || getComputedStyle(field).boxShadow !== 'none';
+  return width && height && seen ? null : element.outerHTML.slice(0, 200);
+}"""
+
+
+# ---------------------------------------------------------------- what axe finds
+
+
+def complaints(page: Page, where: dict[str, list[str]], options: dict[str, object]) -> list[str]:
+    """All that is serious or worse."""
+    script = "([where, options]) => axe.run(where, { resultTypes: ['violations'], selectors: false, ...options })"
+    found = page.evaluate(script, [where, options])
+    return [
+        f"{each['id']}: {node['html']} {node['failureSummary']}"
+        for each in found["violations"]
+        if each["impact"] in SERIOUS
+        for node in each["nodes"]
+    ]
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_axe_finds_nothing_serious_on_any_tab_in_light_and_dark(visit: Visit, size: dict[str, int]) -> None:
+    page = visit(**size, color_scheme="light", reduced_motion="reduce")
+    page.get_by_role("button", name="Options").click()
+    page.evaluate(Axe().axe_script)
+    everything: dict[str, object] = {}
+    colours: dict[str, object] = {"runOnly": ["color-contrast"]}  # a theme changes nothing else
+    found: dict[tuple[str, str], list[str]] = {}
+    for theme, options in (("light", everything), ("dark", colours)):
+        if state(page, "theme") != theme:
+            page.get_by_role("button", name="Switch between light and dark").click()
+        at_rest(page)
+        found[theme, "around"] = complaints(page, {"exclude": [".panel"]}, options)
+        for tab in TABS:
+            open_tab(page, tab)
+            found[theme, tab] = complaints(page, {"include": [f"#panel-{tab}"]}, options)
+    assert state(page, "theme") == "dark"
+    assert not any(found.values()), {where: says for where, says in found.items() if says}
+
+
+# ---------------------------------------------------------------- the keyboard alone
+
+
+def go(page: Page, key: str, goal: str) -> None:
+    """Press a key until the focus is where it should be; on the whole way one sees where it is."""
+    for _ in range(MOST_STOPS):
+        page.keyboard.press(key)
+        assert page.evaluate(UNSEEN) is None
+        if page.evaluate("(goal) => document.activeElement.matches(goal)", goal):
+            return
+    pytest.fail(f"{key} never came to {goal}")
+
+
+def press(page: Page, *keys: str) -> None:
+    for key in keys:
+        page.keyboard.press(key)
+        assert page.evaluate(UNSEEN) is None
+
+
+def test_from_the_sentence_to_two_heads_side_by_side_and_back_by_keyboard_alone(
+    page: Page, example: Translation
+) -> None:
+    cross = example.attention.cross
+    page.locator("#sentence").focus()
+    assert page.evaluate(UNSEEN) is None
+    go(page, "Tab", ".wall-grid .thumb")
+    while title(page) != "Layer 1 · Head 1":
+        press(page, "ArrowUp" if "Layer 1" not in title(page) else "ArrowLeft")
+    press(page, "ArrowDown", "ArrowRight", "ArrowRight", "p")
+    assert state(page, "pinned") == {"layer": 1, "head": 2}
+    press(page, "ArrowUp", "ArrowRight")
+    plots = page.locator(".explorer .plot")
+    expect(plots).to_have_count(3)
+    np.testing.assert_allclose(drawn(page, 0), cross[1, 2], atol=NEAR)
+    np.testing.assert_allclose(drawn(page, 1), cross[0, 3], atol=NEAR)
+    np.testing.assert_allclose(drawn(page, 2), cross[1, 2] - cross[0, 3], atol=2 * NEAR)
+    press(page, "Escape")
+    expect(plots).to_have_count(1)
+    np.testing.assert_allclose(drawn(page), cross[0, 3], atol=NEAR)
+    go(page, "Shift+Tab", "#sentence")
+    page.keyboard.press("Control+A")
+    page.keyboard.type("Ja.")
+    assert page.input_value("#sentence") == "Ja."
+
+
+def test_tabs_files_and_words_are_reached_and_used_by_keyboard(page: Page) -> None:
+    page.locator("#sentence").focus()
+    go(page, "Tab", ".desk .word")
+    press(page, "ArrowRight", "Enter")
+    assert page.evaluate("document.activeElement.closest('.alternatives') !== null")
+    press(page, "Escape")
+    assert page.evaluate("document.activeElement.matches('.desk .word')")
+    go(page, "Tab", ".tabs [role=tab]")
+    press(page, "ArrowRight")
+    assert state(page, "tab") == list(TABS)[1]
+    press(page, "ArrowLeft")
+    go(page, "Tab", ".take-away > .link")
+    press(page, "Enter", "ArrowDown")
+    assert page.evaluate("document.activeElement.matches('[role=menuitem]')")
+    press(page, "Escape")
+    assert page.evaluate("document.activeElement.matches('.take-away > .link')")
+
+
+def test_the_skip_link_leads_to_the_heads_from_any_tab(page: Page) -> None:
+    open_tab(page, "models")
+    go(page, "Shift+Tab", ".skip")
+    page.keyboard.press("Enter")
+    assert state(page, "tab") == "heads"
+    assert page.evaluate("document.activeElement.matches('.explorer')")
+    before = title(page)
+    page.keyboard.press("ArrowRight")
+    assert title(page) != before
+
+
+def test_a_map_that_scrolls_is_scrolled_by_keyboard(visit: Visit) -> None:
+    page = visit(**PHONE)
+    modules(page)
+    translate(page, "Der Mann sieht das Haus am See. " * 8)
+    page.click("[data-kind=encoder]")
+    if page.is_checked("[data-field=fit]"):
+        page.uncheck("[data-field=fit]")
+    before = title(page)
+    box = page.locator(".explorer .map-scroll.scrolls")
+    for key, side in (("ArrowRight", "scrollLeft"), ("ArrowDown", "scrollTop")):
+        after = "(box, side) => new Promise((done) => requestAnimationFrame(() => done(box[side])))"
+        for _ in range(MOST_STOPS):
+            box.press(key)
+            if box.evaluate(after, side) > 0:
+                break
+        else:
+            pytest.fail(f"{key} scrolls nothing")
+    assert title(page) == before
+
+
+# ---------------------------------------------------------------- motion
+
+
+def test_reduced_motion_is_respected(visit: Visit) -> None:
+    page = visit(reduced_motion="reduce")
+    modules(page)
+    translate(page, "Das Haus ist alt.")
+    assert page.locator(".desk .word.arrives").count() == 0

@@ -1,0 +1,183 @@
+"""Decoding is walked by arrow keys and opens what was dropped; Why explains the very weight that Heads shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from model import Translator
+from model.records import KINDS, BeamTree, Translation
+from tests.browser.acting import at_rest, drawn, held, modules, open_tab, state
+from tests.browser.conftest import visiting
+
+NEAR = 1 / 65_535
+ROUNDED = 5e-5  # four decimals are shown
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser, address: str) -> Iterator[Page]:
+    """One visit for all: each test chooses what it looks at."""
+    with visiting(browser, address) as visit:
+        yield visit()
+
+
+def look_at(page: Page, kind: str, layer: int, head: int | str) -> None:
+    """One map in Heads."""
+    open_tab(page, "heads")
+    page.click(f".explorer [data-kind={kind}]")
+    page.click(f'.wall-grid button[data-layer="{layer}"][data-head="{head}"]')
+
+
+def choose(page: Page, row: int, column: int) -> None:
+    """One pair in Why."""
+    for axis, place in (("row", row), ("column", column)):
+        page.click(f".headlight-why [aria-labelledby=why-{axis}] [data-place='{place}']")
+    at_rest(page)
+
+
+def steps(tree: BeamTree) -> list[list[int]]:
+    """The nodes of each step, best first."""
+    found: list[list[int]] = [[] for _ in range(1 + max(node.step for node in tree.nodes))]
+    for place, node in enumerate(tree.nodes):
+        found[node.step].append(place)
+    return [sorted(places, key=lambda place: -tree.nodes[place].score) for places in found]
+
+
+def way(tree: BeamTree, place: int) -> list[int]:
+    """The nodes from the first step to this one."""
+    found: list[int] = []
+    while place >= 0:
+        found.insert(0, place)
+        place = tree.nodes[place].parent
+    return found
+
+
+def assert_at(page: Page, translator: Translator, tree: BeamTree, place: int) -> None:
+    """What is read out is this node's text, with its numbers."""
+    node = tree.nodes[place]
+    text = translator.target_tokenizer.decode(list(tree.path(place)))
+    numbers = f"log probability {node.log_probability:.4f} · score {node.score:.4f}".replace("-", "−")
+    readout = page.text_content(".headlight-decoding .readout") or ""
+    assert text in readout
+    assert numbers in readout
+
+
+def test_arrow_keys_walk_the_tree_and_what_was_dropped_opens_with_its_attention(
+    page: Page, translator: Translator, example: Translation
+) -> None:
+    tree = example.tree
+    finished = [place for place, node in enumerate(tree.nodes) if node.fate == "finished"]
+    best = way(tree, max(finished, key=lambda place: tree.nodes[place].score))
+    open_tab(page, "decoding")
+    page.locator(".headlight-decoding .tree").focus()
+    page.keyboard.press("Home")
+    assert_at(page, translator, tree, best[0])
+    for place in best[1:]:
+        page.keyboard.press("ArrowRight")
+        assert_at(page, translator, tree, place)
+    page.keyboard.press("Home")
+    page.keyboard.press("End")
+    assert_at(page, translator, tree, best[-1])
+    page.keyboard.press("ArrowLeft")
+    assert_at(page, translator, tree, best[-2])
+
+    for _ in range(len(best) - 5):
+        page.keyboard.press("ArrowLeft")
+    beside = steps(tree)[3]
+    below = beside[beside.index(best[3]) + 1 :]
+    dropped = next(place for place in below if tree.nodes[place].fate == "dropped")
+    assert_at(page, translator, tree, best[3])
+    for place in below[: below.index(dropped) + 1]:
+        page.keyboard.press("ArrowDown")
+        assert_at(page, translator, tree, place)
+    expect(page.locator(".headlight-decoding .readout .about")).to_contain_text("Dropped")
+
+    page.keyboard.press("Enter")
+    ids = tree.path(dropped)
+    modules(page)
+    page.wait_for_function(
+        "(ids) => !headlight.busy && headlight.answer.target.map((token) => token.id).join() === ids",
+        arg=",".join(map(str, ids)),
+    )
+    truth = translator.translate(example.source_text, target=ids)
+    for kind in KINDS:
+        np.testing.assert_allclose(held(page, kind), truth.attention.of(kind), atol=NEAR)
+    look_at(page, "cross", 2, 4)
+    np.testing.assert_allclose(drawn(page), truth.attention.cross[2, 4], atol=NEAR)
+    open_tab(page, "decoding")  # the search that it came from is still there
+    expect(page.locator(".headlight-decoding .finished li")).to_have_count(len(finished))
+    page.locator(".headlight-decoding .finished .link").first.click()
+    page.wait_for_function("(text) => !headlight.busy && headlight.answer.text === text", arg=example.text)
+
+
+def number(text: str) -> float:
+    return float(text.replace("−", "-"))
+
+
+def column(page: Page, table: str, place: int) -> np.ndarray:
+    cells = page.locator(f".headlight-why {table} tbody tr td:nth-child({place}) span:last-child").all_inner_texts()
+    return np.array([number(cell) for cell in cells])
+
+
+def test_products_sum_to_the_score_and_the_softmax_of_scores_is_the_weight_in_heads(
+    page: Page, translator: Translator, example: Translation
+) -> None:
+    head, row, key = 6, 3, 5
+    probes = [f"decoder.layers.1.cross_attention.{name}" for name in ("queries", "keys", "scores")]
+    written = tuple(token.id for token in example.target_tokens)
+    seen = translator.translate(example.source_text, target=written, capture=tuple(probes)).captured
+    queries, keys, scores = (seen[probe][head] for probe in probes)
+    look_at(page, "cross", 1, head)
+    weights = drawn(page)
+
+    open_tab(page, "why")
+    choose(page, row, key)
+    assert (state(page, "row"), state(page, "column")) == (row, key)
+    page.click(".headlight-why details summary")
+    table = page.locator(".headlight-why details tbody tr")
+    expect(table).to_have_count(len(queries[row]))
+    dimensions = np.array([[number(cell) for cell in line.split("\t")] for line in table.all_inner_texts()])
+    np.testing.assert_array_equal(dimensions[:, 0], np.arange(1, len(queries[row]) + 1))
+    np.testing.assert_allclose(dimensions[:, 1], queries[row], atol=1e-4)
+    np.testing.assert_allclose(dimensions[:, 2], keys[key], atol=1e-4)
+    np.testing.assert_allclose(dimensions[:, 3], dimensions[:, 1] * dimensions[:, 2], atol=5e-4)
+    total, root, score = re.findall(r"[−\d.]+", page.inner_text(".headlight-why .sum"))
+    assert number(total) == pytest.approx(dimensions[:, 3].sum(), abs=len(dimensions) * ROUNDED)
+    assert int(root) == len(dimensions)
+    assert number(score) == pytest.approx(number(total) / np.sqrt(len(dimensions)), abs=2 * ROUNDED)
+    assert number(score) == pytest.approx(scores[row, key], abs=2e-4)
+
+    shown = column(page, ".scrolls.tall", 2)
+    powers = column(page, ".scrolls.tall", 3)
+    np.testing.assert_allclose(shown, scores[row], atol=2e-4)
+    np.testing.assert_allclose(powers, np.exp(shown - shown.max()), atol=3 * ROUNDED)
+    np.testing.assert_allclose(column(page, ".scrolls.tall", 4), weights[row], atol=2 * ROUNDED)
+    np.testing.assert_allclose(powers / powers.sum(), weights[row], atol=1e-3)
+    assert number(page.inner_text(".headlight-why .answer .value")) == pytest.approx(
+        weights[row, key], abs=ROUNDED + NEAR
+    )
+
+
+def test_what_the_decoder_may_not_see_is_said_to_be_masked(page: Page, example: Translation) -> None:
+    look_at(page, "decoder", 0, 0)
+    open_tab(page, "why")
+    choose(page, 1, 4)
+    assert page.inner_text(".headlight-why .answer .value") == "0.0000"
+    expect(page.locator(".headlight-why .answer .note")).to_contain_text("Masked")
+    masked = page.locator(".headlight-why .scrolls.tall tr.masked")
+    expect(masked).to_have_count(len(example.target_tokens) - 2)
+
+
+def test_an_average_has_no_query_and_offers_the_nearest_head(page: Page, example: Translation) -> None:
+    look_at(page, "cross", 1, "mean")
+    page.click(".tabs [aria-controls=panel-why]")
+    layer = example.attention.cross[1]  # [head, query, key]
+    nearest = int(np.abs(layer - layer.mean(axis=0)).sum(axis=(1, 2)).argmin())
+    page.get_by_role("button", name=f"Take the nearest: Layer 2 · Head {nearest + 1}").click()
+    at_rest(page)
+    expect(page.locator(".headlight-why .answer .value")).to_have_text(re.compile(r"^\d\.\d{4}$"))
+    assert (state(page, "layer"), state(page, "head")) == (1, nearest)

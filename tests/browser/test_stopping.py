@@ -1,0 +1,168 @@
+"""Work ends with the wish for it: a stop, another sentence, or a closed page. What is written by then stays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from threading import Event
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+import viz.desk
+from model import Translator
+from model.records import KINDS, Progress, TranslationRequest
+from tests.browser.acting import held, modules, settled, state, translation
+from tests.browser.conftest import PATIENCE, Visit
+from viz.desk import Desk
+
+LONG = (
+    "Als wir gestern Abend nach einer langen Fahrt endlich nach Hause kamen, stand die Tür offen, und in der Küche saß "
+    "mein Bruder, den ich lange nicht gesehen hatte, mit seiner Tochter am Tisch und aß eine Suppe. Draußen regnete es."
+)
+SHORT = "Das Haus ist alt."
+NEAR = 1 / 65_535
+
+
+@dataclass
+class Run:
+    """One long translation on the server: it tells its first steps, and goes on when it is let."""
+
+    told: int = 0
+    held_after: int = 5  # steps
+    steps: int = 0  # that the model made
+    text: str = ""  # told last
+    ids: tuple[int, ...] = ()
+    stop: Event | None = None  # what tells the server's work to end
+    held: Event = field(default_factory=Event)
+    let: Event = field(default_factory=Event)
+    over: Event = field(default_factory=Event)
+    finished: bool = False
+
+
+def happens(event: Event | None) -> bool:
+    return event is not None and event.wait(PATIENCE / 1000)
+
+
+@pytest.fixture
+def run(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+    """What becomes of the next request for the long sentence: long however fast the machine is."""
+    run = Run()
+    translator, tell = desk.service.translator(), desk.service.stream
+    step = translator.stream
+
+    def stepping(request: TranslationRequest, **more: Any) -> Iterator[Progress]:
+        if not is_long(request):
+            yield from step(request, **more)
+            return
+        try:
+            for progress in step(request, **more):
+                run.steps += 1
+                yield progress
+            run.finished = True
+        finally:
+            run.over.set()
+
+    def telling(request: TranslationRequest, stop: Event) -> Iterator[Progress]:
+        if not is_long(request):
+            yield from tell(request, stop)
+            return
+        run.stop = stop
+        for progress in tell(request, stop):
+            if run.told == run.held_after:
+                run.held.set()
+                happens(run.let)
+            run.told += 1
+            run.text, run.ids = progress.text, tuple(token.id for token in progress.tokens)
+            yield progress
+
+    monkeypatch.setattr(translator, "stream", stepping)
+    monkeypatch.setattr(desk.service, "stream", telling)
+    monkeypatch.setattr(viz.desk, "BREATH", 0)  # each step is told
+    yield run
+    run.let.set()
+
+
+def is_long(request: TranslationRequest) -> bool:
+    return request.text == LONG and request.target is None
+
+
+def ask(page: Page, text: str, beam: int) -> None:
+    modules(page)
+    if page.locator(".desk .options").is_hidden():
+        page.get_by_role("button", name="Options").click()
+    page.fill("[data-field=beam_size]", str(beam))
+    page.fill("#sentence", text)
+    page.press("#sentence", "Enter")
+
+
+def read_first_steps(page: Page, run: Run) -> None:
+    """The first steps stand on the page, and the rest is held back."""
+    assert happens(run.held)
+    page.wait_for_function(
+        "(text) => document.querySelector('.desk .out').innerText.split(/\\s+/).join(' ').trim() === text", arg=run.text
+    )
+
+
+def assert_ends_within_a_step(run: Run) -> None:
+    """The server was told to stop; let it go on, and it makes no further step."""
+    assert happens(run.stop)
+    run.let.set()
+    assert happens(run.over)
+    assert not run.finished
+    assert run.steps == run.held_after + 1  # the last was made when the wish came
+
+
+def test_stop_ends_a_long_translation_and_keeps_what_is_written(page: Page, run: Run, translator: Translator) -> None:
+    ask(page, LONG, beam=10)
+    read_first_steps(page, run)
+    text, ids = run.text, run.ids
+    button = page.locator(".desk .under > .go")
+    expect(button).to_have_text("Stop")
+    button.click()
+    settled(page, LONG)
+    assert_ends_within_a_step(run)
+    expect(button).to_have_text("Translate")
+    expect(page.locator(".desk .meta")).to_contain_text("stopped before the end")
+    expect(page.get_by_text("Back to the model’s own words")).to_be_visible()
+    assert translation(page) == text
+    assert tuple(token["id"] for token in state(page, "answer")["target"]) == ids
+    truth = translator.translate(LONG, target=ids)
+    for kind in KINDS:
+        np.testing.assert_allclose(held(page, kind), truth.attention.of(kind), atol=NEAR)
+
+
+def test_a_stop_before_the_first_word_leaves_the_last_translation(page: Page, run: Run) -> None:
+    before = translation(page)
+    run.held_after = 0
+    ask(page, LONG, beam=4)
+    assert happens(run.held)
+    page.click(".desk .under > .go")
+    expect(page.locator(".desk .meta")).to_contain_text("Stopped. The last finished translation is shown.")
+    assert_ends_within_a_step(run)
+    assert translation(page) == before
+    assert state(page, "busy") is False
+
+
+def test_another_sentence_ends_the_translation_that_still_runs(page: Page, run: Run, translator: Translator) -> None:
+    ask(page, LONG, beam=4)
+    read_first_steps(page, run)
+    ask(page, SHORT, beam=4)
+    settled(page, SHORT)
+    assert_ends_within_a_step(run)
+    assert translation(page) == translator.translate(SHORT, beam_size=4, no_repeat=4).text
+
+
+def test_a_visitor_who_leaves_ends_their_own_work_alone(visit: Visit, run: Run, translator: Translator) -> None:
+    stays, leaves = visit(), visit()
+    ask(leaves, LONG, beam=10)
+    read_first_steps(leaves, run)
+    ask(stays, SHORT, beam=4)
+    settled(stays, SHORT)
+    assert run.stop is not None
+    assert not run.stop.is_set()
+    leaves.close()
+    assert_ends_within_a_step(run)
+    assert translation(stays) == translator.translate(SHORT, beam_size=4, no_repeat=4).text

@@ -1,0 +1,178 @@
+"""Positions, Sentiment and Models say what the model, the judge and the folders say."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from model import Translator
+from model.judge import Judge
+from model.positions import POSITIONS, make_positions
+from model.records import FloatArray, Translation
+from tests.browser.acting import at_rest, open_tab, traces
+from tests.browser.conftest import visiting
+from viz.settings import MODELS
+
+NEAR = 1 / 65_535
+REVIEW = "The cast is wonderful, but the story is dull & far too long."
+CHOSEN, PLOT = ".headlight-positions [aria-checked=true]", ".headlight-positions .plot"
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser, address: str) -> Iterator[Page]:
+    """One visit for all: each test opens the tab that it is about."""
+    with visiting(browser, address) as visit:
+        yield visit()
+
+
+def encoding(translator: Translator, name: str, length: int) -> FloatArray:
+    """What an encoding would add in a model of this size: `[position, width]` or `[head, query, key]`."""
+    numbers: FloatArray = (
+        make_positions(replace(translator.model.config, positions=name), one_way=False).picture(length).numpy()
+    )
+    return numbers
+
+
+def choose(page: Page, name: str) -> None:
+    page.click(f".headlight-positions [data-encoding={name}]")
+    at_rest(page)
+    expect(page.locator(CHOSEN)).to_have_attribute("data-encoding", name)
+
+
+def pick(page: Page, number: int) -> None:
+    """A dimension, or a head."""
+    page.locator(".headlight-positions .figures .picker input").fill(str(number))
+
+
+# ---------------------------------------------------------------- positions
+
+
+def test_the_models_own_positions_come_first_with_products_and_waves(page: Page, example: Translation) -> None:
+    open_tab(page, "positions")
+    table = example.positions["encoder"]  # [position, width]
+    expect(page.locator(".headlight-positions .own")).to_have_text("used by de-en")
+    np.testing.assert_allclose(traces(page, PLOT, 0)[0]["z"], table, atol=1e-6)
+    np.testing.assert_allclose(traces(page, PLOT, 1)[0]["z"], table @ table.T, rtol=1e-5, atol=1e-4)
+    for dimension in (0, 37, table.shape[1] - 1):
+        pick(page, dimension)
+        np.testing.assert_allclose(traces(page, PLOT, 2)[0]["y"], table[:, dimension], atol=1e-6)
+    block = page.locator(".headlight-positions .block").first
+    block.locator("summary").click()
+    expect(block.locator("tbody tr")).to_have_count(len(table))
+    cells = block.locator("tbody tr").nth(3).locator("td").all_inner_texts()
+    assert cells == [f"{number:.4f}" for number in table[3]]
+    block.locator("summary").click()
+
+
+def test_another_encoding_shows_the_numbers_that_a_model_with_it_would_have(
+    page: Page, translator: Translator, example: Translation
+) -> None:
+    open_tab(page, "positions")
+    length = len(example.source_tokens)
+    choose(page, "rotary")
+    turns = encoding(translator, "rotary", length)
+    np.testing.assert_allclose(traces(page, PLOT, 0)[0]["z"], turns, atol=1e-6)
+    choose(page, "alibi")
+    bias = encoding(translator, "alibi", length)  # [head, query, key]
+    for head in (0, 5):
+        pick(page, head)
+        np.testing.assert_allclose(traces(page, PLOT, 0)[0]["z"], bias[head], atol=1e-6)
+    lines = traces(page, PLOT, 1)
+    assert len(lines) == len(bias)
+    by_distance = np.concatenate([bias[:, -1, :-1], bias[:, 0]], axis=1)  # [head, distance], from the farthest before
+    for line, values in zip(lines, by_distance, strict=True):
+        np.testing.assert_allclose(line["x"], np.arange(1 - length, length))
+        np.testing.assert_allclose(line["y"], values, atol=1e-6)
+
+
+def test_arrow_keys_go_through_all_encodings_and_nothing_is_drawn_where_nothing_is_known(page: Page) -> None:
+    open_tab(page, "positions")
+    choose(page, "sinusoidal")
+    page.locator(CHOSEN).focus()
+    seen = {}
+    for _ in POSITIONS:
+        page.keyboard.press("ArrowDown")
+        at_rest(page)
+        name = page.locator(CHOSEN).get_attribute("data-encoding")
+        seen[name] = page.locator(".headlight-positions .figures").is_visible()
+        assert page.evaluate("document.activeElement.dataset.encoding") == name
+    assert set(seen) == set(POSITIONS)
+    assert {name for name, drawn in seen.items() if not drawn} == {"none", "learned"}
+
+
+# ---------------------------------------------------------------- sentiment
+
+
+def test_a_review_gets_the_judges_verdict_probability_shares_and_heads(page: Page) -> None:
+    open_tab(page, "sentiment")
+    page.fill("#review", REVIEW)
+    page.press("#review", "Enter")
+    at_rest(page)
+    truth = Judge.load(MODELS / "sentiment", device="cpu").judge(REVIEW)
+    sure = max(truth.probability, 1 - truth.probability)
+    verdict = page.locator(".headlight-sentiment .verdict")
+    expect(verdict.locator("b")).to_have_text({"positive": "Praise", "negative": "Complaint"}[truth.verdict])
+    expect(verdict.locator("span")).to_have_attribute("title", f"{sure:.4f}")
+    expect(verdict.locator("span")).to_have_text(f"probability {sure:.3f}")
+    expect(page.locator(".headlight-sentiment .sum")).to_contain_text(f"log-odds are {signed(truth.log_odds)}.")
+    page.click(".headlight-sentiment details summary")
+    rows = page.locator(".headlight-sentiment .numbers tbody tr")
+    expect(rows).to_have_count(len(truth.tokens))
+    shown = [row.split("\t") for row in rows.all_inner_texts()]
+    assert [name for name, *_ in shown] == [token.text for token in truth.tokens]
+    assert [share for _, share, _ in shown] == [signed(share) for share in truth.shares]
+    for head in (2, 6):
+        page.locator(".headlight-sentiment .review-wall button").nth(head).click()
+        (drawn,) = (trace["z"] for trace in traces(page, ".headlight-sentiment .plot") if trace["type"] == "heatmap")
+        np.testing.assert_allclose(drawn, truth.attention[0, head], atol=NEAR)
+
+
+def test_a_review_of_nothing_is_refused_beside_its_field(page: Page) -> None:
+    open_tab(page, "sentiment")
+    page.fill("#review", "  ")
+    page.press("#review", "Enter")
+    expect(page.locator("#review-error")).to_contain_text("type a sentence first")
+    expect(page.locator(".headlight-sentiment .verdict b")).to_be_visible()
+
+
+def signed(number: float) -> str:
+    return f"{number:+.4f}".replace("-", "−")
+
+
+# ---------------------------------------------------------------- models
+
+
+def test_every_folder_has_a_card_with_its_own_numbers(page: Page) -> None:
+    open_tab(page, "models")
+    folders = {path.parent.name: path.parent for path in MODELS.glob("*/config.json")}
+    cards = page.locator(".headlight-models article")
+    assert set(folders) <= {card.get_attribute("data-model") for card in cards.all()}
+    for name, folder in folders.items():
+        card = page.locator(f".headlight-models article[data-model={name}]")
+        facts = dict(zip(*(card.locator(f"dl > {tag}").all_inner_texts() for tag in ("dt", "dd")), strict=True))
+        assert facts["Parameters"] == f"{parameters(folder):,}"
+        number, unit = facts["On disk"].split()
+        size = sum(path.stat().st_size for path in folder.iterdir()) / {"MB": 1e6, "kB": 1e3}[unit]
+        assert number == f"{size:.0f}" if size >= 10 else f"{size:.1f}"
+        assert card.locator(".in-use").inner_text() == ("in use" if name == "de-en" else "")
+        own = "".join(re.findall(r"\w+", (folder / "README.md").read_text(encoding="utf-8")))
+        assert "".join(re.findall(r"\w+", card.locator(".summary").inner_text())) in own
+
+
+def parameters(folder: Path) -> int:
+    """How many numbers lie in a folder's weights, without the scales of those kept as bytes."""
+    count = 0
+    for path in folder.glob("*.safetensors"):
+        content = path.read_bytes()
+        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+        tensors = {name: about for name, about in header.items() if name != "__metadata__"}
+        count += sum(math.prod(about["shape"]) for name, about in tensors.items() if not name.endswith(".scale"))
+    return count

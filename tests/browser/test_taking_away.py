@@ -1,0 +1,134 @@
+"""The table of numbers and every file hold the numbers that the model gave."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from PIL import Image
+from playwright.sync_api import Browser, Page, expect
+
+from model.records import KINDS, FloatArray, Translation
+from tests.browser.acting import drawn, title
+from tests.browser.conftest import Watch
+from viz.theme import THEMES, colour_scale
+
+NEAR = 1 / 65_535
+ROUNDED = 5e-4 + NEAR  # three decimals are shown
+
+
+def save(page: Page, form: str, folder: Path) -> Path:
+    """Take something away."""
+    with page.expect_download() as waiting:
+        page.click(".take-away > .link")
+        page.get_by_role("menuitem", name=re.compile(f"^{form}")).click()
+    path = folder / waiting.value.suggested_filename
+    waiting.value.save_as(path)
+    return path
+
+
+def table(page: Page) -> FloatArray:
+    """The cells of the numbers view; NaN where it says that nothing may be seen."""
+    rows = page.evaluate(
+        "() => [...document.querySelectorAll('.explorer .numbers tbody tr')].map((row) => "
+        "[...row.querySelectorAll('td')].map((cell) => cell.textContent))"
+    )
+    return np.array([[np.nan if cell == "–" else float(cell.replace("−", "-")) for cell in row] for row in rows])
+
+
+def test_the_table_of_a_head_holds_the_models_numbers(page: Page, example: Translation) -> None:
+    page.click("[data-view=numbers]")
+    for kind in KINDS:
+        page.click(f"[data-kind={kind}]")
+        page.click('.wall-grid button[data-layer="2"][data-head="5"]')
+        one = example.attention_map(kind, 2, 5)
+        np.testing.assert_allclose(table(page), np.where(one.allowed, one.weights, np.nan), atol=ROUNDED)
+        names = page.locator(".explorer .numbers tbody th").all_inner_texts()
+        assert names == [token.text.strip() for token in one.rows]
+    page.keyboard.press("p")
+    page.click('.wall-grid button[data-layer="0"][data-head="3"]')
+    cross = example.attention.cross
+    np.testing.assert_allclose(table(page), cross[2, 5] - cross[0, 3], atol=2 * ROUNDED)
+
+
+def test_files_of_numbers_hold_them_all(page: Page, folder: Path, example: Translation) -> None:
+    page.click('.wall-grid button[data-layer="1"][data-head="2"]')
+    table = pd.read_csv(save(page, "CSV", folder), index_col=0, encoding="utf-8-sig")
+    np.testing.assert_allclose(table.to_numpy(), example.attention.cross[1, 2], atol=1e-6)
+    arrays = np.load(save(page, "NPZ", folder))
+    content = json.loads(save(page, "JSON", folder).read_text(encoding="utf-8"))
+    for kind in KINDS:
+        np.testing.assert_array_equal(arrays[kind], example.attention.of(kind))
+        np.testing.assert_allclose(content[kind], example.attention.of(kind), atol=1e-7)
+
+
+def cells_of(picture: Image.Image, box: tuple[float, ...], shape: tuple[int, ...]) -> FloatArray:
+    """The colour in the middle of each cell, `[rows, columns, rgb]`, where the map fills a box of a picture."""
+    left, top, width, height = box
+    pixels = np.asarray(picture.convert("RGB"), dtype=np.float64)
+    rows, columns = shape
+    down = (top + (np.arange(rows) + 0.5) * height / rows).astype(int)
+    across = (left + (np.arange(columns) + 0.5) * width / columns).astype(int)
+    return pixels[np.ix_(down, across)]
+
+
+def colours_of(weights: FloatArray) -> FloatArray:
+    """What colour each weight has in the light theme, `[rows, columns, rgb]`."""
+    scale = colour_scale("headlight", THEMES["light"])
+    stops = np.array([[int(colour[place : place + 2], 16) for place in (1, 3, 5)] for _, colour in scale])
+    places = [place for place, _ in scale]
+    return np.stack([np.interp(weights, places, stops[:, part]) for part in range(3)], axis=-1)
+
+
+def test_pictures_show_the_same_numbers_at_the_size_of_print(page: Page, folder: Path, example: Translation) -> None:
+    page.click('.wall-grid button[data-layer="1"][data-head="2"]')
+    weights = example.attention.cross[1, 2]
+    vector = save(page, "SVG", folder).read_text(encoding="utf-8")
+    image = re.search(r'<image[^>]+href="data:image/png;base64,([^"]+)"', vector)
+    ground = re.search(r'class="bg" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"', vector)
+    assert image is not None
+    assert ground is not None
+    cells = Image.open(io.BytesIO(base64.b64decode(image[1])))
+    whole = (0, 0, *cells.size)
+    np.testing.assert_allclose(cells_of(cells, whole, weights.shape), colours_of(weights), atol=2)
+    labels = set(re.findall(r">([^<>]+)</text>", vector))
+    tokens = (*example.source_tokens, *example.target_tokens)
+    assert {token.text.strip() for token in tokens if not token.special} <= labels
+    picture = Image.open(save(page, "PNG", folder))
+    assert picture.width >= 1800  # three times the size of the screen's
+    box = tuple(3 * float(number) for number in ground.groups())
+    np.testing.assert_allclose(cells_of(picture, box, weights.shape), colours_of(weights), atol=2)
+
+
+def test_the_saved_page_opens_offline_with_the_same_numbers(
+    page: Page, folder: Path, browser: Browser, example: Translation
+) -> None:
+    page.click('.wall-grid button[data-layer="2"][data-head="1"]')
+    path = save(page, "HTML", folder)
+    context = browser.new_context(offline=True)
+    saved = context.new_page()
+    watch = Watch("file:", [])
+    watch.follow(saved)
+    saved.goto(path.as_uri())
+    saved.wait_for_selector(".explorer .plot .main-svg")
+    np.testing.assert_allclose(drawn(saved), example.attention.cross[2, 1], atol=NEAR)
+    assert title(saved) == "Layer 3 · Head 2"
+    saved.keyboard.press("ArrowRight")
+    assert title(saved) == "Layer 3 · Head 3"
+    np.testing.assert_allclose(drawn(saved), example.attention.cross[2, 2], atol=NEAR)
+    saved.keyboard.press("1")
+    np.testing.assert_allclose(drawn(saved), example.attention.encoder[2, 2], atol=NEAR)
+    context.close()
+    assert not watch.faults
+
+
+def test_a_link_is_copied(page: Page) -> None:
+    page.click(".take-away > .link")
+    page.get_by_role("menuitem", name="Link").click()
+    expect(page.locator(".toast")).to_contain_text("Link copied")
+    assert page.evaluate("navigator.clipboard.readText()").startswith(page.url.split("#")[0])

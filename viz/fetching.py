@@ -1,0 +1,105 @@
+"""Models of the Hub on the page: what one would cost, and the download, with news until it is here.
+
+A visitor fetches one model at a time. Who leaves, or says stop, ends it; what has come is kept, and whoever asks next
+goes on from there. Downloads have threads of their own, so that nobody's translation waits for one.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator, Mapping
+from queue import Queue
+from threading import Event, Thread
+from typing import Any
+
+import gradio as gr
+
+from model.hub import Progress
+from viz.calls import answering
+from viz.cards import languages_of
+from viz.desk import translators
+from viz.errors import PageError, shown
+from viz.payload import error_json
+from viz.service import Service
+from viz.visitors import OneEach, with_turn
+from viz.widgets import widget
+
+AT_ONCE = 8  # downloads, and visitors who wait for one; each keeps a thread
+
+LOG = logging.getLogger(__name__)
+
+
+class Fetching(OneEach):
+    """The events of a widget that shows nothing itself: the desk draws what it hears."""
+
+    def __init__(self, service: Service) -> None:
+        super().__init__()
+        self.service = service
+
+    def build(self) -> gr.HTML:
+        """Inside a `gr.Blocks`."""
+        hidden = widget("fetching", server=[answering(self.offer)])
+        quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "api_name": False}
+        hidden.submit(self.fetch, None, hidden, concurrency_limit=AT_ONCE, trigger_mode="multiple", **quiet)
+        hidden.stop(self.stop, None, None, queue=False, **quiet)
+        return hidden
+
+    # ------------------------------------------------------------ events
+
+    def offer(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """What a model of the Hub is and how much of it would come; nothing of it is fetched."""
+        name = _name(values)
+        if self.service.library.card(name, "transformer").downloaded:  # somebody fetched it since this page was opened
+            return {"name": name, "here": True, "models": translators(self.service)}
+        plan = self.service.offer(name)
+        source, target = (*languages_of(name), "", "")[:2]
+        return {
+            "name": name,
+            "here": False,
+            "source": source,
+            "target": target,
+            "bytes": plan.bytes,
+            "missing": plan.missing,
+            "licence": plan.licence,
+            "revision": plan.commit,
+        }
+
+    def fetch(self, event: gr.EventData, request: gr.Request) -> Iterator[str]:
+        """The download of one visitor, as news: how far it is, then the models that there are now."""
+        values = dict(json.loads(event.request))
+        stop = self._begin(request.session_hash or "")
+        news: Queue[str | None] = Queue()
+        Thread(target=self._work, args=(values, news, stop), daemon=True).start()
+        try:
+            while (each := news.get()) is not None:
+                yield with_turn(each, values.get("turn"))
+        finally:
+            stop.set()  # whoever listened has gone
+
+    def _work(self, values: Mapping[str, Any], news: Queue[str | None], stop: Event) -> None:
+        try:
+            card = self.service.fetch(_name(values), lambda progress: news.put(_progress(progress)), stop)
+            news.put(_json({"what": "fetched", "name": card.name, "models": translators(self.service)}))
+        except PageError as error:
+            news.put(error_json(error.field, error.word, error.values))
+        except Exception:
+            LOG.exception("A download failed.")
+            news.put(error_json("model", "our_fault", {}))
+        finally:
+            news.put(None)
+
+
+def _name(values: Mapping[str, Any]) -> str:
+    name = values.get("name")
+    if not isinstance(name, str):
+        raise PageError("model", "hub_bad_id", {"given": shown(name)})
+    return name
+
+
+def _progress(progress: Progress) -> str:
+    return _json({"what": "fetching", "done": progress.done, "total": progress.total})
+
+
+def _json(values: Any) -> str:
+    return json.dumps(values, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

@@ -1,0 +1,83 @@
+"""Two models side by side: both translations of one sentence, any head of one beside any head of the other.
+
+The first is the one of the desk. The second answers here, and comes with what belongs together: tokens that cover the
+same characters or write the same word, and the words in whose units two maps can be compared.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import gradio as gr
+
+from model.measures.matching import Matching, Unit, match
+from model.records import Translation, TranslationRequest
+from viz.calls import answering
+from viz.desk import model_of, translators
+from viz.labels import shorten, visible
+from viz.payload import answer_values
+from viz.service import Service
+from viz.widgets import widget
+
+
+def build(service: Service) -> gr.HTML:
+    """Inside a `gr.Blocks`."""
+    config = {"models": menu(service), "beam": service.settings.max_beam}
+    return widget("beside", server=[answering(second_of(service))], config=json.dumps(config, ensure_ascii=False))
+
+
+def menu(service: Service) -> list[dict[str, Any]]:
+    """The translators that answer at once: one that must be fetched first is for the desk to fetch."""
+    return [model for model in translators(service) if model["downloaded"]]
+
+
+def second_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """The function that answers a second request, and tells how its tokens go together with those of the first."""
+
+    def answer_beside(values: Mapping[str, Any]) -> dict[str, Any]:
+        first = service.translate(service.check(values.get("request")))
+        second = service.translate(in_languages_of(first, service.check(values.get("other"), usual=True), service))
+        sources = match(first.source_tokens, first.source_text, second.source_tokens, second.source_text)
+        targets = match(first.target_tokens, first.text, second.target_tokens, second.text)
+        return {
+            "answer": answer_values(second, model_of(service, second)),
+            "source": matching_values(sources),
+            "target": matching_values(targets),
+            "models": menu(service),  # one may have been fetched since the page was opened
+        }
+
+    return answer_beside
+
+
+def in_languages_of(first: Translation, request: TranslationRequest, service: Service) -> TranslationRequest:
+    """The second request in the first one's languages, as far as its model has a choice and nobody made another."""
+    spoken, manners = model_of(service, first), service.manners(request.model)
+    if not request.source_language and spoken["source"] in manners.sources:
+        request = replace(request, source_language=spoken["source"])
+    if not request.target_language and spoken["target"] in manners.targets:
+        request = replace(request, target_language=spoken["target"])
+    return request
+
+
+def matching_values(matching: Matching) -> dict[str, Any]:
+    """What goes together, as the browser gets it: pairs of places, and units with their places on either side."""
+    return {
+        "same": matching.same,
+        "pairs": matching.pairs,
+        "units": [unit_values(unit) for unit in matching.units],
+    }
+
+
+def unit_values(unit: Unit) -> dict[str, Any]:
+    """One unit with its label."""
+    full = visible(unit.text)
+    return {"label": shorten(full), "full": full, "special": unit.special, "first": unit.first, "second": unit.second}
+
+
+if __name__ == "__main__":
+    from viz.tabs.alone import launch_alone
+
+    launch_alone("beside", build)
