@@ -14,10 +14,10 @@ class Example(NamedTuple):
 
 
 EXAMPLES = (
-    Example("relative", "de-en", "Der Hund, den ich gestern gesehen habe, schläft unter dem Tisch."),
+    Example("relative", "de-en", "Der Hund, den ich gestern gesehen habe, schläft jetzt unter dem Tisch."),
     Example("verb_last", "de-en", "Ich habe das Buch gelesen, das du mir gegeben hast."),
     Example("separable", "de-en", "Morgen früh stehe ich um sechs Uhr auf und rufe dich an."),
-    Example("question", "de-en", "Wo ist hier in der Nähe der Bahnhof?"),
+    Example("question", "de-en", "Können Sie mir sagen, wo der Bahnhof ist?"),
     Example(
         "long",
         "de-en",
