@@ -39,7 +39,7 @@ class Fetching(OneEach):
 
     def build(self) -> gr.HTML:
         """Inside a `gr.Blocks`."""
-        hidden = widget("fetching", server=[answering(self.offer)])
+        hidden = widget("fetching", server=[answering(self.offer), answering(self.models)])
         quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "api_name": False}
         hidden.submit(self.fetch, None, hidden, concurrency_limit=AT_ONCE, trigger_mode="multiple", **quiet)
         hidden.stop(self.stop, None, None, queue=False, **quiet)
@@ -64,6 +64,10 @@ class Fetching(OneEach):
             "licence": plan.licence,
             "revision": plan.commit,
         }
+
+    def models(self, values: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """All translators there are now: others may have fetched some since a page was opened."""
+        return translators(self.service)
 
     def fetch(self, event: gr.EventData, request: gr.Request) -> Iterator[str]:
         """The download of one visitor, as news: how far it is, then the models that there are now."""

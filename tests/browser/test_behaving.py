@@ -151,6 +151,20 @@ def test_back_while_a_translation_runs_leaves_it(page: Page, silent: Event) -> N
     assert page.input_value("#sentence") == OTHER
 
 
+def test_a_link_to_what_is_shown_ends_what_runs(page: Page, silent: Event) -> None:
+    modules(page)
+    shown = translate(page, OTHER)
+    page.fill("#sentence", SENTENCE)
+    page.press("#sentence", "Enter")
+    page.wait_for_function("headlight.busy")
+    follow(page, "#text=Guten+Tag.&layer=0&head=1")
+    settled(page, OTHER)
+    expect(page.locator(".explorer .turn h2").first).to_have_text("Layer 1 · Head 2")
+    silent.set()
+    page.wait_for_function("location.hash === '#text=Guten+Tag.&layer=0&head=1'")
+    assert (translation(page), page.input_value("#sentence")) == (shown, OTHER)
+
+
 @pytest.mark.parametrize("hash_", ["#model=nothing", "#model=nothing&text=Guten+Tag."])
 def test_a_model_that_is_not_here_is_said_to_be_missing(visit: Visit, translator: Translator, hash_: str) -> None:
     page = visit(hash_)
@@ -323,6 +337,7 @@ def test_a_saved_page_opens_as_it_was_and_its_address_says_no_more_than_that(
     saved.wait_for_selector(".explorer .lines")
     assert title(saved) == "Layer 3 · Head 3"
     saved.goto(f"{path.as_uri()}#tab=why&layer=1&head=0")
+    saved.reload()  # it has the Heads tab alone
     saved.wait_for_function("document.querySelector('.explorer .turn h2').textContent === 'Layer 2 · Head 1'")
     context.close()
     assert not watch.faults

@@ -34,6 +34,7 @@ REFUSED = "Helsinki-NLP/opus-mt-en-fr"
 SPOILT = "Helsinki-NLP/opus-mt-en-ru"
 LATER = "Helsinki-NLP/opus-mt-en-es"
 CARD = "Helsinki-NLP/opus-mt-zh-en"
+OTHERS = "Helsinki-NLP/opus-mt-en-jap"
 MISSING = "Helsinki-NLP/opus-mt-en-zh"  # of all that are listed, the Hub lacks this one
 MANY = "somebody/opus-mt-en-mul"
 CODES = ("fra", "deu", "spa")
@@ -180,6 +181,35 @@ def test_languages_are_named_in_the_language_of_the_page(visit: Visit) -> None:
     page = visit(locale="zh-CN")
     page.click(".models-picker .opens")
     expect(option(page, LATER).locator(".what")).to_have_text("英语 → 西班牙语")
+
+
+@pytest.mark.parametrize(
+    ("locale", "named"),
+    [
+        ("en-US", "German,Traditional Chinese,Chinese,Japanese,Korean,English → Romanian,qqq_Latn,?!"),
+        ("zh-CN", "德语,繁体中文,中文,日语,韩语,英语 → 罗马尼亚语,qqq_Latn,?!"),
+    ],
+)
+def test_languages_are_named_whatever_a_model_calls_them(visit: Visit, locale: str, named: str) -> None:
+    said = visit(locale=locale).evaluate(
+        """async (codes) => {
+          const script = performance.getEntriesByType('resource').find((each) => each.name.endsWith('/words.js'));
+          return codes.map((await import(script.name)).languageName).join();
+        }""",
+        ["deu_Latn", "zho_Hant", "zho_Hans", "jap", "kor_Hang", "en→ro", "qqq_Latn", "?!"],
+    )
+    assert said == named
+
+
+def test_what_others_fetched_meanwhile_is_in_the_menu(visit: Visit) -> None:
+    first, second = visit(), visit()
+    choose(second, OTHERS)
+    offered(second).get_by_role("button", name="Fetch").click()
+    came(second, OTHERS)
+    first.click(".models-picker .opens")
+    expect(option(first, OTHERS).locator(".mark")).to_have_text("")
+    option(first, OTHERS).click()
+    came(first, OTHERS)
 
 
 def test_a_model_that_is_here_translates_the_sentence_that_stands_there(page: Page, hub: Hub) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from threading import Thread
 
 import httpx
@@ -35,7 +35,9 @@ def free_port() -> int:
 @contextmanager
 def served(app: Starlette, port: int) -> Iterator[None]:
     """The app in a thread of its own."""
-    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error"))
+    server = uvicorn.Server(
+        uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error", timeout_graceful_shutdown=1)
+    )
     thread = Thread(target=server.run, daemon=True)
     thread.start()
     try:
@@ -43,13 +45,27 @@ def served(app: Starlette, port: int) -> Iterator[None]:
             assert thread.is_alive(), "the site in front did not start"
         yield
     finally:
-        server.should_exit = server.force_exit = True
+        server.should_exit = True
         thread.join()
+
+
+async def passed_on(answer: httpx.Response) -> AsyncIterator[bytes]:
+    """What comes from behind, for as long as somebody listens."""
+    try:
+        async for part in answer.aiter_raw():
+            yield part
+    finally:
+        await answer.aclose()
 
 
 def site(behind: str, port: int) -> Starlette:
     """A site that serves the page below a path, and a lesson of its own with the page in a frame."""
     client = httpx.AsyncClient(timeout=300)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        async with client:
+            yield
 
     async def forward(request: Request) -> Response:
         headers = [(name, value) for name, value in request.headers.raw if name != b"host"]
@@ -58,7 +74,7 @@ def site(behind: str, port: int) -> Starlette:
         asked = client.build_request(request.method, address, headers=headers, content=await request.body())
         answer = await client.send(asked, stream=True)
         kept = {name: value for name, value in answer.headers.items() if name not in HOP_BY_HOP}
-        return StreamingResponse(answer.aiter_raw(), status_code=answer.status_code, headers=kept)
+        return StreamingResponse(passed_on(answer), status_code=answer.status_code, headers=kept)
 
     async def lesson(_: Request) -> Response:
         frame = f'<iframe src="http://127.0.0.1:{port}{BELOW}/" width="1100" height="800"></iframe>'
@@ -68,7 +84,7 @@ def site(behind: str, port: int) -> Starlette:
         return Response(status_code=204)
 
     below = Route(f"{BELOW}/{{rest:path}}", forward, methods=["GET", "HEAD", "POST"])
-    return Starlette(routes=[Route("/lesson", lesson), Route("/favicon.ico", icon), below])
+    return Starlette(routes=[Route("/lesson", lesson), Route("/favicon.ico", icon), below], lifespan=lifespan)
 
 
 @pytest.fixture(scope="module")

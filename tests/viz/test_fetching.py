@@ -14,9 +14,11 @@ import pytest
 
 from tests.hub_server import Hub, Repository, hub_of_our_own
 from viz.calls import answering
+from viz.errors import PageError
 from viz.fetching import Fetching
 from viz.service import Service
 from viz.settings import MODELS, Settings
+from viz.tabs.positions import encoding_values
 
 TOY = "me/opus-mt-de-en"
 WEIGHTS = "model.safetensors"
@@ -68,6 +70,24 @@ def test_what_may_not_be_asked_for_is_not(fetching: Fetching, hub: Hub, name: An
     (news,) = news_of(fetching, name=name, turn=3)
     assert (news["word"], news["turn"]) == (word, 3)
     assert hub.asked == []
+
+
+def test_a_page_that_is_open_can_learn_what_others_fetched(fetching: Fetching) -> None:
+    def told() -> list[tuple[str, bool]]:
+        return [(each["name"], each["downloaded"]) for each in fetching.models({})]
+
+    assert told() == [("toy", True), (TOY, False)]
+    list(news_of(fetching, name=TOY))
+    assert told() == [("toy", True), (TOY, True)]
+
+
+def test_a_tab_that_is_asked_for_a_model_that_is_not_here_says_so(fetching: Fetching, hub: Hub) -> None:
+    asked = {"model": TOY, "theme": "light", "language": "en", "length": 7}
+    with pytest.raises(PageError) as caught:
+        encoding_values(fetching.service, asked)
+    assert caught.value.word == "model_not_here"
+    list(news_of(fetching, name=TOY))
+    assert encoding_values(fetching.service, asked)["length"] == 7
 
 
 def test_news_tell_how_far_it_is_and_then_which_models_there_are(fetching: Fetching) -> None:

@@ -1,5 +1,6 @@
 // Which model translates, from which language into which: the menu, the languages' buttons, and the offer to fetch.
 
+import { hub } from './fetching.js';
 import { LanguagePicker } from './languagepicker.js';
 import { ModelMenu } from './modelmenu.js';
 import { Offer } from './offer.js';
@@ -10,7 +11,7 @@ export class Chooser {
   constructor(config, { take, ask, again }) {
     Object.assign(this, { config, take, ask, model: config.usual.model, waits: null });
     this.know(config.models);
-    this.menu = new ModelMenu(config, (name) => this.choose(name));
+    this.menu = new ModelMenu(config, (name) => this.choose(name), () => this.refresh());
     this.offer = new Offer({ know: (models) => this.came(models), use: (name) => this.use(name) });
     this.languages = ['source', 'target'].map((side) => new LanguagePicker(side, again));
   }
@@ -19,6 +20,16 @@ export class Chooser {
   know(models) {
     this.config.models = models;
     for (const { name, usual } of models) if (usual) state.usuals[name] ??= usual;
+  }
+
+  /** Others may have fetched some since this page was opened. */
+  async refresh() {
+    try {
+      const models = await hub.models();
+      if (JSON.stringify(models) !== JSON.stringify(this.config.models)) this.came(models);
+    } catch {
+      // What was known before is still as good as it was.
+    }
   }
 
   came(models) {

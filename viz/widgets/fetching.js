@@ -13,6 +13,11 @@ export const hub = {
     return call((await server).offer, { name });
   },
 
+  /** All models there are by now. */
+  async models() {
+    return call((await server).models, {});
+  },
+
   async fetch(name) {
     turn += 1;
     (await server).trigger('submit', { request: JSON.stringify({ turn, name }) });
@@ -33,5 +38,5 @@ export function mount({ trigger, props, server: functions, watch }) {
     const news = props.value && JSON.parse(props.value);
     if (news && news.turn === turn) hub.hear?.(news);
   });
-  connected({ offer: functions.offer, trigger });
+  connected({ offer: functions.offer, models: functions.models, trigger });
 }

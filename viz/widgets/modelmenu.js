@@ -10,8 +10,8 @@ const ID = /^[A-Za-z0-9_][A-Za-z0-9._-]*\/[A-Za-z0-9_][A-Za-z0-9._-]*(@[A-Za-z0-
 const ADDRESS = /^(?:https?:\/\/)?huggingface\.co\//i; // what one copies from a browser
 
 export class ModelMenu {
-  /** `choose` gets a model's name, listed or not. */
-  constructor(config, choose) {
+  /** `choose` gets a model's name, listed or not; `opened` is told when the menu opens. */
+  constructor(config, choose, opened) {
     Object.assign(this, { config, choose });
     this.more = make('button', { type: 'button', class: 'by-id', 'aria-expanded': 'false', 'aria-controls': 'hub-id-form' });
     this.label = make('label', { for: 'hub-id' });
@@ -20,7 +20,7 @@ export class ModelMenu {
     this.error = make('p', { class: 'error', id: 'hub-id-error', role: 'alert' });
     this.form = make('form', { id: 'hub-id-form', novalidate: true, hidden: true }, this.label, make('div', { class: 'line' }, this.field, this.look), this.error);
     const end = config.any_model ? make('div', { class: 'end' }, this.more, this.form) : null;
-    this.picker = new Picker(choose, { end, name: 'models-picker' });
+    this.picker = new Picker(choose, { end, opened, name: 'models-picker' });
     this.element = this.picker.element;
     this.more.addEventListener('click', () => this.unfold(this.form.hidden));
     this.field.addEventListener('input', () => this.complain(''));

@@ -12,10 +12,10 @@ let made = 0;
 const plain = (text) => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
 
 export class Picker {
-  /** `choose` gets the value; `end` is what stands below the list. */
-  constructor(choose, { end = null, name = '' } = {}) {
+  /** `choose` gets the value, `opened` is told when the list opens; `end` is what stands below the list. */
+  constructor(choose, { end = null, name = '', opened = () => {} } = {}) {
     const id = `picker-${(made += 1)}`;
-    Object.assign(this, { choose, id, end, groups: [], rows: [], at: -1, typed: '', typedAt: 0 });
+    Object.assign(this, { choose, opened, id, end, groups: [], rows: [], at: -1, typed: '', typedAt: 0 });
     this.button = make('button', { type: 'button', class: 'opens', 'aria-haspopup': 'listbox', 'aria-expanded': 'false', 'aria-controls': `${id}-list` });
     this.search = make('input', { type: 'search', class: 'search', role: 'combobox', 'aria-expanded': 'true', 'aria-controls': `${id}-list`, 'aria-autocomplete': 'list', autocomplete: 'off', spellcheck: 'false' });
     this.list = make('div', { class: 'choices', role: 'listbox', id: `${id}-list`, tabindex: 0 });
@@ -48,6 +48,7 @@ export class Picker {
 
   key(event) {
     event.stopPropagation(); // letters are keys of the page
+    if (event.isComposing) return; // Enter takes a character then
     if (event.key === 'Escape') {
       event.preventDefault();
       this.close(true);
@@ -107,6 +108,7 @@ export class Picker {
     this.panel.style.left = `${-Math.max(0, beyond)}px`;
     this.draw();
     (this.search.hidden ? this.list : this.search).focus({ preventScroll: true });
+    this.opened();
   }
 
   close(back = false) {

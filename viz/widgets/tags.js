@@ -15,7 +15,8 @@ function tagOf(code) {
     const locale = new Intl.Locale([OTHERS[language] ?? language, ...rest].join('-'));
     // A script that the language has anyway says nothing.
     const usual = new Intl.Locale(locale.language).maximize().script;
-    const parts = [locale.language, locale.script !== usual && locale.script, locale.region];
+    const script = locale.script === 'Hang' ? 'Kore' : locale.script; // Hangul alone, and Hangul with some Han
+    const parts = [locale.language, script !== usual && script, locale.region];
     return parts.filter(Boolean).join('-');
   } catch {
     return code;
