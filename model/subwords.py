@@ -5,7 +5,7 @@
 - *BPE* (https://arxiv.org/abs/1508.07909): begin with characters; of all neighbours that are a piece together, the best
   are joined, until no more are.
 
-Sums are rounded to float32 after each step, since two cuts may differ in the last digit.
+Sums are rounded to float32 before they are compared: cuts of the same pieces in another order differ in the last digit.
 """
 
 from __future__ import annotations
@@ -67,10 +67,14 @@ class Unigram:
             so_far = best[start] or 0.0
             for end in range(start + 1, min(size, start + self._longest.get(text[start], 1)) + 1):
                 score = scores.get(text[start:end])
-                if score is not None and _better(best[end], so_far + score):
-                    best[end], begins[end] = c_float(so_far + score).value, (start, True)
-            if text[start] not in scores and _better(best[start + 1], so_far + self._unknown):
-                best[start + 1], begins[start + 1] = c_float(so_far + self._unknown).value, (start, False)
+                if score is not None:
+                    total = c_float(so_far + score).value
+                    if _better(best[end], total):
+                        best[end], begins[end] = total, (start, True)
+            if text[start] not in scores:
+                total = c_float(so_far + self._unknown).value
+                if _better(best[start + 1], total):
+                    best[start + 1], begins[start + 1] = total, (start, False)
         cuts, end = list[Cut](), size
         while end:
             start, known = begins[end]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import sentencepiece
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from model.errors import TokenizerError
@@ -64,6 +64,8 @@ def test_ids_are_those_of_sentencepiece(both: tuple[PieceTokenizer, Any]) -> Non
 
 
 @settings(max_examples=150, deadline=None)
+@example(text="¼¼ﬀf")  # "f" + "ff" and "ff" + "f" are equally likely but for the last digit
+@example(text="erﬀx1sseﬁ1ssﬀﬁ")
 @given(text=st.text(max_size=30) | st.lists(st.sampled_from((*ODD, *LINES[0].split())), max_size=12).map("".join))
 def test_ids_are_those_of_sentencepiece_whatever_the_text(text: str) -> None:
     for options in ({}, {"model_type": "bpe"}):
