@@ -21,7 +21,7 @@ from model.segmentation import word_indices
 from model.sentencepiece import Normalisation, Piece, PieceKind, SentencePieceModel
 from model.subwords import make_subwords
 from model.tokenizer import Tokenizer
-from model.vocabulary import Vocabulary
+from model.vocabulary import Vocabulary, require_id
 
 FORMAT = "headlight-pieces"
 Kind = Literal["text", "byte", "silent", "special"]
@@ -198,11 +198,7 @@ class PieceTokenizer:
 
     def entry(self, token_id: int) -> Entry:
         """What an id stands for."""
-        if not 0 <= token_id < self.vocabulary_size:  # -1 would quietly be the last one
-            raise TokenizerError(
-                f"There is no token {token_id}: this vocabulary has 0 to {self.vocabulary_size - 1}. "
-                "Use the tokenizer that belongs to the model."
-            )
+        require_id(token_id, self.vocabulary_size)
         return self.entries[token_id]
 
     # ------------------------------------------------------------ tokens to look at

@@ -22,6 +22,7 @@ from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, tra
 from model.errors import TokenizerError
 from model.records import Token
 from model.segmentation import PIECES, UNSPACED_START, characters, places_of_bytes, word_indices
+from model.vocabulary import require_id
 
 PAD, START, END = "<pad>", "<s>", "</s>"
 # Plain entries of the vocabulary that no text leads to, as "<", "pad" and ">" are never one piece.
@@ -248,11 +249,7 @@ class Tokenizer:
         )
 
     def _piece(self, token_id: int) -> bytes:
-        if not 0 <= token_id < self.vocabulary_size:  # -1 would quietly be the last one
-            raise TokenizerError(
-                f"There is no token {token_id}: this vocabulary has 0 to {self.vocabulary_size - 1}. "
-                "Use the tokenizer that belongs to the model."
-            )
+        require_id(token_id, self.vocabulary_size)
         return self._bytes[token_id]
 
 

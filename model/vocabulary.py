@@ -6,7 +6,17 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from model.errors import TokenizerError
 from model.records import Token
+
+
+def require_id(token_id: int, size: int) -> None:
+    """Complain of an id that a vocabulary of this size does not have: -1 would quietly be the last one."""
+    if not 0 <= token_id < size:
+        raise TokenizerError(
+            f"There is no token {token_id}: this vocabulary has 0 to {size - 1}. "
+            "Use the tokenizer that belongs to the model."
+        )
 
 
 class Vocabulary(Protocol):

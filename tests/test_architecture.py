@@ -49,11 +49,11 @@ ROOMS = {
     "model/languages.py": "model.errors model.records",
     "model/decoding/*": "torch model.config model.decoding model.errors model.habits model.records model.transformer",
     "model/capture.py": "numpy torch model.attention model.decoding model.probes model.records model.transformer",
-    "model/tokenizer.py": "tokenizers model.errors model.records model.segmentation",
+    "model/tokenizer.py": "tokenizers model.errors model.records model.segmentation model.vocabulary",
     "model/sentencepiece.py": "model.errors",
     "model/normaliser.py": "model.errors model.sentencepiece",
     "model/subwords.py": "model.normaliser model.sentencepiece",
-    "model/vocabulary.py": "model.records",
+    "model/vocabulary.py": "model.errors model.records",
     "model/pieces.py": (
         "model.errors model.normaliser model.records model.segmentation model.sentencepiece model.subwords"
         " model.tokenizer model.vocabulary"

@@ -4,7 +4,6 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -23,6 +22,7 @@ from model.errors import CheckpointError, ConfigError, ModelError
 from model.storage import TensorStore, encode, write_weights
 from model.tokenizer import Tokenizer
 from model.transformer import Transformer
+from tests.loading import measure_loading, needs_proc
 
 LINES = ["Ein Hund läuft durch den Schnee.", "A dog runs through the snow.", "Two dogs, zwei Hunde."] * 3
 WEIGHTS = "model.safetensors"
@@ -575,49 +575,20 @@ def test_another_format_of_folders_is_one_class_and_one_line(
 
 # ------------------------------------------------------------ memory
 
-MEASURE = """
-import gc, sys
-from pathlib import Path
-from model.checkpoint import load_checkpoint
-from model.transformer import count_bytes
 
-def status(field):  # bytes
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(field))
-
-load_checkpoint(sys.argv[1])  # a small one first: what libraries take for themselves is not the model's
-for folder in sys.argv[2:]:
-    gc.collect()
-    try:
-        Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew; elsewhere it only looks higher
-    except OSError:
-        pass
-    before = status("VmRSS")
-    model = load_checkpoint(folder).model
-    print(count_bytes(model), status("VmHWM") - before, before)
-    del model
-assert "torch._dynamo" not in sys.modules, "loading must not load the compiler: it takes a second"
-"""
-
-
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of memory is read from Linux's /proc")
+@needs_proc
 def test_loading_peaks_below_one_and_a_half_times_the_weights(tmp_path: Path, saved: Path, source: Tokenizer) -> None:
     # Two tensors make up most of it: the second one is the hard case, wanted as a whole with the first in memory.
     big = make_model(source, source, positions="learned", d_model=256, max_length=20_011)
-    folders = [str(saved)]
+    folders = []
     for name, storage, shard_bytes in (
         ("one-file", "float32", 1_000_000_000),
         ("shards", "float16", 9_500_000),
         ("int8", "int8", 1_000_000_000),
     ):
-        folders.append(str(tmp_path / name))
+        folders.append(tmp_path / name)
         save_checkpoint(folders[-1], big, source, source, storage=storage, shard_bytes=shard_bytes)  # type: ignore[arg-type]
-    # A fixed threshold makes malloc give large blocks back at once, so that one load does not use what another left.
-    result = subprocess.run(
-        [sys.executable, "-c", MEASURE, *folders],
-        check=True, capture_output=True, text=True, env={"MALLOC_MMAP_THRESHOLD_": "65536", "PYTHONPATH": "."},
-    )  # fmt: skip
-    measured = [[int(number) for number in line.split()] for line in result.stdout.splitlines()]
+    measured = measure_loading(saved, folders)
     assert len(measured) == 3
     for weights, peak, before in measured:  # measured: 1.05 to 1.08; a file mapped as a whole gave 1.35 here
         assert weights > 40_000_000

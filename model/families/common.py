@@ -104,6 +104,26 @@ class Fields:
         return value
 
 
+def of_bart(fields: Fields) -> dict[str, Any]:
+    """What Marian and M2M100 say in the same words, having it from BART: sizes, sinusoids in halves, special ids."""
+    return {
+        "d_model": fields.whole("d_model"),
+        "heads": fields.equal("encoder_attention_heads", "decoder_attention_heads"),
+        "d_ff": fields.equal("encoder_ffn_dim", "decoder_ffn_dim"),
+        "encoder_layers": fields.whole("encoder_layers"),
+        "decoder_layers": fields.whole("decoder_layers"),
+        "positions": "sinusoidal_halves",
+        "max_length": fields.whole("max_position_embeddings"),
+        "activation": fields.choice("activation_function", ACTIVATIONS),
+        "scale_embedding": fields.switch("scale_embedding"),
+        "tie_output": fields.switch("tie_word_embeddings"),
+        "dropout": 0.0,
+        "pad_id": fields.token("pad_token_id"),
+        "start_id": fields.token("decoder_start_token_id"),
+        "end_id": fields.token("eos_token_id"),
+    }
+
+
 class ForeignReader(FolderReader):
     """A family: its `renamed` gives, for each tensor of ours, its names there, the likeliest first."""
 

@@ -19,7 +19,6 @@ from model.checkpoint import FolderReader
 from model.config import TransformerConfig
 from model.errors import TokenizerError
 from model.families.common import (
-    ACTIVATIONS,
     GENERATION,
     TOKENIZER_CONFIG,
     Fields,
@@ -27,6 +26,7 @@ from model.families.common import (
     entries_of,
     filled_up,
     numbered,
+    of_bart,
     safe_json,
 )
 from model.families.marian import TABLES, renamed
@@ -71,24 +71,11 @@ class M2M(ForeignReader):
         return TransformerConfig(
             source_vocabulary=size,
             target_vocabulary=size,
-            d_model=fields.whole("d_model"),
-            heads=fields.equal("encoder_attention_heads", "decoder_attention_heads"),
-            d_ff=fields.equal("encoder_ffn_dim", "decoder_ffn_dim"),
-            encoder_layers=fields.whole("encoder_layers"),
-            decoder_layers=fields.whole("decoder_layers"),
-            positions="sinusoidal_halves",
+            **of_bart(fields),
             position_offset=pad + 1,
             closed_waves=True,
-            max_length=fields.whole("max_position_embeddings"),
-            activation=fields.choice("activation_function", ACTIVATIONS),
             norm_first=True,
             final_norm=True,
-            scale_embedding=fields.switch("scale_embedding"),
-            tie_output=fields.switch("tie_word_embeddings"),
-            dropout=0.0,
-            pad_id=pad,
-            start_id=fields.token("decoder_start_token_id"),
-            end_id=fields.token("eos_token_id"),
         )
 
     def renamed(self, name: str) -> Sequence[str]:

@@ -20,7 +20,6 @@ from model.checkpoint import FolderReader
 from model.config import TransformerConfig
 from model.errors import TokenizerError
 from model.families.common import (
-    ACTIVATIONS,
     OUTPUT,
     TABLE,
     TARGET_TABLE,
@@ -30,6 +29,7 @@ from model.families.common import (
     entries_of,
     filled_up,
     numbered,
+    of_bart,
     safe_json,
 )
 from model.languages import Language, Languages
@@ -85,21 +85,8 @@ class Marian(ForeignReader):
         return TransformerConfig(
             source_vocabulary=source,
             target_vocabulary=target,
-            d_model=fields.whole("d_model"),
-            heads=fields.equal("encoder_attention_heads", "decoder_attention_heads"),
-            d_ff=fields.equal("encoder_ffn_dim", "decoder_ffn_dim"),
-            encoder_layers=fields.whole("encoder_layers"),
-            decoder_layers=fields.whole("decoder_layers"),
-            positions="sinusoidal_halves",
-            max_length=fields.whole("max_position_embeddings"),
-            activation=fields.choice("activation_function", ACTIVATIONS),
-            scale_embedding=fields.switch("scale_embedding"),
-            tie_output=fields.switch("tie_word_embeddings"),
+            **of_bart(fields),
             final_logits_bias=True,
-            dropout=0.0,
-            pad_id=fields.token("pad_token_id"),
-            start_id=fields.token("decoder_start_token_id"),
-            end_id=fields.token("eos_token_id"),
         )
 
     def settled(self, config: TransformerConfig, store: Weights) -> TransformerConfig:

@@ -102,12 +102,18 @@ def test_news_tell_how_far_it_is_and_then_which_models_there_are(fetching: Fetch
     assert [(each["name"], each["downloaded"]) for each in last["models"]] == [("toy", True), (TOY, True)]
 
 
-def test_stop_ends_it_and_keeps_what_came(fetching: Fetching, hub: Hub) -> None:
+def begun(fetching: Fetching, hub: Hub) -> tuple[list[dict[str, Any]], Thread]:
+    """A download in the middle of which the Hub waits, and what is heard of it."""
     news: list[dict[str, Any]] = []
     hub.going.clear()
     thread = Thread(target=lambda: news.extend(news_of(fetching, name=TOY)))
     thread.start()
     assert hub.halted.wait(60)
+    return news, thread
+
+
+def test_stop_ends_it_and_keeps_what_came(fetching: Fetching, hub: Hub) -> None:
+    news, thread = begun(fetching, hub)
     fetching.stop(SimpleNamespace(session_hash="two"))  # type: ignore[arg-type] - somebody else
     assert thread.is_alive()
     fetching.stop(SimpleNamespace(session_hash="one"))  # type: ignore[arg-type]
@@ -119,11 +125,7 @@ def test_stop_ends_it_and_keeps_what_came(fetching: Fetching, hub: Hub) -> None:
 
 
 def test_who_leaves_fetches_no_more(fetching: Fetching, hub: Hub) -> None:
-    news: list[dict[str, Any]] = []
-    hub.going.clear()
-    thread = Thread(target=lambda: news.extend(news_of(fetching, name=TOY)))
-    thread.start()
-    assert hub.halted.wait(60)
+    news, thread = begun(fetching, hub)
     fetching.left(SimpleNamespace(session_hash="one"))  # type: ignore[arg-type]
     hub.going.set()
     thread.join(60)
