@@ -30,9 +30,11 @@ install: $(VENV)/.app ## install what the app needs into .venv
 run: $(VENV)/.app ## start the app
 	$(BIN)/python app.py
 
+# As many at once as there are cores. The browser's tests come by themselves: Playwright keeps an event loop running.
+AT_ONCE := -n auto --maxprocesses 4 --dist worksteal
 test: $(VENV)/.dev ## run all tests
-	$(BIN)/python -m pytest $(or $(TESTS),--ignore=tests/browser)
-	$(if $(TESTS),,$(BIN)/python -m pytest tests/browser)
+	$(BIN)/python -m pytest $(or $(TESTS),$(AT_ONCE) --ignore=tests/browser)
+	$(if $(TESTS),,$(BIN)/python -m pytest $(AT_ONCE) tests/browser)
 
 check: $(VENV)/.dev ## style, types, architecture
 	$(BIN)/ruff check

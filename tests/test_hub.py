@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from model.hub import HubError, Plan, Progress, RemoteFile, fetch, fetching, find_folder, plan, read_id
+from model.hub import HubError, Plan, Progress, RemoteFile, fetch, fetching, find_folder, kept_models, plan, read_id
 from model.hub.checks import fault_of
 from model.hub.names import FAULTS
 from tests.hub_server import Hub, Repository, digest, hub_of_our_own, marian_files, pieces, safetensors, torch_zip
@@ -462,6 +463,31 @@ def test_a_branch_and_a_proposal_have_references_of_their_own(hub: Hub) -> None:
         folder = fetch(f"{NAME}@{revision}")
         assert find_folder(read_id(NAME, revision)) == folder
     assert find_folder(read_id(NAME)) is None
+
+
+def test_what_is_kept_is_known_by_what_it_was_asked_for(hub: Hub) -> None:
+    assert list(kept_models()) == []
+    fetch(NAME)
+    assert [str(each) for each in kept_models()] == [NAME]
+    hub.repositories[NAME].push(marian_files(vocab__json=b'{"new": 1}'))
+    fetch(NAME)  # its main has moved: the older commit stays in the cache, but nobody asked for it by itself
+    hub.repositories[NAME].push(marian_files(), "refs/pr/7")
+    fetch(f"{NAME}@refs/pr/7")
+    hub.repositories["me/other"] = Repository()
+    commit = hub.repositories["me/other"].push(marian_files())
+    fetch("me/other", revision=commit)
+    assert {str(each) for each in kept_models()} == {f"me/other@{commit}", NAME, f"{NAME}@refs/pr/7"}
+
+
+def test_what_is_in_pieces_or_of_others_is_not_kept(hub: Hub) -> None:
+    folder = fetch(NAME)
+    cache = folder.parents[2]
+    for strange in ("models--gpt2", "models--a--b--c", "models--me--.git", "datasets--me--data"):
+        shutil.copytree(folder.parents[1], cache / strange, symlinks=True)
+    (cache / "models--me--empty").mkdir()
+    assert [str(each) for each in kept_models()] == [NAME]
+    (folder / WEIGHTS).unlink()
+    assert list(kept_models()) == []
 
 
 # ---------------------------------------------------------------- ids

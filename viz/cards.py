@@ -55,6 +55,20 @@ def read_cards(folder: Path) -> tuple[ModelCard, ...]:
     return tuple(cards)
 
 
+def can_be_read(folder: Path) -> bool:
+    """Whether a folder says that it is a model of ours, or of a family that we read."""
+    try:
+        return _strange_family(json.loads((folder / CONFIG).read_text(encoding="utf-8"))) is None
+    except (OSError, ValueError, RecursionError, AttributeError):
+        return False
+
+
+def _strange_family(config: dict[str, Any]) -> object:
+    """The family of a model that nobody here reads; nothing where somebody does."""
+    family = config.get("model_type")
+    return None if "format" in config or family in FAMILIES else family or "unnamed"
+
+
 def read_card(folder: Path, name: str = "") -> ModelCard:
     """What can be said of the model in a folder; it may have another name than its folder."""
     name = name or folder.name
@@ -62,8 +76,8 @@ def read_card(folder: Path, name: str = "") -> ModelCard:
     if not isinstance(config, dict):
         raise ValueError(f"{CONFIG} holds no object")
     family = config.get("model_type")
-    if "format" not in config and family is not None and family not in FAMILIES:
-        raise ValueError(f"models of the family {family!r} cannot be read, only {', '.join(FAMILIES)}")
+    if (strange := _strange_family(config)) is not None:
+        raise ValueError(f"models of the family {strange!r} cannot be read, only {', '.join(FAMILIES)}")
     text = (folder / CARD).read_text(encoding="utf-8") if (folder / CARD).exists() else ""
     head, body = _front_matter(text)
     return ModelCard(

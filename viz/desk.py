@@ -40,7 +40,7 @@ class Desk(OneEach):
     def build(self) -> gr.HTML:
         """Inside a `gr.Blocks`."""
         first = first_answer(self.service)
-        desk = widget("desk", value=first, config=json.dumps(self.config(), ensure_ascii=False))
+        desk = widget("desk/desk", value=first, config=json.dumps(self.config(), ensure_ascii=False))
         quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "api_name": False}
         # Two translations share two cores well; more only make everybody wait longer. "multiple": otherwise a browser
         # keeps a request to itself while its last one runs.

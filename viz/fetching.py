@@ -39,7 +39,7 @@ class Fetching(OneEach):
 
     def build(self) -> gr.HTML:
         """Inside a `gr.Blocks`."""
-        hidden = widget("fetching", server=[answering(self.offer), answering(self.models)])
+        hidden = widget("desk/fetching", server=[answering(self.offer), answering(self.models)])
         quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "api_name": False}
         hidden.submit(self.fetch, None, hidden, concurrency_limit=AT_ONCE, trigger_mode="multiple", **quiet)
         hidden.stop(self.stop, None, None, queue=False, **quiet)

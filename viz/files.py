@@ -21,17 +21,17 @@ PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 TYPES = {".js": "text/javascript", ".css": "text/css", ".json": "application/json"}
 YEAR = 31_536_000
 SHEETS = (
-    "gradio",
-    "page",
-    "desk",
-    "chooser",
-    "explorer",
-    "decoding",
-    "why",
-    "positions",
-    "sentiment",
-    "models",
-    "beside",
+    "frame/gradio",
+    "frame/page",
+    "desk/desk",
+    "desk/chooser",
+    "heads/explorer",
+    "decoding/decoding",
+    "why/why",
+    "positions/positions",
+    "sentiment/sentiment",
+    "models/models",
+    "beside/beside",
 )  # later ones may rely on earlier ones
 
 

@@ -6,7 +6,7 @@ Names are looked up and never become a path. A model of the Hub has the name of 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -14,8 +14,8 @@ from string import Formatter
 from threading import Event
 
 from model.families import FAMILIES
-from model.hub import HubError, Plan, Progress, find_folder, plan, read_id
-from viz.cards import ModelCard, languages_of, read_card, read_cards
+from model.hub import HubError, Plan, Progress, find_folder, kept_models, plan, read_id
+from viz.cards import ModelCard, can_be_read, languages_of, read_card, read_cards
 from viz.downloads import Downloads
 from viz.errors import ERROR_WORDS, PageError, shown
 from viz.settings import ANY, Settings, hub_list
@@ -36,6 +36,8 @@ class Library:
         # Those that may be asked for, then those beside them that somebody asked for and that are here.
         self._hub = {name: known.get(name, (languages_of(name), 0)) for name in settings.models if name != ANY}
         self._read: dict[Path, ModelCard] = {}
+        if ANY in settings.models:
+            self._find_kept()
 
     # ------------------------------------------------------------ cards
 
@@ -48,11 +50,12 @@ class Library:
         found = self._find(name)
         if found is not None and found.kind == kind:
             return found
-        names = [card.name for card in self.cards() if card.kind == kind]
-        if not names or not name:
+        cards = [card for card in self.cards() if card.kind == kind]
+        if not cards or not name:
             raise PageError("model", "no_model")
-        word = "model_not_allowed" if "/" in name and self._hub else "unknown_model"
-        raise PageError("model", word, {"given": shown(name), "choices": ", ".join(names)})
+        if "/" in name and self._hub:
+            raise _refusal("model_not_allowed", name, cards)
+        raise _refusal("unknown_model", name, [card for card in cards if card.downloaded] or cards)
 
     def _find(self, name: str) -> ModelCard | None:
         if name in self._here:
@@ -67,6 +70,13 @@ class Library:
         if card.downloaded:
             self._hub[name] = (card.languages, card.bytes)
         return card
+
+    def _find_kept(self) -> None:
+        """Models that an earlier run fetched, or another program: of families that we read."""
+        for kept in kept_models():
+            name, folder = str(kept), find_folder(kept)
+            if folder is not None and can_be_read(folder):
+                self._hub.setdefault(name, (languages_of(name), 0))
 
     def _hub_card(self, name: str) -> ModelCard:
         languages, size = self._hub.get(name, (languages_of(name), 0))
@@ -132,6 +142,10 @@ class Library:
     def waiting(self, name: str) -> int:
         """How many wait for a download that somebody else makes."""
         return self._downloads.waiting(name)
+
+
+def _refusal(word: str, name: str, cards: Sequence[ModelCard]) -> PageError:
+    return PageError("model", word, {"given": shown(name), "choices": ", ".join(card.name for card in cards)})
 
 
 @contextmanager

@@ -24,16 +24,16 @@ def build_page(settings: Settings | None = None) -> gr.Blocks:
     service = Service(settings or read_settings())
     page: gr.Blocks
     with gr.Blocks(title="Headlight", analytics_enabled=False, fill_width=True) as page:
-        widget("header")
+        widget("frame/header")
         desk = Desk(service)
         desk.build()
         fetching = Fetching(service)
         fetching.build()
-        widget("tabs", value=json.dumps(list(TABS)))
+        widget("frame/tabs", value=json.dumps(list(TABS)))
         for name, build in TABS.items():
             with gr.Column(elem_id=f"panel-{name}", elem_classes=["panel"]):
                 build(service)
-        widget("footer")
+        widget("frame/footer")
         register_api(service)
         page.unload(desk.left)
         page.unload(fetching.left)

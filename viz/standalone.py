@@ -6,20 +6,21 @@ import base64
 import dataclasses
 import html
 import json
+import posixpath
 import re
 
 from viz.files import PLOTLY, contents, styles
 from viz.session import Selection
 from viz.words import LANGUAGES, say
 
-IMPORT = re.compile(rb"(from |import\()'\./([\w.]+)'")
+IMPORT = re.compile(r"(from |import\()'(\.{1,2}/[\w./]+)'")
 START = "import { open } from 'headlight/offline.js'; open(document.getElementById('headlight'));"
 
 
 def standalone(answer: str, chosen: Selection, language: str) -> bytes:
     """`answer` is the JSON that the page got; it is shown as `chosen` says."""
     files = contents()
-    modules = {f"headlight/{name}": _inline(read()) for name, read in files.items() if _is_module(name)}
+    modules = {f"headlight/{name}": _inline(name, read()) for name, read in files.items() if _is_module(name)}
     tables = ["theme.json", *(f"words/{each}.json" for each in LANGUAGES)]
     data = {name: json.loads(files[name]()) for name in tables}
     data["shown"] = {"answer": json.loads(answer), "selection": dataclasses.asdict(chosen), "language": language}
@@ -41,10 +42,15 @@ def _is_module(name: str) -> bool:
     return name.endswith(".js") and name != "plotly.js"
 
 
-def _inline(source: bytes) -> str:
+def _inline(name: str, source: bytes) -> str:
     """A module as an address of its own; what it imports is named by the map."""
-    plain = IMPORT.sub(rb"\1'headlight/\2'", source)
-    return "data:text/javascript;base64," + base64.b64encode(plain).decode("ascii")
+    folder = posixpath.dirname(name)
+
+    def named(found: re.Match[str]) -> str:
+        return f"{found[1]}'headlight/{posixpath.normpath(posixpath.join(folder, found[2]))}'"
+
+    plain = IMPORT.sub(named, source.decode())
+    return "data:text/javascript;base64," + base64.b64encode(plain.encode()).decode("ascii")
 
 
 def _script(values: object) -> str:

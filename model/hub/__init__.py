@@ -9,9 +9,20 @@ when something is fetched, and not before.
 
 from __future__ import annotations
 
-from model.hub.cache import find_folder
+from model.hub.cache import find_folder, kept_models
 from model.hub.fetching import fetch
 from model.hub.names import HubError, ModelId, read_id
 from model.hub.plans import Plan, Progress, RemoteFile, plan
 
-__all__ = ["HubError", "ModelId", "Plan", "Progress", "RemoteFile", "fetch", "find_folder", "plan", "read_id"]
+__all__ = [
+    "HubError",
+    "ModelId",
+    "Plan",
+    "Progress",
+    "RemoteFile",
+    "fetch",
+    "find_folder",
+    "kept_models",
+    "plan",
+    "read_id",
+]

@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 import os
 import secrets
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from model.hub.names import COMMIT, ModelId
+from model.hub.names import COMMIT, HubError, ModelId
 
 CONFIG = "config.json"
 WEIGHTS, INDEX, PICKLE = "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"
@@ -58,6 +59,26 @@ def find_folder(wanted: ModelId) -> Path | None:
             return None
     folder = snapshot_folder(wanted.repository, commit)
     return folder if _whole(folder) else None
+
+
+def kept_models() -> Iterator[ModelId]:
+    """Every model that is wholly in the cache: by the branches and tags it was asked for, else by its commits."""
+    for repository in sorted(cache_folder().glob("models--*--*")):
+        name = repository.name.removeprefix("models--").replace("--", "/")
+        references = (path.relative_to(repository / "refs").as_posix() for path in (repository / "refs").rglob("*"))
+        commits = (path.name for path in (repository / "snapshots").glob("*") if COMMIT.fullmatch(path.name))
+        yield from list(_kept(name, references)) or _kept(name, commits)
+
+
+def _kept(name: str, revisions: Iterable[str]) -> Iterator[ModelId]:
+    """Those that are there; other programs may keep in the cache what could never be asked for."""
+    for revision in sorted(revisions):
+        try:
+            wanted = ModelId(name, revision)
+        except HubError:
+            continue
+        if find_folder(wanted) is not None:
+            yield wanted
 
 
 def remember(wanted: ModelId, commit: str) -> None:

@@ -239,6 +239,24 @@ def test_the_keyboard_alone_chooses_a_model(page: Page) -> None:
     expect(page.locator(".models-picker .opens")).to_be_focused()
 
 
+def test_news_leave_one_where_one_is_in_the_list(page: Page) -> None:
+    page.focus(".models-picker .opens")
+    for key in ("ArrowDown", "End", "ArrowUp"):
+        page.keyboard.press(key)
+    at = page.locator(".models-picker .at")
+    value, before = at.get_attribute("data-value"), at.locator(".what").inner_text()
+    page.evaluate(
+        """async () => {
+          const script = performance.getEntriesByType('resource').find((each) => each.name.endsWith('/words.js'));
+          await (await import(script.name)).speak('zh');
+        }"""
+    )
+    expect(at.locator(".what")).not_to_have_text(before)  # all of the list was drawn anew
+    assert at.get_attribute("data-value") == value
+    active = page.locator(".models-picker .choices").get_attribute("aria-activedescendant")
+    assert at.get_attribute("id") == active
+
+
 def test_a_long_list_can_be_searched(browser: Browser, strict: str) -> None:
     with visiting(browser, strict) as visit:
         page = visit()

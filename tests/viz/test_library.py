@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from model.hub import Progress
+from model.hub import Progress, fetch
 from model.hub.names import FAULTS
 from model.translator import Translator
 from tests.hub_server import Hub, Repository, hub_of_our_own, safetensors
@@ -152,6 +152,24 @@ def test_where_any_may_be_asked_for_one_that_is_here_joins_the_list(settings: Se
     service.fetch(OTHER)
     assert OTHER in {card.name for card in service.models()}
     assert service.translate(service.check({"text": BEER, "model": OTHER})).text == "i want a beer ."
+    assert OTHER in {card.name for card in Service(any_of(settings)).models()}  # and so it does next time
+    assert OTHER not in {card.name for card in Service(settings).models()}
+
+
+def test_what_others_keep_beside_it_is_no_model_of_ours(settings: Settings, hub: Hub) -> None:
+    hub.repositories["me/speech"] = Repository()
+    hub.repositories["me/speech"].push(
+        {"config.json": b'{"model_type": "whisper"}', "model.safetensors": safetensors(97)}
+    )
+    fetch("me/speech")
+    assert "me/speech" not in {card.name for card in Service(any_of(settings)).models()}
+
+
+def test_a_name_that_is_none_is_answered_with_those_that_are_here(settings: Settings, hub: Hub) -> None:
+    service = Service(settings)
+    assert word_of(lambda: service.check({"text": BEER, "model": "toi"})).values["choices"] == "toy"
+    service.fetch(TOY)
+    assert word_of(lambda: service.check({"text": BEER, "model": "toi"})).values["choices"] == f"toy, {TOY}"
 
 
 @pytest.mark.parametrize("name", ["../toy", "me/../toy", "a/b/c", "/etc/passwd", "me/x\\y", "https://x/y"])

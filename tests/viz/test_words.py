@@ -25,7 +25,7 @@ PLACES = re.compile(r"\{(\w+)\}")
 def asked_for() -> set[str]:
     """The keys, and the beginnings of keys, that our modules name."""
     found = set()
-    for path in WIDGETS.glob("*.js"):
+    for path in WIDGETS.rglob("*.js"):
         source = path.read_text(encoding="utf-8")
         found |= {match["key"] for match in CALL.finditer(source)}
         for match in CHOICE.finditer(source):
@@ -57,7 +57,7 @@ def test_modules_hold_no_words_of_their_own() -> None:
     assigned = r"(?:textContent|placeholder|title|ariaLabel) = (['\"`])(?P<text>[^'\"`]*)\1"
     literal = re.compile(assigned + r"|make\('\w+', \{[^{}]*\}, '(?P<child>[^']*)'")
     said = []
-    for path in sorted(WIDGETS.glob("*.js")):
+    for path in sorted(WIDGETS.rglob("*.js")):
         for match in literal.finditer(path.read_text(encoding="utf-8")):
             text = match["text"] or match["child"] or ""
             if VISIBLE.search(text.replace("Headlight", "")) and "${" not in text:

@@ -23,12 +23,12 @@ def page_of(name: str, build: Callable[[Service], object], settings: Settings) -
     service = Service(settings)
     page: gr.Blocks
     with gr.Blocks(title="Headlight", analytics_enabled=False, fill_width=True) as page:
-        widget("header")
+        widget("frame/header")
         desk = Desk(service)
         desk.build()
         fetching = Fetching(service)
         fetching.build()
-        widget("tabs", value=json.dumps([name]))
+        widget("frame/tabs", value=json.dumps([name]))
         with gr.Column(elem_id=f"panel-{name}", elem_classes=["panel"]):
             build(service)
         page.unload(desk.left)

@@ -26,7 +26,9 @@ from viz.widgets import widget
 def build(service: Service) -> gr.HTML:
     """Inside a `gr.Blocks`."""
     config = {"models": menu(service), "beam": service.settings.max_beam}
-    return widget("beside", server=[answering(second_of(service))], config=json.dumps(config, ensure_ascii=False))
+    return widget(
+        "beside/beside", server=[answering(second_of(service))], config=json.dumps(config, ensure_ascii=False)
+    )
 
 
 def menu(service: Service) -> list[dict[str, Any]]:

@@ -23,7 +23,7 @@ Reason = Literal["kept", "ended", "limit", "worse", "late_end", "over"]
 
 def build(service: Service) -> gr.HTML:
     """Inside a `gr.Blocks`."""
-    return widget("decoding", server=[answering(search_of(service)), answering(chances_of(service))])
+    return widget("decoding/decoding", server=[answering(search_of(service)), answering(chances_of(service))])
 
 
 def search_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:

@@ -12,4 +12,4 @@ from viz.widgets import widget
 
 def build(service: Service) -> gr.HTML:
     """Inside a `gr.Blocks`."""
-    return widget("explorer", server=[answering(TakeAway(service).take_away)])
+    return widget("heads/explorer", server=[answering(TakeAway(service).take_away)])

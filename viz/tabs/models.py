@@ -21,7 +21,7 @@ def build(service: Service) -> gr.HTML:
     def cards(values: Mapping[str, Any]) -> list[dict[str, Any]]:
         return cards_values(service)
 
-    return widget("models", server=[cards])
+    return widget("models/models", server=[cards])
 
 
 def cards_values(service: Service) -> list[dict[str, Any]]:

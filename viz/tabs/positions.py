@@ -35,7 +35,7 @@ def build(service: Service) -> gr.HTML:
     def encoding(values: Mapping[str, Any]) -> dict[str, Any]:
         return encoding_values(service, values)
 
-    return widget("positions", server=[encoding])
+    return widget("positions/positions", server=[encoding])
 
 
 def encoding_values(service: Service, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def build(service: Service) -> gr.HTML:
 
     limit = REVIEW * service.settings.max_characters
     config = {"examples": [review._asdict() for review in REVIEWS if len(review.text) <= limit], "limit": limit}
-    return widget("sentiment", server=[judge], config=json.dumps(config, ensure_ascii=False))
+    return widget("sentiment/sentiment", server=[judge], config=json.dumps(config, ensure_ascii=False))
 
 
 def ask(service: Service, values: Mapping[str, Any]) -> Judgement:

@@ -44,7 +44,7 @@ class Evidence:
 
 def build(service: Service) -> gr.HTML:
     """Inside a `gr.Blocks`."""
-    return widget("why", server=[answering(pair_of(service))])
+    return widget("why/why", server=[answering(pair_of(service))])
 
 
 def pair_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:

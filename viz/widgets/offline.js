@@ -1,15 +1,15 @@
 // The page as a file: header, sentence, translation and the Heads tab, without a server.
 
-import { Answer } from './answer.js';
-import { make } from './dom.js';
-import { mount as mountExplorer } from './explorer.js';
-import { mount as mountFooter } from './footer.js';
-import { mount as mountHeader } from './header.js';
-import { readLink, withinAnswer } from './link.js';
-import { ready } from './page.js';
-import { USUAL, on, set, state } from './state.js';
-import { Translation } from './translation.js';
-import { languageName, speak } from './words.js';
+import { Answer } from './core/answer.js';
+import { make } from './core/dom.js';
+import { readLink, withinAnswer } from './core/link.js';
+import { ready } from './core/page.js';
+import { USUAL, on, set, state } from './core/state.js';
+import { languageName, speak } from './core/words.js';
+import { mount as mountFooter } from './frame/footer.js';
+import { mount as mountHeader } from './frame/header.js';
+import { mount as mountExplorer } from './heads/explorer.js';
+import { Translation } from './parts/translation.js';
 
 export async function open(root) {
   const { answer, selection, language } = globalThis.headlightFiles.shown;

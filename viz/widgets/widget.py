@@ -21,17 +21,18 @@ LOADER = (
 
 
 def widget(module: str, *, value: str = "", server: Sequence[Callable[..., Any]] = (), **props: Any) -> gr.HTML:
-    """`module` is a JavaScript file in this folder whose `mount` gets the element.
+    """`module` is a JavaScript file below this folder, as `desk/desk`, whose `mount` gets the element.
 
     A function, no class: of a class Gradio would write a description into our folder.
     """
+    name = module.rpartition("/")[2]
     return gr.HTML(
         value=value,
         html_template="",
         js_on_load=LOADER.replace("VERSION", version()).replace("MODULE", module),
         apply_default_css=False,
         server_functions=list(server) or None,
-        elem_classes=["headlight", f"headlight-{module}"],
-        elem_id=f"widget-{module}",
+        elem_classes=["headlight", f"headlight-{name}"],
+        elem_id=f"widget-{name}",
         **props,
     )

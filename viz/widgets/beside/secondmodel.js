@@ -1,0 +1,97 @@
+// Which two models: a menu for each, and how the second one writes.
+
+import { make, replace } from '../core/dom.js';
+import { set, state } from '../core/state.js';
+import { languageName, t } from '../core/words.js';
+
+/** Ways of finding words that the second model takes over where somebody changed them; the rest is as usual for it. */
+const CHANGED = ['length_penalty', 'temperature', 'seed'];
+
+/** The second model: the chosen one, else another that reads the same language and best writes the same, else the same. */
+export function secondName({ models }, { model }) {
+  if (state.beside) return state.beside;
+  const others = models.filter(({ name, source }) => name !== model.name && source === model.source);
+  return (others.find(({ target }) => target === model.target) ?? others[0] ?? model).name;
+}
+
+/** What is known of the second model: most from an answer of its own, as it may write several languages. */
+function secondModel(config, answer, second) {
+  const name = secondName(config, answer);
+  return second?.model.name === name ? second.model : config.models.find((each) => each.name === name) ?? { name };
+}
+
+/** Whether the second model may be given what the first one wrote. */
+const writesAlike = (model, answer) => model.target === answer.model.target && answer.text.trim() !== '';
+
+/** The second request for the page's answer, as the server takes it. `second`: the last answer of the second model. */
+export function secondRequest(config, answer, second) {
+  const asked = answer.asked();
+  const usual = answer.model.usual ?? {};
+  const model = secondModel(config, answer, second);
+  const request = { text: asked.text, model: model.name };
+  for (const name of CHANGED) if (asked[name] !== usual[name]) request[name] = asked[name];
+  const beam = state.besideBeam ?? (asked.beam_size === usual.beam_size ? null : asked.beam_size);
+  if (beam !== null && !(asked.temperature > 0)) request.beam_size = Math.min(beam, config.beam);
+  if (state.besideSame && writesAlike(model, answer)) request.target = answer.text;
+  return request;
+}
+
+export class SecondModel {
+  constructor(config, sides) {
+    this.config = config;
+    const ask = (model) => dispatchEvent(new CustomEvent('headlight-request', { detail: { model, prefix: null, target: null } }));
+    this.first = make('select', { class: 'model', onchange: () => ask(this.first.value) });
+    this.second = make('select', { class: 'model', onchange: () => set({ beside: this.second.value, besideHead: null }) });
+    this.beam = make('select', { class: 'numeric', onchange: () => set({ besideBeam: Number(this.beam.value) }) });
+    this.beamName = make('span', {});
+    this.same = make('input', { type: 'checkbox', onchange: () => set({ besideSame: this.same.checked }) });
+    this.sameName = make('span', {});
+    this.sameLabel = make('label', { class: 'check' }, this.same, this.sameName);
+    this.note = make('p', { class: 'quiet' });
+    sides[0].controls.append(this.first);
+    sides[1].controls.append(this.second, make('span', { class: 'end' }, make('label', {}, this.beamName, this.beam), this.sameLabel));
+    sides[1].controls.after(this.note);
+  }
+
+  draw(answer, answered) {
+    const { models, beam } = this.config;
+    const model = secondModel(this.config, answer, answered);
+    const second = model.name;
+    const known = models.some(({ name }) => name === answer.model.name) ? models : [...models, answer.model];
+    const option = ({ name, source, target }) => make('option', { value: name }, t('model_pair', { source: languageName(source), target: languageName(target), name }));
+    for (const [menu, chosen, name] of [[this.first, answer.model.name, 'beside_left'], [this.second, second, 'beside_right']]) {
+      const listed = known.some((each) => each.name === chosen) ? known.map(option) : [...known.map(option), make('option', { value: chosen }, chosen)];
+      replace(menu, ...listed);
+      menu.value = chosen;
+      menu.setAttribute('aria-label', t(name));
+    }
+    const asked = secondRequest(this.config, answer, answered);
+    const width = asked.beam_size ?? (answered?.model.name === second ? answered.asked().beam_size : model.usual?.beam_size);
+    replace(this.beam, ...Array.from({ length: beam }, (_, number) => make('option', { value: number + 1 }, number + 1)));
+    this.beam.value = width ?? '';
+    this.beam.disabled = asked.temperature > 0 || asked.target !== undefined;
+    this.beamName.textContent = t('beside_beam');
+    this.same.checked = state.besideSame;
+    this.sameLabel.hidden = !writesAlike(model, answer);
+    this.sameName.textContent = t('beside_same');
+    this.sameLabel.title = t('beside_same_says');
+    const foreign = isForeign(model.source, answer.model.source);
+    this.note.hidden = !foreign;
+    this.note.textContent = foreign ? t('beside_foreign', { model: second, reads: languageName(model.source), typed: languageName(answer.model.source) }) : '';
+  }
+}
+
+/** Whether two codes surely mean two languages: models write them in two letters, in three, or as words. */
+function isForeign(one, other) {
+  const [language, typed] = [one, other].map((code) => (code ? plain(code) : ''));
+  return language.length === 2 && typed.length === 2 && language !== typed;
+}
+
+/** "deu_Latn" → "de". */
+function plain(code) {
+  try {
+    return new Intl.Locale(code.replaceAll('_', '-')).language;
+  } catch {
+    return '';
+  }
+}

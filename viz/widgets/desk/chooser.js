@@ -1,0 +1,99 @@
+// Which model translates, from which language into which: the menu, the languages' buttons, and the offer to fetch.
+
+import { set, state } from '../core/state.js';
+import { hub } from './fetching.js';
+import { LanguagePicker } from './languagepicker.js';
+import { ModelMenu } from './modelmenu.js';
+import { Offer } from './offer.js';
+
+export class Chooser {
+  /** `take` translates the sentence by a model; `ask` asks again for what was asked for before. */
+  constructor(config, { take, ask, again }) {
+    Object.assign(this, { config, take, ask, model: config.usual.model, waits: null });
+    this.know(config.models);
+    this.menu = new ModelMenu(config, (name) => this.choose(name), () => this.refresh());
+    this.offer = new Offer({ know: (models) => this.came(models), use: (name) => this.use(name) });
+    this.languages = ['source', 'target'].map((side) => new LanguagePicker(side, again));
+  }
+
+  /** All models there are, and what is usual for each, as far as it is known. */
+  know(models) {
+    this.config.models = models;
+    for (const { name, usual } of models) if (usual) state.usuals[name] ??= usual;
+  }
+
+  /** Others may have fetched some since this page was opened. */
+  async refresh() {
+    try {
+      const models = await hub.models();
+      if (JSON.stringify(models) !== JSON.stringify(this.config.models)) this.came(models);
+    } catch {
+      // What was known before is still as good as it was.
+    }
+  }
+
+  came(models) {
+    this.know(models);
+    this.menu.draw(this.current());
+    set({ fetched: state.fetched + 1 });
+  }
+
+  /** The model and the languages of what is asked, or was answered. */
+  settle({ model, source_language = '', target_language = '' }) {
+    this.model = model;
+    [source_language, target_language].forEach((code, place) => (this.languages[place].chosen = code));
+    this.menu.draw(this.current());
+  }
+
+  current() {
+    const { model } = state.answer ?? {};
+    return this.find(this.model) ?? model;
+  }
+
+  find(name) {
+    const { model } = state.answer ?? {};
+    return this.config.models.find((each) => each.name === name) ?? (model?.name === name ? model : undefined);
+  }
+
+  /** The chosen languages, as far as they are those of this model. */
+  asked(model) {
+    const [source_language, target_language] = this.languages.map(({ chosen }) => (model === this.model ? chosen : ''));
+    return { model, source_language, target_language };
+  }
+
+  /** The sentence stays; a model that is not here is offered first. */
+  choose(name) {
+    const found = this.find(name);
+    this.waits = null;
+    this.offer.complain(null);
+    if (!found?.downloaded) {
+      this.offer.open(found ?? { name, source: '', target: '', bytes: 0 }, true);
+      return;
+    }
+    if (this.offer.busy) this.offer.wanted = false;
+    else this.offer.close();
+    this.take(name);
+  }
+
+  /** A model came: the sentence is translated by it, as it was asked for. */
+  use(name) {
+    const { waits } = this;
+    this.waits = null;
+    if (waits?.request.model === name) this.ask(waits);
+    else this.take(name);
+  }
+
+  /** A model that is not here is offered; whatever else is wrong with one, the last one answers the next sentence. */
+  fail({ word, values }, request, following) {
+    if (word === 'model_not_here') {
+      this.waits = { request, following };
+      this.offer.open(this.find(values.given) ?? { name: values.given, source: '', target: '', bytes: 1e6 * values.megabytes }, !following);
+    } else this.offer.complain({ word, values });
+    if (state.answer) this.settle(state.answer.request);
+  }
+
+  draw() {
+    this.menu.draw(this.current());
+    for (const each of this.languages) each.draw(state.answer?.model);
+  }
+}

@@ -1,0 +1,32 @@
+// The name above a sentence; where a model reads or writes several languages, a button to choose one of them.
+
+import { make } from '../core/dom.js';
+import { state } from '../core/state.js';
+import { languageName, t } from '../core/words.js';
+import { Picker } from '../parts/picker.js';
+
+export class LanguagePicker {
+  /** `side` is source or target; `changed` is called once a language is chosen. */
+  constructor(side, changed) {
+    Object.assign(this, { side, chosen: '' }); // as the model calls it; empty: its usual one
+    this.picker = new Picker((code) => {
+      this.chosen = code === state.answer.model[`usual_${side}`] ? '' : code;
+      changed();
+    });
+    this.name = make('span', { class: 'language-name' });
+    this.element = make('div', { class: 'language-side' }, this.name, this.picker.element);
+  }
+
+  /** `model` is the one that answered. */
+  draw(model) {
+    const codes = model?.[`${this.side}s`] ?? [];
+    const several = codes.length > 1;
+    this.name.classList.toggle('hidden-text', several);
+    this.picker.element.hidden = !several;
+    if (!several) return;
+    const used = state.answer.request[`${this.side}_language`] || model[`usual_${this.side}`];
+    const items = codes.map((code) => ({ value: code, text: languageName(code), more: languageName(code) === code ? '' : code }));
+    items.sort((one, other) => one.text.localeCompare(other.text, state.language));
+    this.picker.fill({ label: t(`option_${this.side}_language`), shown: languageName(used), groups: [{ name: '', items }], chosen: used });
+  }
+}

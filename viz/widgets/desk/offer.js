@@ -1,0 +1,195 @@
+// A model that is not here: what it is, what it would cost, and, once somebody says so, how far its download is.
+
+import { make, replace } from '../core/dom.js';
+import { Silence } from '../core/silence.js';
+import { on, state } from '../core/state.js';
+import { errorSays, t } from '../core/words.js';
+import { kindName, pairName, sizeName, waitName } from '../parts/modelnames.js';
+import { hub } from './fetching.js';
+
+const LINE = 50e6 / 8; // bytes a second of a usual connection, said so
+const SOON = 1500; // milliseconds of a download after which its pace means something
+
+export class Offer {
+  /** Once one is here, `know` gets all models that there are now; and `use` its name, if it is still wanted. */
+  constructor({ know, use }) {
+    Object.assign(this, { know, use, model: null, wanted: true, phase: 'away', fault: null, silence: new Silence(() => this.fail({ word: 'unreachable' })) });
+    this.what = make('p', { class: 'what' });
+    this.facts = make('p', { class: 'numeric' });
+    this.says = make('p', { class: 'quiet' });
+    this.bar = make('progress', {});
+    this.far = make('span', { class: 'quiet numeric far' });
+    this.first = make('button', { type: 'button', class: 'fetch', onclick: () => this.act() });
+    this.other = make('button', { type: 'button', class: 'link', onclick: () => this.close() });
+    this.told = make('p', { class: 'hidden-text', role: 'status' });
+    this.error = make('p', { class: 'error', id: 'option-model-error', role: 'alert' });
+    this.panel = make('section', { class: 'offer', hidden: true }, this.what, this.facts, this.says, this.bar, make('div', { class: 'line' }, this.first, this.other, this.far));
+    this.element = make('div', { class: 'model-offer' }, this.panel, this.error, this.told);
+    hub.hear = (news) => this.hear(news);
+    on(['language'], () => this.draw());
+  }
+
+  get busy() {
+    return this.phase === 'fetching';
+  }
+
+  // ---------------------------------------------------------------- what happens
+
+  /** Offer a model; nothing of it is fetched before somebody says so. `chosen`: somebody chose it just now. */
+  async open(model, chosen) {
+    if (this.busy && this.model.name === model.name) {
+      this.wanted = true;
+      return;
+    }
+    if (this.busy) this.halt();
+    Object.assign(this, { model, plan: null, done: 0, fault: null, wanted: true, phase: 'asking' });
+    this.draw();
+    if (chosen) this.first.focus({ preventScroll: true });
+    this.panel.scrollIntoView({ block: 'nearest' });
+    try {
+      const plan = await hub.offer(model.name);
+      if (this.model !== model || this.phase !== 'asking') return;
+      if (plan.here) {
+        this.arrived(plan);
+        return;
+      }
+      this.plan = plan;
+      this.done = plan.bytes - plan.missing;
+      this.phase = 'offered';
+      this.draw();
+    } catch (error) {
+      if (this.model === model && this.phase === 'asking') this.fail(error.fault ?? { word: 'our_fault' });
+    }
+  }
+
+  act() {
+    if (this.phase === 'asking') return; // nobody agrees to what is not said yet
+    if (this.busy) {
+      this.halt();
+      this.phase = 'stopped';
+      this.draw();
+      return;
+    }
+    if (this.phase === 'here') {
+      this.close();
+      this.use(this.model.name);
+      return;
+    }
+    if (this.phase === 'failed' && !this.plan) {
+      this.open(this.model, true);
+      return;
+    }
+    Object.assign(this, { phase: 'fetching', fault: null, begun: null });
+    hub.fetch(this.model.name);
+    this.silence.wait();
+    this.draw();
+  }
+
+  /** What has come by now is kept by the server. */
+  halt() {
+    this.silence.end();
+    hub.forget();
+    hub.stop();
+  }
+
+  close() {
+    if (this.busy) this.halt();
+    Object.assign(this, { phase: 'away', fault: null });
+    this.draw();
+  }
+
+  /** Complain of a model, whatever is offered. */
+  complain(fault) {
+    this.fault = fault;
+    this.draw();
+  }
+
+  fail(fault) {
+    this.silence.end();
+    Object.assign(this, { phase: 'failed', fault });
+    this.draw();
+  }
+
+  hear(news) {
+    if (!this.busy) return;
+    this.silence.wait();
+    if (news.what === 'error') this.fail(news);
+    if (news.what === 'fetched') this.arrived(news);
+    if (news.what !== 'fetching') return;
+    const now = performance.now();
+    this.begun ??= { at: now, done: news.done };
+    Object.assign(this, { done: news.done, total: news.total });
+    const pace = (news.done - this.begun.done) / (now - this.begun.at);
+    this.left = now - this.begun.at > SOON && pace > 0 ? (news.total - news.done) / pace / 1000 : null;
+    this.draw();
+  }
+
+  arrived({ name, models }) {
+    this.silence.end();
+    this.phase = this.wanted ? 'away' : 'here';
+    this.told.textContent = t('offer_here', { model: name });
+    this.draw();
+    this.know(models);
+    if (this.wanted) this.use(name);
+  }
+
+  // ---------------------------------------------------------------- drawing
+
+  draw() {
+    const { phase, model, plan, fault } = this;
+    this.error.textContent = fault ? errorSays(fault) : '';
+    this.panel.hidden = phase === 'away';
+    if (phase === 'away') return;
+    const known = { ...model, ...(plan ?? {}), where: 'hub' };
+    const pair = pairName(known);
+    const title = make('b', {}, pair ? `${pair} · ${kindName(known)}` : model.name);
+    replace(this.what, title, pair ? make('span', { class: 'quiet', lang: 'en' }, model.name) : null);
+    this.panel.setAttribute('aria-label', t('offer_label', { model: model.name }));
+    this.facts.textContent = this.factsSay(plan, model);
+    this.facts.hidden = !this.facts.textContent;
+    this.says.textContent = this.saysWhat(plan, model);
+    this.says.hidden = phase === 'failed';
+    this.drawProgress();
+    this.first.textContent = t(this.firstSays());
+    this.first.classList.toggle('stops', this.busy);
+    this.first.setAttribute('aria-disabled', String(phase === 'asking'));
+    this.other.textContent = t('offer_not_now');
+    this.other.hidden = this.busy;
+  }
+
+  firstSays() {
+    if (this.busy) return 'stop';
+    if (this.phase === 'here') return 'models_use';
+    if (this.phase === 'failed' && !this.plan) return 'offer_again';
+    return this.done > 0 ? 'offer_go_on' : 'offer_fetch';
+  }
+
+  factsSay(plan, { bytes }) {
+    if (!plan) return bytes ? t('offer_about', { size: sizeName(bytes) }) : '';
+    const licence = plan.licence ? t('offer_licence', { licence: plan.licence }) : t('offer_no_licence');
+    return [sizeName(plan.bytes), licence, t('offer_revision', { revision: plan.revision.slice(0, 8) })].join(' · ');
+  }
+
+  saysWhat(plan, { bytes }) {
+    if (this.phase === 'here') return t('offer_here', { model: this.model.name });
+    if (this.phase === 'stopped') return t('offer_stopped', { done: sizeName(this.done) });
+    const missing = plan ? plan.bytes - this.done : bytes;
+    const parts = [t('offer_once')];
+    if (plan && this.done && !this.busy) parts.push(t('offer_part', { done: sizeName(this.done) }));
+    if (missing && !this.busy) parts.push(t('offer_wait', { wait: waitName(missing / LINE) }));
+    if (this.phase === 'asking') parts.push(t('offer_asking'));
+    return parts.join(state.language === 'zh' ? '' : ' ');
+  }
+
+  drawProgress() {
+    this.bar.style.visibility = this.busy ? 'visible' : 'hidden'; // it keeps its place
+    this.far.hidden = !this.busy;
+    if (!this.busy) return;
+    const total = this.total ?? this.plan?.bytes ?? 0;
+    this.bar.setAttribute('aria-label', t('offer_label', { model: this.model.name }));
+    if (total) Object.assign(this.bar, { max: total, value: this.done });
+    else this.bar.removeAttribute('value');
+    const left = this.left ? t('offer_left', { wait: waitName(this.left) }) : '';
+    this.far.textContent = total ? [t('offer_far', { done: sizeName(this.done), total: sizeName(total) }), left].filter(Boolean).join(' · ') : '';
+  }
+}

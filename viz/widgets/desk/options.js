@@ -1,0 +1,106 @@
+// Beam, length penalty, sampling, one's own translation: folded away until wanted.
+
+import { make } from '../core/dom.js';
+import { state } from '../core/state.js';
+import { t } from '../core/words.js';
+
+const NUMBERS = {
+  beam_size: { min: 1, step: 1 },
+  length_penalty: { min: 0, max: 10, step: 0.1 },
+  temperature: { min: 0, max: 10, step: 0.1 },
+  seed: { min: 0, max: Number.MAX_SAFE_INTEGER, step: 1 },
+};
+
+export function mountOptions(config, submit) {
+  const element = make('div', { class: 'options', id: 'options', hidden: true });
+  const fields = {};
+  const changed = new Set(); // by the visitor: these stay, whichever model is chosen
+  // One line for the faults of all numbers: it keeps its place, so that nothing below it moves.
+  const faults = make('div', { class: 'faults' });
+  const add = (name, input, wide = '') => {
+    const label = make('span', {});
+    const error = make('span', { class: 'error', role: 'alert', id: `option-${name}-error` });
+    input.setAttribute('aria-describedby', error.id);
+    element.append(make('label', { class: wide }, label, input));
+    faults.append(error);
+    fields[name] = { input, label, error };
+  };
+  for (const [name, limits] of Object.entries(NUMBERS)) {
+    const bounds = name === 'beam_size' ? { ...limits, max: config.limits.beam } : limits;
+    const input = make('input', { type: 'number', class: 'numeric', ...bounds, value: config.usual[name], data: { field: name } });
+    input.addEventListener('input', () => (input.value.trim() === '' ? changed.delete(name) : changed.add(name)));
+    add(name, input);
+  }
+  element.append(faults);
+  add('target', make('input', { type: 'text', dir: 'auto', data: { field: 'target' } }), 'widest');
+  element.append(make('div', { class: 'faults' }, fields.target.error));
+  element.addEventListener('keydown', (event) => {
+    if (event.key === 'Enter' && event.target.tagName === 'INPUT' && !event.isComposing) submit();
+  });
+
+  const { beam_size: beam, temperature } = fields;
+  let width = config.usual.beam_size; // of the beam, while chance decides: it comes back afterwards
+  const follow = () => {
+    const chance = Number(temperature.input.value) > 0;
+    if (chance && !beam.input.disabled) [width, beam.input.value] = [beam.input.value, 1];
+    if (!chance && beam.input.disabled) beam.input.value = width;
+    beam.input.disabled = chance;
+  };
+  temperature.input.addEventListener('input', follow);
+  const take = (name, value) => {
+    changed.add(name);
+    fields[name].input.value = value;
+  };
+
+  return {
+    element,
+    /** What a model is asked with: what the visitor changed, and what is usual for it, as far as that is known. */
+    values(model) {
+      const given = { ...state.usuals[model] };
+      for (const name of changed) given[name] = Number(fields[name].input.value);
+      if (given.temperature > 0) given.beam_size = 1; // chance and search exclude each other
+      return { ...given, target: fields.target.input.value.trim() || null, prefix: null };
+    },
+    /** Somebody else names numbers: those that are not usual are as if the visitor had changed them. */
+    change(values, usual = {}) {
+      for (const name of Object.keys(NUMBERS)) if (values[name] !== undefined && values[name] !== usual[name]) take(name, values[name]);
+    },
+    /** A number is the visitor's no longer; none is, where no name is given. */
+    leave(name) {
+      if (name) changed.delete(name);
+      else changed.clear();
+    },
+    /** The fields show what was asked for, also where somebody else asked; a number that only the answer will tell stays empty. */
+    set(values) {
+      temperature.input.value = values.temperature ?? 0;
+      follow();
+      for (const name of Object.keys(NUMBERS)) fields[name].input.value = values[name] ?? '';
+      fields.target.input.value = typeof values.target === 'string' ? values.target : '';
+    },
+    /** What is usual for the model that answered, where the visitor changed nothing. */
+    settle(usual) {
+      for (const name of Object.keys(NUMBERS)) {
+        if (!changed.has(name) && !fields[name].input.disabled && name in usual) fields[name].input.value = usual[name];
+      }
+    },
+    clearTarget() {
+      fields.target.input.value = '';
+    },
+    fail(field, says) {
+      if (!fields[field]) return false;
+      fields[field].error.textContent = says;
+      fields[field].input.setAttribute('aria-invalid', 'true');
+      return true;
+    },
+    clear() {
+      for (const { error, input } of Object.values(fields)) {
+        error.textContent = '';
+        input.removeAttribute('aria-invalid');
+      }
+    },
+    draw() {
+      for (const [field, { label }] of Object.entries(fields)) label.textContent = t(`option_${field}`);
+      fields.target.input.placeholder = t('option_target_placeholder');
+    },
+  };
+}

@@ -1,0 +1,23 @@
+// The one note that everybody should read once, and the way to the page for programs.
+
+import { make } from '../core/dom.js';
+import { ready } from '../core/page.js';
+import { on } from '../core/state.js';
+import { t } from '../core/words.js';
+
+const GRADIO = '.gradio-container footer .show-api'; // opens its own description of the endpoints; our style hides it
+
+export async function mount({ element }) {
+  await ready;
+  const line = make('p', {});
+  const programs = make('button', { type: 'button', class: 'link', onclick: () => document.querySelector(GRADIO)?.click() });
+  element.classList.add('last-line');
+  element.append(line);
+  if (window.gradio_config) element.append(programs); // a saved page has no server behind it
+  const draw = () => {
+    line.textContent = t('footer');
+    programs.textContent = t('footer_programs');
+  };
+  on(['language'], draw);
+  draw();
+}

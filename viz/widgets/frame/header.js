@@ -1,0 +1,43 @@
+// Name, one line, language, light and dark.
+
+import { icon, make, replace } from '../core/dom.js';
+import { ready } from '../core/page.js';
+import { on, set, state } from '../core/state.js';
+import { switchTheme } from '../core/theme.js';
+import { speak, t } from '../core/words.js';
+
+const MARK = ['M11 4a9 9 0 0 0 0 18z', 'M15 6.5l8-2M15 13h9M15 19.5l8 2'];
+
+export async function mount({ element }) {
+  await ready;
+  const mark = icon(26, [{ d: MARK[0], fill: 'currentColor', stroke: 'none' }, { d: MARK[1], 'stroke-linecap': 'round' }], { width: 2 });
+  const line = make('p', {});
+  const languages = make('div', { class: 'segments', role: 'group' });
+  const half = icon(18, [{ d: 'M9 2.5a6.5 6.5 0 1 0 0 13a6.5 6.5 0 1 0 0-13z' }, { d: 'M9 2.5a6.5 6.5 0 0 1 0 13z', fill: 'currentColor' }]);
+  const theme = make('button', { type: 'button', class: 'round', onclick: switchTheme }, half);
+  const skip = make('a', { class: 'skip', href: '#panel-heads' });
+  skip.addEventListener('click', (event) => {
+    event.preventDefault();
+    set({ tab: 'heads' });
+    document.querySelector('.explorer')?.focus();
+  });
+  element.classList.add('top');
+  element.append(skip, mark, make('h1', {}, 'Headlight'), line, make('div', { class: 'right' }, languages, theme));
+  const choose = async (language) => {
+    await speak(language);
+    set({ chosenLanguage: language });
+  };
+  const draw = () => {
+    line.textContent = t('line');
+    skip.textContent = t('skip');
+    for (const attribute of ['aria-label', 'title']) theme.setAttribute(attribute, t('switch_theme'));
+    languages.setAttribute('aria-label', t('language'));
+    const names = { en: 'EN', zh: '中文' };
+    const buttons = Object.entries(names).map(([code, name]) =>
+      make('button', { type: 'button', lang: code, 'aria-pressed': String(state.language === code), onclick: () => choose(code) }, name),
+    );
+    replace(languages, ...buttons);
+  };
+  on(['language'], draw);
+  draw();
+}

@@ -1,0 +1,100 @@
+// Lines: tokens on both sides, joined as strongly as they attend; pointing at one thins them to its own.
+
+import { make, replace, scrolls, svg } from '../core/dom.js';
+import { comparing, state } from '../core/state.js';
+import { t } from '../core/words.js';
+import { paint, litLevels } from '../parts/heatmap.js';
+
+const MANY = 44;
+
+export class Lines {
+  constructor() {
+    this.picture = svg('svg', { 'aria-hidden': 'true' });
+    this.labels = make('div', {});
+    this.captions = ['looking', 'looked_at'].map(() => make('span', {}));
+    this.top = make('div', { class: 'captions' }, ...this.captions);
+    this.sheet = make('div', { class: 'sheet', role: 'img' }, this.labels, this.picture);
+    this.element = make('div', { class: 'lines' }, this.top, this.sheet);
+  }
+
+  /** `views`: one, or A and B. */
+  show(views, width, label) {
+    this.views = views;
+    const { rows, columns } = views[0];
+    const count = Math.max(rows.length, columns.length);
+    this.gap = count > MANY ? 16 : Math.max(24, Math.min(36, 560 / count));
+    const wide = Math.min(width, 620);
+    [this.left, this.right] = [wide * 0.32, wide * 0.68];
+    this.sheet.style.cssText = `width:${wide}px;height:${count * this.gap}px`;
+    this.sheet.setAttribute('aria-label', label);
+    scrolls(this.element, count > MANY);
+    for (const [place, name] of ['looking', 'looked_at'].entries()) this.captions[place].textContent = t(name);
+    this.captions[0].style.cssText = `width:${this.left - 14}px`;
+    this.captions[1].style.cssText = `margin-inline-start:${this.right - this.left + 28}px`;
+    this.top.style.width = `${wide}px`;
+    const item = (token, place, side) => {
+      const style = [
+        `top:${place * this.gap}px;height:${this.gap}px`,
+        side === 'row' ? `right:${wide - this.left + 6}px` : `left:${this.right + 6}px`,
+        `max-width:${this.left - 6}px`,
+        count > MANY ? 'font-size:12px' : '',
+      ].join(';');
+      const text = make('span', { class: token.special ? 'special' : '' }, token.label);
+      return make('div', { class: `label ${side}`, data: { [side]: place }, style, title: token.full }, text);
+    };
+    const all = [...rows.map((token, place) => item(token, place, 'row')), ...columns.map((token, place) => item(token, place, 'column'))];
+    replace(this.labels, ...all);
+  }
+
+  light() {
+    const row = state.hoverRow ?? state.row;
+    const column = state.hoverColumn ?? state.column;
+    const colours = comparing() ? ['var(--head-a)', 'var(--head-b)'] : ['var(--accent)'];
+    const paths = this.views.flatMap((view, number) => {
+      const shift = comparing() ? 3 * number - 1.5 : 0;
+      return this.paths(view, colours[number], shift, row, column);
+    });
+    this.picture.replaceChildren(...paths);
+    const lit = litLevels(this.views.at(-1), row, row === null ? column : null);
+    for (const label of this.labels.querySelectorAll('.label')) {
+      const side = label.dataset.row !== undefined ? 'row' : 'column';
+      const place = Number(label.dataset[side]);
+      paint(label, (side === 'row' ? lit.rows : lit.columns)?.[place]);
+      label.classList.toggle('chosen', side === 'row' ? place === row : row === null && place === column);
+    }
+    if (!this.element.matches(':hover')) this.reveal(row ?? column);
+  }
+
+  /** What is chosen elsewhere is in sight here, too. */
+  reveal(place) {
+    const { scrollTop, clientHeight, scrollHeight } = this.element;
+    if (place === null || scrollHeight <= clientHeight) return;
+    const at = (place + 0.5) * this.gap;
+    if (at < scrollTop || at > scrollTop + clientHeight - 2 * this.gap) this.element.scrollTop = at - clientHeight / 2;
+  }
+
+  paths({ weights, rows, columns }, colour, shift, row, column) {
+    const middle = (this.left + this.right) / 2;
+    const paths = [];
+    for (let r = 0; r < rows.length; r++) {
+      for (let c = 0; c < columns.length; c++) {
+        const weight = weights[r * columns.length + c];
+        if (!(weight >= state.threshold)) continue;
+        const lit = row !== null ? r === row : column === null || c === column;
+        const from = (r + 0.5) * this.gap + shift;
+        const to = (c + 0.5) * this.gap + shift;
+        paths.push(
+          svg('path', {
+            d: `M${this.left} ${from}C${middle} ${from} ${middle} ${to} ${this.right} ${to}`,
+            fill: 'none',
+            style: `stroke:${colour}`,
+            'stroke-width': this.gap < 20 ? 1.2 : 1 + weight * 3,
+            'stroke-linecap': 'round',
+            'stroke-opacity': lit ? Math.min(1, 0.08 + weight * 0.95) : 0.025,
+          }),
+        );
+      }
+    }
+    return paths;
+  }
+}

@@ -1,0 +1,124 @@
+// Take away: pictures, numbers, a page that works offline, a link.
+
+import { call, loadPlotly } from '../core/boot.js';
+import { make, replace } from '../core/dom.js';
+import { writeLink } from '../core/link.js';
+import { shown, state } from '../core/state.js';
+import { faultSays, t } from '../core/words.js';
+
+const FORMS = ['png', 'svg', 'csv', 'npz', 'json', 'html', 'link'];
+const TYPES = { csv: 'text/csv', npz: 'application/octet-stream', json: 'application/json', html: 'text/html' };
+
+export function mountTakeAway(server) {
+  const button = make('button', { type: 'button', class: 'link', 'aria-haspopup': 'menu', 'aria-expanded': 'false' });
+  const menu = make('div', { class: 'menu', role: 'menu', hidden: true });
+  const toast = make('div', { class: 'toast', role: 'status', hidden: true });
+  const element = make('div', { class: 'take-away', hidden: !server }, button, menu, toast); // a saved page has no server
+  let hiding = 0;
+
+  const open = (yes) => {
+    menu.hidden = !yes;
+    button.setAttribute('aria-expanded', String(yes));
+  };
+  const tell = (text) => {
+    toast.textContent = text;
+    toast.hidden = false;
+    clearTimeout(hiding);
+    hiding = setTimeout(() => (toast.hidden = true), 2600);
+  };
+  button.addEventListener('click', () => {
+    open(menu.hidden);
+    if (!menu.hidden) menu.firstElementChild?.focus({ preventScroll: true });
+  });
+  document.addEventListener('click', (event) => element.contains(event.target) || open(false));
+  menu.addEventListener('keydown', (event) => {
+    const items = [...menu.children];
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step) {
+      event.preventDefault();
+      event.stopPropagation();
+      items[(items.indexOf(document.activeElement) + step + items.length) % items.length].focus();
+    }
+    if (event.key === 'Escape') {
+      event.stopPropagation();
+      open(false);
+      button.focus();
+    }
+  });
+  const take = async (form) => {
+    open(false);
+    button.focus();
+    try {
+      if (form === 'link') await copyLink();
+      else await save(form, server);
+      tell(form === 'link' ? t('link_copied') : t('saved', { form: form.toUpperCase() }));
+    } catch (error) {
+      console.warn(error);
+      tell(faultSays(error, 'not_saved'));
+    }
+  };
+
+  return {
+    element,
+    draw() {
+      button.textContent = t('take_away');
+      replace(
+        menu,
+        ...FORMS.map((form) => {
+          const name = form === 'link' ? t('form_link') : form.toUpperCase();
+          return make('button', { type: 'button', role: 'menuitem', onclick: () => take(form) }, make('b', {}, name), make('span', {}, t(`form_${form}_says`)));
+        }),
+      );
+    },
+  };
+}
+
+async function copyLink() {
+  const link = new URL(writeLink(), location.href).href;
+  await copyText(link);
+}
+
+/** Over plain http, or in a frame without leave, there is no clipboard to write to; the older way works there, too. */
+async function copyText(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return;
+  } catch {
+    // The older way, then.
+  }
+  const before = document.activeElement;
+  const field = make('textarea', { readonly: true, 'aria-hidden': 'true', style: 'position: fixed; opacity: 0' });
+  field.value = text;
+  document.body.append(field);
+  field.select();
+  const copied = document.execCommand('copy');
+  field.remove();
+  before?.focus();
+  if (!copied) throw new Error('The clipboard is closed.');
+}
+
+async function save(form, server) {
+  const { kind, row, column, view, words, special, rescale, scale, palette, threshold, pinned } = state;
+  const selection = { kind, ...shown(), row, column, view, words, special, rescale, scale, palette, threshold, pinned: pinned && [pinned.layer, pinned.head] };
+  const asked = { form, request: state.answer.asked(), selection, theme: state.theme, language: state.language };
+  const answer = await call(server.take_away, asked);
+  if (form === 'png' || form === 'svg') return savePicture(form, answer);
+  const bytes = Uint8Array.from(atob(answer.content), (letter) => letter.charCodeAt(0));
+  return download(answer.name, URL.createObjectURL(new Blob([bytes], { type: TYPES[form] })));
+}
+
+/** The figure as Python draws it, at the size of print. */
+async function savePicture(form, { name, figure }) {
+  const plotly = await loadPlotly();
+  const { width, height } = figure.layout;
+  const picture = await plotly.toImage(figure, { format: form, width, height, scale: form === 'png' ? 3 : 1 });
+  download(name, picture);
+}
+
+function download(name, address) {
+  const anchor = make('a', { href: address, download: name });
+  document.body.append(anchor);
+  anchor.click();
+  anchor.remove();
+  if (address.startsWith('blob:')) setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}

@@ -1,0 +1,50 @@
+// How the maps are shown: whole words, special tokens, scale, colours.
+
+import { make, replace } from '../core/dom.js';
+import { LET_GO, set, state } from '../core/state.js';
+import { two } from '../core/view.js';
+import { t } from '../core/words.js';
+
+const SCALES = ['linear', 'log', 'row'];
+const PALETTES = ['headlight', 'cividis', 'grey'];
+const LONG = 44;
+
+export function mountTools(element, note) {
+  element.classList.add('tools');
+  note.classList.add('note');
+
+  const check = (field, disabled = false) => {
+    const box = make('input', { type: 'checkbox', data: { field }, disabled });
+    box.checked = state[field];
+    box.addEventListener('change', () => set({ [field]: box.checked, ...(field === 'fit' ? {} : LET_GO) }));
+    return make('label', {}, box, make('span', {}, t(`tool_${field}`)));
+  };
+  const choose = (field, values) => {
+    const select = make('select', { data: { field } }, ...values.map((value) => make('option', { value }, t(`${field}_${value}`))));
+    select.value = state[field];
+    select.addEventListener('change', () => set({ [field]: select.value }));
+    return make('label', {}, make('span', {}, t(`tool_${field}`)), select);
+  };
+
+  return function draw(view) {
+    const focused = element.contains(document.activeElement) ? document.activeElement.dataset.field : null;
+    const long = state.answer.source.length > LONG || state.answer.target.length > LONG;
+    replace(
+      element,
+      check('words'),
+      choose('scale', SCALES),
+      check('special'),
+      choose('palette', PALETTES),
+      check('rescale', state.special),
+      long ? check('fit') : null,
+    );
+    if (focused) element.querySelector(`[data-field=${focused}]`)?.focus({ preventScroll: true });
+    note.textContent = says(view);
+  };
+}
+
+function says(view) {
+  if (view.maximum) return t('note_maximum');
+  if (state.special) return '';
+  return state.rescale ? t('note_rescaled') : t('note_hidden', { share: two(view.hidden) });
+}

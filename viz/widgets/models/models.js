@@ -1,0 +1,195 @@
+// The Models tab: what each model is, how good, what it cannot do, how it learnt. Cards come as plain nodes, never as HTML.
+
+import { call } from '../core/boot.js';
+import { make, replace, svg } from '../core/dom.js';
+import { ready } from '../core/page.js';
+import { on, set, state } from '../core/state.js';
+import { faultSays, has, languageName, t } from '../core/words.js';
+import { kindName, pairName, sizeName } from '../parts/modelnames.js';
+
+const TAGS = new Set(['h4', 'p', 'ul', 'ol', 'li', 'table', 'thead', 'tbody', 'tr', 'th', 'td', 'strong', 'em', 'code', 'pre', 'a', 'blockquote', 'hr']);
+// Sections that every card has, by their titles; those named here stand open.
+const SECTIONS = {
+  Scores: 'scores',
+  'What it cannot do': 'limits',
+  'How it learnt': 'learnt',
+  'Heads that show something true': 'heads',
+  Data: 'data',
+  'How to repeat it': 'repeat',
+  Files: 'files',
+};
+const OPEN = ['Scores', 'What it cannot do', 'How it learnt'];
+
+export async function mount({ element, server }) {
+  await ready;
+  new Models(element, server.cards);
+}
+
+class Models {
+  constructor(root, ask) {
+    Object.assign(this, { root, ask, cards: null });
+    this.lead = make('p', { class: 'lead' });
+    this.error = make('p', { class: 'error', role: 'alert' });
+    this.list = make('div', { class: 'cards' });
+    root.append(this.lead, this.error, this.list);
+    on(['tab', 'language'], () => this.open());
+    on(['answer'], () => this.mark());
+    on(['fetched'], () => {
+      this.cards = null;
+      this.open();
+    });
+    this.open();
+  }
+
+  async open() {
+    if (state.tab !== 'models') return;
+    this.lead.textContent = t('models_lead');
+    try {
+      if (!this.cards) this.list.textContent = t('models_loading');
+      this.cards ??= await call(this.ask, {});
+      this.error.textContent = '';
+      this.draw();
+    } catch (error) {
+      this.list.textContent = '';
+      this.error.textContent = faultSays(error);
+    }
+  }
+
+  draw() {
+    const here = this.cards.filter(({ downloaded }) => downloaded);
+    const rest = this.cards.filter(({ downloaded }) => !downloaded);
+    replace(this.list, ...here.map((card) => this.card(card)), rest.length ? this.hub(rest) : null);
+    if (!this.cards.length) this.list.textContent = t('models_none');
+    this.mark();
+  }
+
+  /** Which one the sentence above was translated by. */
+  mark() {
+    for (const article of this.list.querySelectorAll('article')) {
+      const used = article.dataset.model === state.answer?.model.name;
+      article.classList.toggle('used', used);
+      article.querySelector('.in-use').textContent = used ? t('models_in_use') : '';
+      const button = article.querySelector('.use');
+      if (button && article.dataset.kind === 'transformer') button.hidden = used;
+    }
+  }
+
+  card(card) {
+    const name = make('h2', { id: `model-${card.name}` }, card.name);
+    const facts = make('dl', {}, ...this.facts(card).flatMap(([term, value]) => [make('dt', {}, term), value]));
+    const side = make('div', { class: 'side' }, make('div', { class: 'headline' }, name, make('span', { class: 'in-use' })), facts, this.button(card));
+    const summary = make('div', { class: 'summary', lang: 'en' }, ...card.summary.map(drawn));
+    const sections = OPEN.map((title) => card.sections.find((each) => each.title === title)).filter(Boolean);
+    const rest = card.sections.filter((each) => !sections.includes(each));
+    const body = make('div', { class: 'body' }, summary, ...sections.map(section), this.more(card, rest));
+    return make('article', { 'aria-labelledby': `model-${card.name}`, data: { model: card.name, kind: card.kind } }, side, body);
+  }
+
+  /** Models that may be fetched: a line each. */
+  hub(cards) {
+    const named = cards.map(({ languages: [source = '', target = ''], ...card }) => ({ ...card, source, target }));
+    named.sort((one, other) => pairName(one).localeCompare(pairName(other), state.language));
+    const line = (card) => {
+      const id = `model-${card.name}`;
+      const name = make('div', { id }, make('b', {}, pairName(card) || kindName(card)), make('span', { class: 'quiet', lang: 'en' }, card.name));
+      const fetch = make('button', { type: 'button', class: 'link', 'aria-describedby': id, onclick: () => useModel(card) }, t('models_fetch'));
+      return make('li', {}, name, make('span', { class: 'quiet numeric' }, card.bytes ? sizeName(card.bytes) : ''), fetch);
+    };
+    const lead = make('p', { class: 'quiet' }, t('models_hub_says'));
+    return make('section', { class: 'hub', 'aria-labelledby': 'models-hub' }, make('h2', { id: 'models-hub' }, t('models_hub')), lead, make('ul', {}, ...named.map(line)));
+  }
+
+  facts(card) {
+    const value = (text, attributes = {}) => make('dd', { class: 'numeric', ...attributes }, text);
+    const licence = card.licence ? value(card.licence, { lang: 'en' }) : value(t('models_no_licence'));
+    return [
+      [t('models_fact_kind'), value(does(card))],
+      [t('models_fact_parameters'), value(card.parameters ? card.parameters.toLocaleString(state.language) : t('models_unknown'))],
+      [t('models_fact_size'), value(sizeName(card.bytes))],
+      [t('models_fact_licence'), licence],
+    ];
+  }
+
+  button(card) {
+    if (card.kind === 'transformer') return make('button', { type: 'button', class: 'use', 'aria-describedby': `model-${card.name}`, onclick: () => useModel(card) }, t('models_use'));
+    if (!document.getElementById('panel-sentiment')) return null;
+    return make('button', { type: 'button', class: 'use', onclick: () => set({ tab: 'sentiment' }) }, t('models_open_sentiment'));
+  }
+
+  more(card, rest) {
+    if (!card.introduction.length && !rest.length) return null;
+    const introduction = make('div', { class: 'prose', lang: 'en' }, ...card.introduction.map(drawn));
+    return make('details', {}, make('summary', {}, t('models_more')), introduction, ...rest.map(section));
+  }
+}
+
+/** On to where the translation is looked at; a model that is not here is offered there. */
+function useModel({ name }) {
+  dispatchEvent(new CustomEvent('headlight-model', { detail: { name } }));
+  set({ tab: 'heads' });
+  document.getElementById('sentence')?.scrollIntoView({ block: 'center' });
+}
+
+function does({ kind, languages }) {
+  if (kind === 'classifier') return languages.length ? t('models_classifier', { language: languageName(languages[0]) }) : t('models_classifier_any');
+  const [source, target] = languages.map(languageName);
+  return target ? t('models_pair', { source, target }) : (source ?? t('models_translates'));
+}
+
+/** A section of a card: its title in the reader's language where we know it, its text as it is written. */
+function section({ title, blocks, curve }) {
+  const known = SECTIONS[title];
+  const heading = known ? make('h3', {}, t(`models_section_${known}`)) : make('h3', { lang: 'en' }, title);
+  const prose = make('div', { class: 'prose', lang: 'en' }, ...blocks.map(drawn));
+  if (!curve) return make('section', {}, heading, prose);
+  const numbers = make('details', {}, make('summary', {}, t('models_numbers')), prose);
+  return make('section', {}, heading, make('div', { class: 'curves' }, ...curves(curve)), numbers);
+}
+
+/** A node of a card as an element. */
+function drawn(node) {
+  if (typeof node === 'string') return node;
+  const inside = (node.inside ?? []).map(drawn);
+  if (!TAGS.has(node.tag)) return make('span', {}, ...inside);
+  const link = node.tag === 'a' ? { href: node.href, target: '_blank', rel: 'noopener noreferrer' } : {};
+  const element = make(node.tag, { class: node.end ? 'end' : null, ...link }, ...inside);
+  if (node.tag === 'table') return make('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': t('models_table') }, element);
+  return element;
+}
+
+// ---------------------------------------------------------------- curves
+
+const [WIDTH, HEIGHT, LINE] = [180, 120, 16]; // pixels
+
+/** One small picture for each measure: "loss multi30k" and "loss pud" share the one called loss. */
+function curves({ steps, series }) {
+  const groups = new Map();
+  for (const { name, values } of series) {
+    const [measure, ...set_] = name.split(' ');
+    groups.set(measure, [...(groups.get(measure) ?? []), { of: set_.join(' '), values }]);
+  }
+  return [...groups].map(([measure, lines]) => curve(measure, steps, lines));
+}
+
+function curve(measure, steps, lines) {
+  const name = has(`models_curve_${measure}`) ? t(`models_curve_${measure}`) : measure;
+  const all = lines.flatMap(({ values }) => values);
+  const [low, high] = [Math.min(...all), Math.max(...all)];
+  const [first, last] = [steps[0], steps.at(-1)];
+  const x = (step) => ((step - first) / (last - first || 1)) * WIDTH;
+  const y = (value) => 8 + (1 - (value - low) / (high - low || 1)) * (HEIGHT - 16);
+  const picture = svg('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: WIDTH, height: HEIGHT, 'aria-hidden': 'true' });
+  const labels = [];
+  for (const { of, values } of [...lines].sort((one, other) => other.values.at(-1) - one.values.at(-1))) {
+    const points = values.map((value, place) => `${x(steps[place]).toFixed(1)},${y(value).toFixed(1)}`);
+    picture.append(svg('polyline', { points: points.join(' '), fill: 'none', stroke: 'currentColor', 'stroke-width': 1.5 }));
+    picture.append(svg('circle', { cx: WIDTH, cy: y(values.at(-1)).toFixed(1), r: 2.5, fill: 'currentColor' }));
+    const top = Math.max(y(values.at(-1)) - LINE / 2, labels.length ? labels.at(-1).top + LINE : 0); // none covers another
+    labels.push({ top, text: `${of || t('models_curve_all')} `, value: values.at(-1) });
+  }
+  const label = ({ top, text, value }) => make('span', { style: `top:${top.toFixed(0)}px` }, text, make('b', {}, value));
+  const plot = make('div', { class: 'plot', style: `height:${Math.max(HEIGHT, labels.at(-1).top + LINE)}px` }, picture, ...labels.map(label));
+  const below = make('div', { class: 'steps' }, make('span', {}, first.toLocaleString(state.language)), make('span', {}, last.toLocaleString(state.language)));
+  const says = t('models_curve_alt', { name, first, last });
+  return make('figure', { role: 'img', 'aria-label': says }, make('figcaption', {}, make('b', {}, name), ` ${t('models_curve_by')}`), plot, below);
+}

@@ -1,0 +1,57 @@
+// Encoder, decoder, cross: which attention one looks at.
+
+import { KINDS } from '../core/answer.js';
+import { icon, make, replace } from '../core/dom.js';
+import { LET_GO, set, state } from '../core/state.js';
+import { t } from '../core/words.js';
+import { kindSays } from './naming.js';
+
+// The shape of each map: everything, what is behind, a path.
+const SHAPES = {
+  encoder: ['M1 1h7.5v7.5H1zM9.5 1H17v7.5H9.5zM1 9.5h7.5V17H1zM9.5 9.5H17V17H9.5z'],
+  decoder: ['M1 1h4.7v4.7H1zM1 6.7h4.7v4.6H1zM6.7 6.7h4.6v4.6H6.7zM1 12.3h4.7V17H1zM6.7 12.3h4.6V17H6.7zM12.3 12.3H17V17h-4.7z'],
+  cross: ['M1 3h5v3.5H1zM6.5 7h5v3.5h-5zM12 11h5v3.5h-5z', { d: 'M6.5 3h5v3.5h-5zM12 3h5v3.5h-5zM1 7h5v3.5H1zM12 7h5v3.5h-5zM1 11h5v3.5H1zM6.5 11h5v3.5h-5z', opacity: 0.25 }],
+};
+
+/** A change of kind ends a comparison: maps of two kinds have different shapes. */
+export function chooseKind(kind) {
+  if (kind === state.kind) return;
+  const { layer, head } = fitting(kind);
+  set({ kind, layer, head, pinned: null, preview: null, ...LET_GO });
+}
+
+function fitting(kind) {
+  const within = (number, count) => (typeof number === 'number' ? Math.min(number, count - 1) : number);
+  return { layer: within(state.layer, state.answer.layers(kind)), head: within(state.head, state.answer.heads(kind)) };
+}
+
+export function mountKinds(element) {
+  element.classList.add('kinds');
+  element.setAttribute('role', 'radiogroup');
+  element.addEventListener('click', (event) => {
+    const button = event.target.closest('[data-kind]');
+    if (button) pick(button.dataset.kind);
+  });
+  element.addEventListener('keydown', (event) => {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    event.stopPropagation();
+    pick(KINDS[(KINDS.indexOf(state.kind) + step + KINDS.length) % KINDS.length]);
+  });
+  const pick = (kind) => {
+    chooseKind(kind);
+    element.querySelector(`[data-kind=${kind}]`).focus({ preventScroll: true });
+  };
+  return () => {
+    element.setAttribute('aria-label', t('kinds'));
+    const buttons = KINDS.map((kind) => {
+      const chosen = kind === state.kind;
+      const name = make('b', {}, icon(18, SHAPES[kind], { fill: 'currentColor' }), t(`kind_${kind}`));
+      const attributes = { type: 'button', role: 'radio', 'aria-checked': String(chosen), tabindex: chosen ? 0 : -1 };
+      return make('button', { ...attributes, data: { kind } }, name, make('span', {}, kindSays(state.answer, kind)));
+    });
+    const below = make('p', { class: 'kind-says', 'aria-hidden': 'true' }, kindSays(state.answer, state.kind));
+    replace(element, ...buttons, below);
+  };
+}

@@ -1,0 +1,58 @@
+// What the colours mean; in the lines view, how weak a line may be.
+
+import { make, replace } from '../core/dom.js';
+import { set, state } from '../core/state.js';
+import { css, shade, table } from '../core/theme.js';
+import { two } from '../core/view.js';
+import { t } from '../core/words.js';
+import { headName } from './naming.js';
+
+export function mountLegend(element) {
+  element.classList.add('legend');
+  const slider = make('input', { type: 'range', min: 0, max: 0.5, step: 0.01 });
+  const reading = make('span', { class: 'numeric' });
+  const sliderName = make('span', {});
+  const weakest = make('label', { class: 'sample' }, sliderName, slider, reading);
+  slider.addEventListener('input', () => set({ threshold: Number(slider.value) }));
+
+  return function draw(view, other) {
+    if (state.view === 'numbers') return replace(element);
+    if (state.view === 'lines') {
+      sliderName.textContent = t('weakest_line');
+      slider.value = state.threshold;
+      reading.textContent = two(state.threshold);
+      const names = other ? [['first', other], ['second', view]] : [];
+      if (element.firstChild !== weakest) replace(element, weakest);
+      while (element.childNodes.length > 1) element.lastChild.remove();
+      element.append(...names.map(([name, { layer, head }]) => sample(make('i', { class: `fill ${name}` }), headName(layer, head))));
+      return element;
+    }
+    return replace(element, ...scaleKey(view), other ? differenceKey() : null);
+  };
+}
+
+/** What the colours of a map mean. */
+export function scaleKey(view) {
+  const low = state.scale === 'log' ? '≤ 0.001' : '0';
+  const high = state.scale === 'row' ? t('maximum_short') : '1';
+  const zero = make('i', { class: 'zero', style: `background-color:${css(shade(state.palette, 0))}` });
+  const masked = view.kind === 'decoder' ? [sample(make('i', { class: 'hatch' }), t('cannot_look'))] : [];
+  return [ramp(state.palette, low, high), sample(zero, t('zero')), ...masked];
+}
+
+export const differenceKey = () => ramp('difference', `−1 ${t('more_in_b')}`, `${t('more_in_a')} +1`);
+
+const sample = (mark, text) => make('span', { class: 'sample' }, mark, text);
+
+export function ramp(name, low, high) {
+  const canvas = make('canvas', { width: 256, height: 1, 'aria-hidden': 'true' });
+  const context = canvas.getContext('2d');
+  const picture = context.createImageData(256, 1);
+  const colours = table(name);
+  for (let level = 0; level < 256; level++) {
+    picture.data.set(colours.subarray(level * 3, level * 3 + 3), level * 4);
+    picture.data[level * 4 + 3] = 255;
+  }
+  context.putImageData(picture, 0, 0);
+  return make('span', { class: 'ramp numeric' }, low, canvas, high);
+}

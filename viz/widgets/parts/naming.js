@@ -1,0 +1,37 @@
+// Names of heads and layers, and one line about what a head does.
+
+import { make, phrase } from '../core/dom.js';
+import { two } from '../core/view.js';
+import { languageName, t } from '../core/words.js';
+
+export function headName(layer, head) {
+  if (layer === 'mean') {
+    if (head === 'mean') return t('mean_of_all');
+    if (head === 'max') return t('maximum_of_all');
+    return t('mean_of_layers', { head: head + 1 });
+  }
+  if (head === 'mean') return t('mean_of_heads', { layer: layer + 1 });
+  if (head === 'max') return t('maximum_of_heads', { layer: layer + 1 });
+  return t('one_head', { layer: layer + 1, head: head + 1 });
+}
+
+/** What rows and columns of a kind are, in a phrase. */
+export function kindSays(answer, kind) {
+  const { source, target } = answer.model;
+  if (!source || !target) return t(`figure_any_${kind}`); // nobody tells what this model reads and writes
+  return t(`kind_${kind}_says`, { source: languageName(source), target: languageName(target) });
+}
+
+/** "Mostly the word before, 0.91 of each row": text and elements. Nothing for maxima, whose rows sum to no number. */
+export function patternSays(answer, kind, layer, head) {
+  if (head === 'max') return [t('maximum_note')];
+  // Averages stand after the last layer, and after the last head of each.
+  const row = layer === 'mean' ? answer.layers(kind) : layer;
+  const [name, share, spread] = answer.patterns[kind][row][head === 'mean' ? answer.heads(kind) : head];
+  const spreadOver = spread.toFixed(1);
+  if (name === 'unclear') {
+    return phrase(t('pattern_unclear', { spread: spreadOver }), { name: make('b', {}, t('pattern_unclear_name')) });
+  }
+  const says = t('pattern_says', { share: two(share), spread: spreadOver });
+  return phrase(says, { name: make('b', {}, t(`pattern_${name}`)) });
+}

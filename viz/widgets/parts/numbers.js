@@ -1,0 +1,75 @@
+// Numbers: the map as a real table, also for those who cannot see pictures. Only the rows in sight are there.
+
+import { make, replace } from '../core/dom.js';
+import { state } from '../core/state.js';
+import { signed, three } from '../core/view.js';
+import { t } from '../core/words.js';
+
+const HEIGHT = 28; // pixels of a row
+const SPARE = 12; // rows kept above and below what is in sight
+const MARKS = ['lit', 'pinned-row', 'pinned-column'];
+
+/** `looking`: what is pointed at and what is pinned; several rows or columns may be. */
+export class Numbers {
+  constructor(looking = () => state) {
+    this.looking = looking;
+    this.body = make('tbody', {});
+    this.head = make('thead', {});
+    this.caption = make('caption', { class: 'hidden-text' });
+    this.table = make('table', {}, this.caption, this.head, this.body);
+    this.element = make('div', { class: 'numbers', tabindex: 0, role: 'region' }, this.table);
+    this.element.addEventListener('scroll', () => this.fill());
+  }
+
+  /** A view, or A and B: then their difference. */
+  show(views, label) {
+    this.views = views;
+    const { rows, columns } = views[0];
+    this.caption.textContent = label;
+    this.element.setAttribute('aria-label', label);
+    this.table.setAttribute('aria-rowcount', rows.length + 1);
+    const names = columns.map((item, column) => make('th', { scope: 'col', class: item.special ? 'special' : '', data: { column }, title: item.full }, item.label));
+    replace(this.head, make('tr', { 'aria-rowindex': 1 }, make('td', {}), ...names));
+    this.filled = '';
+    this.fill();
+  }
+
+  fill() {
+    const { rows } = this.views[0];
+    const sight = Math.ceil((this.element.clientHeight || 600) / HEIGHT);
+    const first = Math.max(0, Math.floor(this.element.scrollTop / HEIGHT) - SPARE);
+    const last = Math.min(rows.length, first + sight + 2 * SPARE);
+    if (this.filled === `${first} ${last}`) return;
+    this.filled = `${first} ${last}`;
+    const space = (count) => make('tr', { 'aria-hidden': 'true', style: `height:${count * HEIGHT}px` });
+    const shown = rows.slice(first, last).map((item, place) => this.row(item, first + place));
+    replace(this.body, first ? space(first) : null, ...shown, last < rows.length ? space(rows.length - last) : null);
+    this.light();
+  }
+
+  row(item, row) {
+    const [view, other] = this.views;
+    const width = view.columns.length;
+    const cells = view.columns.map((_, column) => {
+      const weight = view.weights[row * width + column] - (other ? other.weights[row * width + column] : 0);
+      const text = weight !== weight ? '–' : other ? signed(weight, 3) : three(weight);
+      const name = weight !== weight ? { 'aria-label': t('masked') } : {};
+      return make('td', { class: Math.abs(weight) >= 0.1 ? 'strong' : '', data: { row, column }, ...name }, text);
+    });
+    const name = make('th', { scope: 'row', class: item.special ? 'special' : '', data: { row }, title: item.full }, item.label);
+    return make('tr', { 'aria-rowindex': row + 2 }, name, ...cells);
+  }
+
+  /** The row and column pointed at, and those that are pinned, with their names. */
+  light() {
+    for (const name of MARKS) this.table.querySelectorAll(`.${name}`).forEach((cell) => cell.classList.remove(name));
+    const mark = (axis, places, name) => {
+      for (const place of [places ?? []].flat()) this.table.querySelectorAll(`[data-${axis}="${place}"]`).forEach((cell) => cell.classList.add(name));
+    };
+    const { hoverRow, hoverColumn, row, column } = this.looking();
+    mark('row', hoverRow, 'lit');
+    mark('column', hoverColumn, 'lit');
+    mark('row', row, 'pinned-row');
+    mark('column', column, 'pinned-column');
+  }
+}

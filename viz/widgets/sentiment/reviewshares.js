@@ -1,0 +1,146 @@
+// What each token of a review adds to the verdict: the text in two colours, the number pointed at, the strongest words.
+
+import { make, phrase, replace, touch } from '../core/dom.js';
+import { css, inkOn, shade } from '../core/theme.js';
+import { signed, three, two } from '../core/view.js';
+import { has, t } from '../core/words.js';
+import { ramp } from '../parts/legend.js';
+import { words as spans } from '../parts/strips.js';
+
+const LISTED = 6;
+const FAINT = 0.08; // of the strongest share: below, a token stays unshaded
+
+export class ReviewShares {
+  constructor() {
+    this.title = make('h2', {});
+    this.says = make('p', { class: 'quiet' });
+    this.strip = make('div', { class: 'strip shares', lang: 'en', tabindex: 0, role: 'group' });
+    this.value = make('span', { class: 'value numeric' });
+    this.words = make('span', { class: 'words' });
+    this.readout = make('div', { class: 'readout', 'aria-live': 'polite' }, this.value, this.words);
+    this.legend = make('div', { class: 'legend' });
+    this.lists = make('div', { class: 'lists' });
+    this.note = make('p', { class: 'quiet' });
+    this.summary = make('summary', {});
+    this.numbers = make('div', { class: 'numbers', tabindex: 0, role: 'region' });
+    this.all = make('details', {}, this.summary, this.numbers);
+    this.element = make('section', { class: 'headlight explorer' }, this.title, this.says, this.strip, this.readout, this.legend, this.lists, this.all, this.note);
+    this.listen();
+  }
+
+  listen() {
+    this.strip.addEventListener('pointermove', (event) => event.pointerType !== 'touch' && this.point(this.spanOf(event)));
+    this.strip.addEventListener('pointerleave', () => this.point(null));
+    this.strip.addEventListener('click', (event) => {
+      const span = this.spanOf(event);
+      this.kept = span === this.kept ? null : span;
+      this.point(null);
+    });
+    this.strip.addEventListener('keydown', (event) => {
+      const all = [...this.strip.querySelectorAll('.token')];
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (!step) return;
+      event.preventDefault();
+      this.kept = all[this.kept ? Math.max(0, Math.min(all.length - 1, all.indexOf(this.kept) + step)) : 0];
+      this.point(null);
+    });
+    this.all.addEventListener('toggle', () => this.fill());
+  }
+
+  spanOf(event) {
+    return event.target.closest('.token');
+  }
+
+  show(review) {
+    if (review !== this.review) this.kept = null;
+    const kept = this.kept ? [...this.strip.querySelectorAll('.token')].indexOf(this.kept) : -1;
+    this.review = review;
+    this.most = Math.max(1e-9, ...review.shares.map(Math.abs));
+    this.title.textContent = t('sentiment_shares');
+    this.says.textContent = t('sentiment_shares_says');
+    this.note.textContent = t('sentiment_share_note');
+    this.summary.textContent = t('sentiment_all');
+    this.strip.setAttribute('aria-label', t('sentiment_shares'));
+    this.numbers.setAttribute('aria-label', t('sentiment_all'));
+    const tokens = review.tokens.map((token, place) => ({ ...token, key: `r${place}` }));
+    replace(this.strip, ...spans(tokens, review.text));
+    for (const span of this.strip.querySelectorAll('.token')) this.paint(span);
+    this.kept = kept < 0 ? null : this.strip.querySelectorAll('.token')[kept];
+    const [negative, positive] = review.classes.map(className);
+    const most = three(this.most);
+    replace(this.legend, ramp('difference', `${negative} −${most}`, `+${most} ${positive}`));
+    const found = this.wordShares();
+    const longest = Math.max(1e-9, ...found.map(({ share }) => Math.abs(share)));
+    replace(this.lists, this.list(found, -1, longest), this.list(found, 1, longest));
+    this.point(null);
+    this.fill();
+  }
+
+  share(span) {
+    return placesOf(span).reduce((sum, place) => sum + this.review.shares[place], 0);
+  }
+
+  paint(span) {
+    const share = this.share(span);
+    const rgb = Math.abs(share) < FAINT * this.most ? null : shade('difference', 0.5 + share / this.most / 2);
+    span.style.backgroundColor = rgb ? css(rgb) : '';
+    span.style.color = rgb ? inkOn(rgb) : '';
+  }
+
+  /** The token under the pointer, else the one kept. */
+  point(pointed) {
+    const span = pointed ?? this.kept;
+    for (const each of this.strip.querySelectorAll('.token.chosen')) each.classList.remove('chosen');
+    span?.classList.add('chosen');
+    if (!span) {
+      this.value.textContent = '';
+      this.words.textContent = t(touch() ? 'sentiment_share_touch' : 'sentiment_share_idle');
+      return;
+    }
+    const share = this.share(span);
+    this.value.textContent = signed(share, 4);
+    const says = t('sentiment_share_of', { toward: this.toward(Math.sign(share)) });
+    replace(this.words, ...phrase(says, { token: make('b', {}, make('bdi', { lang: 'en' }, span.textContent)) }));
+  }
+
+  toward(sign) {
+    const name = this.review.classes[sign > 0 ? 1 : 0];
+    return has(`sentiment_toward_${name}`) ? t(`sentiment_toward_${name}`) : name;
+  }
+
+  /** Whole words, since readers think in them; their shares add up. */
+  wordShares() {
+    const found = new Map();
+    for (const [place, token] of this.review.tokens.entries()) {
+      const key = token.word ?? `special ${place}`;
+      const word = found.get(key) ?? { share: 0, start: token.start, label: token.label };
+      word.share += this.review.shares[place];
+      if (!token.special) word.label = this.review.text.slice(word.start, token.end);
+      found.set(key, word);
+    }
+    return [...found.values()];
+  }
+
+  list(found, sign, longest) {
+    const best = found.filter(({ share }) => share * sign > 0).sort((one, other) => (other.share - one.share) * sign);
+    const rows = best.slice(0, LISTED).map(({ label, share }) => {
+      const bar = make('i', { style: `width:${((100 * Math.abs(share)) / longest).toFixed(1)}%` });
+      return make('div', {}, make('span', { title: label }, make('bdi', { lang: 'en' }, label)), make('span', {}, bar), make('span', { class: 'numeric' }, signed(share, 4)));
+    });
+    const title = make('h3', {}, t('sentiment_strongest', { toward: this.toward(sign) }));
+    return make('div', { class: `list ${sign > 0 ? 'toward' : 'against'}` }, title, ...(rows.length ? rows : [make('p', { class: 'quiet' }, t('sentiment_nothing_for'))]));
+  }
+
+  fill() {
+    if (!this.all.open) return;
+    const row = (token, place) => make('tr', {}, make('th', { scope: 'row', lang: 'en' }, token.full ?? token.label), make('td', {}, signed(this.review.shares[place], 4)), make('td', {}, two(100 * Math.abs(this.review.shares[place]) / this.most)));
+    const names = ['sentiment_token', 'sentiment_share', 'sentiment_of_strongest'].map((key) => make('th', { scope: 'col' }, t(key)));
+    replace(this.numbers, make('table', {}, make('thead', {}, make('tr', {}, ...names)), make('tbody', {}, ...this.review.tokens.map(row))));
+  }
+}
+
+/** A class of the classifier in the reader's words, where we have some. */
+export const className = (name) => (has(`sentiment_class_${name}`) ? t(`sentiment_class_${name}`) : name);
+
+/** The places of the tokens that a span stands for. */
+export const placesOf = (span) => span.dataset.keys.split(' ').map((key) => Number(key.slice(1)));

@@ -1,0 +1,45 @@
+// Which query and key are meant: from what is pinned in whole words or hidden tokens to single tokens, and back.
+
+import { axes } from '../core/view.js';
+
+/** The tokens of the pinned row and column. `before`: where a pin stands for several tokens, one of them may stay. */
+export function placesOf(answer, kind, selection, [row, column]) {
+  const { rows, columns } = axes(answer, kind, selection);
+  const token = (item, last) => (item ? (item.places.includes(last) ? last : item.places[0]) : null);
+  return [token(rows[selection.row], row), token(columns[selection.column], column)];
+}
+
+/** The pins for two tokens, as far as they are shown. */
+export function selectionOf(answer, kind, row, column) {
+  const { rows, columns } = axes(answer, kind);
+  const pin = (items, place) => {
+    const at = items.findIndex((item) => item.places.includes(place));
+    return at < 0 ? null : at;
+  };
+  return { row: pin(rows, row), column: pin(columns, column), hoverRow: null, hoverColumn: null };
+}
+
+/** The strongest cell, within a row or a column where one is given. */
+export function strongestCell({ weights, columns }, row, column) {
+  let best = -1;
+  for (let cell = 0; cell < weights.length; cell++) {
+    const outside = (row !== null && Math.floor(cell / columns) !== row) || (column !== null && cell % columns !== column);
+    if (!outside && weights[cell] === weights[cell] && !(weights[cell] <= weights[best])) best = cell;
+  }
+  return best < 0 ? [row ?? 0, column ?? 0] : [Math.floor(best / columns), best % columns];
+}
+
+/** The single head whose map differs least from an average or a maximum of several. */
+export function nearestHead(answer, kind, layer, head) {
+  const aim = answer.map(kind, layer, head).weights;
+  const choices = (chosen, count) => (typeof chosen === 'number' ? [chosen] : [...Array(count).keys()]);
+  let nearest = { layer: 0, head: 0, gap: Infinity };
+  for (const eachLayer of choices(layer, answer.layers(kind))) {
+    for (const eachHead of choices(head, answer.heads(kind))) {
+      const { weights } = answer.map(kind, eachLayer, eachHead);
+      const gap = aim.reduce((sum, weight, cell) => sum + (weight === weight ? Math.abs(weight - weights[cell]) : 0), 0);
+      if (gap < nearest.gap) nearest = { layer: eachLayer, head: eachHead, gap };
+    }
+  }
+  return { layer: nearest.layer, head: nearest.head };
+}
