@@ -40,6 +40,10 @@ MANY = "somebody/opus-mt-en-mul"
 CODES = ("fra", "deu", "spa")
 WEIGHTS = "model.safetensors"
 NEAR = 1 / 65_535
+SPEAK = """async (language) => {
+  const script = performance.getEntriesByType('resource').find((each) => each.name.endsWith('/words.js'));
+  await (await import(script.name)).speak(language);
+}"""
 
 
 class Place(NamedTuple):
@@ -245,16 +249,24 @@ def test_news_leave_one_where_one_is_in_the_list(page: Page) -> None:
         page.keyboard.press(key)
     at = page.locator(".models-picker .at")
     value, before = at.get_attribute("data-value"), at.locator(".what").inner_text()
-    page.evaluate(
-        """async () => {
-          const script = performance.getEntriesByType('resource').find((each) => each.name.endsWith('/words.js'));
-          await (await import(script.name)).speak('zh');
-        }"""
-    )
+    page.evaluate(SPEAK, "zh")
     expect(at.locator(".what")).not_to_have_text(before)  # all of the list was drawn anew
     assert at.get_attribute("data-value") == value
     active = page.locator(".models-picker .choices").get_attribute("aria-activedescendant")
     assert at.get_attribute("id") == active
+
+
+def test_a_choice_that_is_pressed_stays_until_it_is_let_go(page: Page) -> None:
+    page.click(".models-picker .opens")
+    choice = option(page, "toy")
+    before = choice.locator(".what").inner_text()
+    choice.hover()
+    page.mouse.down()
+    page.evaluate(SPEAK, "zh")
+    expect(page.locator(".models-picker .opens")).to_have_attribute("aria-label", "模型：de-en")  # the news are here
+    assert choice.locator(".what").inner_text() == before
+    page.mouse.up()
+    came(page, "toy")
 
 
 def test_a_long_list_can_be_searched(browser: Browser, strict: str) -> None:

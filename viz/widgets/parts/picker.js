@@ -15,7 +15,7 @@ export class Picker {
   /** `choose` gets the value, `opened` is told when the list opens; `end` is what stands below the list. */
   constructor(choose, { end = null, name = '', opened = () => {} } = {}) {
     const id = `picker-${(made += 1)}`;
-    Object.assign(this, { choose, opened, id, end, groups: [], rows: [], at: -1, typed: '', typedAt: 0 });
+    Object.assign(this, { choose, opened, id, end, groups: [], rows: [], at: -1, typed: '', typedAt: 0, pressed: false, late: false });
     this.button = make('button', { type: 'button', class: 'opens', 'aria-haspopup': 'listbox', 'aria-expanded': 'false', 'aria-controls': `${id}-list` });
     this.search = make('input', { type: 'search', class: 'search', role: 'combobox', 'aria-expanded': 'true', 'aria-controls': `${id}-list`, 'aria-autocomplete': 'list', autocomplete: 'off', spellcheck: 'false' });
     this.list = make('div', { class: 'choices', role: 'listbox', id: `${id}-list`, tabindex: 0 });
@@ -39,6 +39,8 @@ export class Picker {
       const row = event.target.closest('[role=option]');
       if (row && this.rows.indexOf(row) !== this.at) this.go(this.rows.indexOf(row), false);
     });
+    this.list.addEventListener('pointerdown', () => (this.pressed = true));
+    for (const end of ['pointerup', 'pointercancel']) document.addEventListener(end, () => setTimeout(() => this.release()));
     this.panel.addEventListener('keydown', (event) => this.key(event));
     this.element.addEventListener('focusout', (event) => {
       if (event.relatedTarget && !this.element.contains(event.relatedTarget)) this.close();
@@ -71,6 +73,13 @@ export class Picker {
     this.typedAt = now;
     const found = this.rows.findIndex((row) => plain(row.textContent).startsWith(this.typed));
     if (found >= 0) this.go(found);
+  }
+
+  /** A choice that is pressed stays what it is until it is let go: news of the list wait for that. */
+  release() {
+    this.pressed = false;
+    if (this.late && !this.panel.hidden) this.draw(this.rows[this.at]?.dataset.value);
+    this.late = false;
   }
 
   take(row) {
@@ -120,6 +129,7 @@ export class Picker {
 
   /** `groups`: [{name, items: [{value, text, more, mark, says}]}]; `shown` is what the closed button says. */
   fill({ label, shown, groups, chosen }) {
+    const news = JSON.stringify([groups, chosen]) !== JSON.stringify([this.groups, this.chosen]);
     Object.assign(this, { groups, chosen });
     this.button.textContent = shown;
     this.button.setAttribute('aria-label', t('picker_button', { label, chosen: shown }));
@@ -127,7 +137,9 @@ export class Picker {
     this.search.setAttribute('aria-label', t('picker_search'));
     this.search.placeholder = t('picker_search');
     this.search.hidden = groups.reduce((sum, { items }) => sum + items.length, 0) <= FEW;
-    if (!this.panel.hidden) this.draw(this.rows[this.at]?.dataset.value);
+    if (!news || this.panel.hidden) return;
+    if (this.pressed) this.late = true;
+    else this.draw(this.rows[this.at]?.dataset.value);
   }
 
   /** `kept`: the choice that one stands at, when the list changes below it. */
