@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -18,6 +19,14 @@ from model.records import Token
 
 FILE = "languages.json"
 SHOWN = 12  # so many choices a complaint names
+PAIR = re.compile(r"(?:opus-(?:mt-)?(?:tc-(?:base|big)-)?)?([a-z]{2,3})-([a-z]{2,3})")
+OTHER_CODES = {"jap": "ja"}  # what others call a language, and what it is called here
+
+
+def languages_of(name: str) -> tuple[str, ...]:
+    """What a name such as de-en or somebody/opus-mt-de-en says: source and target; nothing where it says nothing."""
+    pair = PAIR.fullmatch(name.rpartition("/")[2].partition("@")[0])
+    return tuple(OTHER_CODES.get(code, code) for code in pair.groups()) if pair else ()
 
 
 @dataclass(frozen=True, kw_only=True)

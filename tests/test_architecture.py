@@ -96,9 +96,9 @@ ROOMS = {
     "viz/settings.py": "model.errors model.hub",
     "viz/session.py": "model.errors model.records viz.errors viz.settings",
     "viz/store.py": "model.records",
-    "viz/cards.py": "model.families",
+    "viz/cards.py": "model.families model.languages",
     "viz/downloads.py": "model.hub",
-    "viz/library.py": "model.families model.hub viz.cards viz.downloads viz.errors viz.settings",
+    "viz/library.py": "model.families model.hub model.languages viz.cards viz.downloads viz.errors viz.settings",
     "viz/gpu.py": "spaces model.records",
     "viz/arguments.py": "viz.errors",
     "viz/service.py": (

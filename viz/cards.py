@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from model.families import FAMILIES
+from model.languages import languages_of
 
 CONFIG, CARD, SUMS, HEADS = "config.json", "README.md", "SHA256SUMS", "heads.json"
 MANNERS = ("habits.json", "languages.json")
 LANGUAGE = re.compile(r"[a-z]{2,3}")
-PAIR = re.compile(r"(?:opus-mt-(?:tc-(?:base|big)-)?)?([a-z]{2,3})-([a-z]{2,3})")
-OTHER_CODES = {"jap": "ja"}  # what others call a language, and what it is called here
 LARGEST_HEADER = 100_000_000  # bytes: what the format of the weights allows
 
 LOG = logging.getLogger(__name__)
@@ -129,12 +128,6 @@ def _pair(head: str) -> tuple[str, ...]:
     """Source and target, where a card of strangers names two languages; where it names more, none of them leads."""
     named = _named_in(head)
     return named if len(named) == 2 else ()
-
-
-def languages_of(name: str) -> tuple[str, ...]:
-    """What a name such as de-en or opus-mt-de-en says: source and target; nothing where it says nothing."""
-    pair = PAIR.fullmatch(name.rpartition("/")[2].partition("@")[0])
-    return tuple(OTHER_CODES.get(code, code) for code in pair.groups()) if pair else ()
 
 
 def _parameters(path: Path) -> int:

@@ -16,8 +16,8 @@ from typing import Any
 import gradio as gr
 
 from model.hub import Progress
+from model.languages import languages_of
 from viz.calls import answering
-from viz.cards import languages_of
 from viz.desk import translators
 from viz.errors import PageError, shown
 from viz.payload import error_json

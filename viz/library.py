@@ -15,7 +15,8 @@ from threading import Event
 
 from model.families import FAMILIES
 from model.hub import HubError, Plan, Progress, find_folder, kept_models, plan, read_id
-from viz.cards import ModelCard, can_be_read, languages_of, read_card, read_cards
+from model.languages import languages_of
+from viz.cards import ModelCard, can_be_read, read_card, read_cards
 from viz.downloads import Downloads
 from viz.errors import ERROR_WORDS, PageError, shown
 from viz.settings import ANY, Settings, hub_list

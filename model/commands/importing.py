@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _confirm(plan: Plan) -> bool:
     """Ask whoever sits there; nobody does where standard input is no terminal."""
     terms = f", licence {plan.licence}" if plan.licence else ""
-    print(f"{plan.repository}: {plan.missing / 1e6:,.0f} MB to fetch{terms}.", file=sys.stderr)
+    print(f"{plan.repository}: {-(-plan.missing // 1_000_000):,} MB to fetch{terms}.", file=sys.stderr)
     if not sys.stdin.isatty():
         print("Give --yes to fetch it.", file=sys.stderr)
         return False

@@ -9,6 +9,7 @@ from model import habits, languages
 from model.checkpoint import CONFIG, load_checkpoint, save_checkpoint
 from model.checksums import CARD
 from model.errors import CheckpointError
+from model.languages import languages_of
 from model.storage import Storage, read_json
 
 FRONT_MATTER = re.compile(r"\A---\s*\n(.*?)\n---\s*\n", re.DOTALL)
@@ -36,17 +37,21 @@ def import_folder(source: Path, folder: Path, *, origin: str, revision: str = ""
 def card(source: Path, name: str, origin: str, revision: str, storage: str) -> str:
     """What the model is, where it is from and under which licence; what it can and cannot do, its makers say."""
     values = read_json(source / CONFIG)
+    pair = languages_of(origin) or languages_of(source.name) or languages_of(name)
     at = f", revision {revision}" if revision else ""
     stated = licence(source)
     terms = f"Its makers state the licence: {stated}." if stated else "Its folder states no licence: ask its makers."
-    return f"""# {name}
+    matter = [f"language: [{', '.join(pair)}]"] if pair else []
+    matter += [f"license: {stated}"] if stated else []
+    head = "\n".join(["---", *matter, "---", "", ""]) if matter else ""
+    return f"""{head}# {name}
 
 Imported from {origin}{at}: a model of the family "{values.get("model_type")}", with its own vocabulary and its habits
 of writing. The numbers are the same, stored in {storage}. What it was trained on, how good it is and where it fails is
 told at its source.
 
-- source: {origin}{at}
-- licence: {stated or "not stated"}
+- Source: {origin}{at}
+- Licence: {stated or "not stated"}
 
 {terms}
 """

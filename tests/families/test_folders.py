@@ -21,6 +21,8 @@ from model.tokenizer import Tokenizer
 from model.translator import Translator
 from tests.families.folders import SENTENCES, copied, generated, ids_of, m2m, marian, nllb, reference, t5, translator
 from tests.families.texts import learn
+from tests.hub_server import Repository, hub_of_our_own
+from viz.cards import read_card
 
 TEXTS = SENTENCES[:4]
 
@@ -255,7 +257,7 @@ def test_an_imported_folder_gives_the_same(
         assert first.text == second.text
         assert (first.attention.cross == second.attention.cross).all()
     card = (to / "README.md").read_text()
-    assert "licence: cc-by-4.0" in card
+    assert "- Licence: cc-by-4.0" in card
     assert "the folder source" in card
 
 
@@ -268,6 +270,47 @@ def test_an_imported_folder_in_half_precision_is_close(tmp_path: Path, opus: Pat
         np.testing.assert_allclose(first.attention.cross, second.attention.cross, atol=0.01)
         assert abs(first.log_probability - second.log_probability) < 0.02 * len(forced)
     assert main(["import", str(tmp_path / "ours"), str(tmp_path / "again")]) == 2
+
+
+def test_half_precision_rounds_tables_and_changes_nothing_else(tmp_path: Path, opus: Path) -> None:
+    rounded = copied(opus, tmp_path / "rounded")
+    weights = load_file(rounded / "model.safetensors")
+    tables = {name for name, each in weights.items() if each.squeeze().ndim == 2}
+    assert len(tables) > 40
+    save_file(weights | {name: weights[name].half().float() for name in tables}, rounded / "model.safetensors")
+    assert main(["import", str(opus), str(tmp_path / "ours")]) == 0
+    ours, theirs = translator(tmp_path / "ours"), translator(rounded)
+    for text in TEXTS:
+        for beam in (1, 4):
+            first, second = (each.translate(text, beam_size=beam) for each in (theirs, ours))
+            assert first.target_tokens == second.target_tokens
+            assert (first.attention.cross == second.attention.cross).all()
+
+
+def test_a_model_of_the_hub_is_imported_by_its_id(
+    tmp_path: Path, opus: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {path.name: path.read_bytes() for path in opus.iterdir()}
+    to = tmp_path / "ours"
+    with hub_of_our_own(monkeypatch, tmp_path / "home") as hub:
+        hub.repositories["me/opus-mt-fr-de"] = Repository()
+        commit = hub.repositories["me/opus-mt-fr-de"].push(files)
+        assert main(["import", "me/opus-mt-fr-de", str(to)]) == 2  # nobody is there to agree
+        said = capsys.readouterr()
+        assert "2 MB to fetch, licence cc-by-4.0." in said.err
+        assert "Give --yes to fetch it." in said.err
+        assert not to.exists()
+        assert hub.bodies("model.safetensors") == []
+        assert main(["import", "me/opus-mt-fr-de", str(to), "--yes", "--storage", "float32"]) == 0
+        hub.asked.clear()
+        assert main(["import", "me/opus-mt-fr-de", str(tmp_path / "pinned"), "--revision", commit, "--yes"]) == 0
+        assert hub.asked == []  # it is here already
+        assert main(["import", "me/nothing", str(tmp_path / "nothing"), "--yes"]) == 2
+    assert written(translator(to)) == written(translator(opus))
+    text = (to / "README.md").read_text()
+    assert f"Imported from me/opus-mt-fr-de, revision {commit}:" in text
+    card = read_card(to)
+    assert (card.languages, card.kind) == (("fr", "de"), "transformer")
 
 
 def test_the_command_says_what_is_wrong_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import gradio as gr
 
+from model.families.importing import licence
 from viz.calls import answering
 from viz.cards import CARD, ModelCard
 from viz.markdown import Block, curve_of, licence_of, sections
@@ -48,7 +49,7 @@ def _card_values(service: Service, card: ModelCard) -> dict[str, Any]:
         "default": card.default,
         "where": card.where,
         "downloaded": card.downloaded,
-        "licence": licence_of(introduction.source),
+        "licence": licence_of(introduction.source) or (licence(path.parent) if path else ""),
         "summary": summary,
         "introduction": [block for block in introduction.blocks if block not in summary],
         "sections": [
