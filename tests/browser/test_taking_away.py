@@ -67,6 +67,14 @@ def test_files_of_numbers_hold_them_all(page: Page, folder: Path, example: Trans
         np.testing.assert_allclose(content[kind], example.attention.of(kind), atol=1e-7)
 
 
+def grounds_of(vector: str) -> list[tuple[float, ...]]:
+    """Left, top, width and height of each map in a picture."""
+    layer = re.search(r'<g class="bglayer">(.*?)</g>', vector)
+    assert layer is not None
+    found = re.findall(r'class="bg" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"', layer[1])
+    return [tuple(map(float, numbers)) for numbers in found]
+
+
 def cells_of(picture: Image.Image, box: tuple[float, ...], shape: tuple[int, ...]) -> FloatArray:
     """The colour in the middle of each cell, `[rows, columns, rgb]`, where the map fills a box of a picture."""
     left, top, width, height = box
@@ -90,9 +98,8 @@ def test_pictures_show_the_same_numbers_at_the_size_of_print(page: Page, folder:
     weights = example.attention.cross[1, 2]
     vector = save(page, "SVG", folder).read_text(encoding="utf-8")
     image = re.search(r'<image[^>]+href="data:image/png;base64,([^"]+)"', vector)
-    ground = re.search(r'class="bg" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"', vector)
+    (ground,) = grounds_of(vector)
     assert image is not None
-    assert ground is not None
     cells = Image.open(io.BytesIO(base64.b64decode(image[1])))
     whole = (0, 0, *cells.size)
     np.testing.assert_allclose(cells_of(cells, whole, weights.shape), colours_of(weights), atol=2)
@@ -101,8 +108,20 @@ def test_pictures_show_the_same_numbers_at_the_size_of_print(page: Page, folder:
     assert {token.text.strip() for token in tokens if not token.special} <= labels
     picture = Image.open(save(page, "PNG", folder))
     assert picture.width >= 1800  # three times the size of the screen's
-    box = tuple(3 * float(number) for number in ground.groups())
+    box = tuple(3 * number for number in ground)
     np.testing.assert_allclose(cells_of(picture, box, weights.shape), colours_of(weights), atol=2)
+
+
+def test_cells_are_squares_in_print_of_one_head_and_of_two(page: Page, folder: Path, example: Translation) -> None:
+    rows, columns = example.attention.cross.shape[2:]
+    assert rows != columns
+    (alone,) = grounds_of(save(page, "SVG", folder).read_text(encoding="utf-8"))
+    page.keyboard.press("p")
+    page.keyboard.press("ArrowRight")
+    three = grounds_of(save(page, "SVG", folder).read_text(encoding="utf-8"))
+    assert len(three) == 3
+    for _, _, width, height in (alone, *three):
+        assert abs(width / columns - height / rows) < 0.05
 
 
 def test_the_saved_page_opens_offline_with_the_same_numbers(

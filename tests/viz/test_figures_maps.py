@@ -109,6 +109,19 @@ def test_a_map_of_any_length_fits_a_page(count: int) -> None:
     assert layout.width <= 960
 
 
+@pytest.mark.parametrize(("rows", "columns"), [(3, 7), (23, 19), (31, 83)])
+def test_cells_are_squares_whatever_the_sentence(rows: int, columns: int) -> None:
+    given = map_of(rows=words_of_length(rows), columns=words_of_length(columns))
+    alone, beside = heatmap(given, theme=LIGHT).layout, compare(given, given, theme=LIGHT).layout
+    for layout, maps in ((alone, 1), (beside, 3)):
+        inside = layout.width - layout.margin.l - layout.margin.r
+        low, high = layout.xaxis.domain or (0, 1)
+        width = (high - low) * inside
+        assert width * maps <= inside + 1
+        height = layout.height - layout.margin.t - layout.margin.b
+        assert width / len(given.columns) == pytest.approx(height / len(given.rows), abs=1 / rows)
+
+
 def test_labels_find_room_beside_the_map() -> None:
     short = heatmap(map_of(rows=("a",), columns=("b",)), theme=LIGHT).layout.margin
     long = heatmap(map_of(rows=("W" * 40,), columns=("W" * 40,)), theme=LIGHT).layout.margin

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from model.records import Token
+from model.records import AttentionMap, Token
 from viz.labels import Label, labels, text_width, upright_text
 from viz.theme import LABEL, SMALLEST, Theme
 
@@ -59,7 +59,17 @@ class Edge:
 
 def edge_of(tokens: Sequence[Token], most: float = WIDEST_MAP, largest: float = LARGEST_CELL) -> Edge:
     """An axis for these tokens within so many pixels."""
-    cell = min(largest, most / max(1, len(tokens)))
+    return _edge(tokens, len(tokens), most, largest)
+
+
+def edges_of(map: AttentionMap, most: float = WIDEST_MAP, largest: float = LARGEST_CELL) -> tuple[Edge, Edge]:  # noqa: A002
+    """Rows and columns of one map, within so many pixels each: its cells are squares."""
+    longer = max(len(map.rows), len(map.columns))
+    return _edge(map.rows, longer, most, largest), _edge(map.columns, longer, most, largest)
+
+
+def _edge(tokens: Sequence[Token], fitting: int, most: float, largest: float) -> Edge:
+    cell = min(largest, most / max(1, fitting))
     cell = math.floor(cell) if cell >= 12 else cell
     room = cell if len(tokens) <= DENSE else 10 * cell  # where few are named, each has the room of ten
     size = LABEL if room >= 20 else max(SMALLEST, min(LABEL - 2, room - 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import plotly.graph_objects as go
 from model.errors import RequestError
 from model.records import AttentionMap, FloatArray
 from viz.figures import naming
-from viz.figures.axes import SIDE, Edge, columns_axis, columns_height, edge_of, gap_of, rows_axis, upright_labels
+from viz.figures.axes import SIDE, Edge, columns_axis, columns_height, edges_of, gap_of, rows_axis, upright_labels
 from viz.figures.cells import colour_bar, hatch, hover_texts, levels
 from viz.figures.frame import corner, header_height
 from viz.theme import LABEL, Theme, colour_scale, template
@@ -27,7 +28,7 @@ WORDS = {
 }
 MOST = 300  # pixels a map
 BETWEEN = 40
-FOOT = 76
+FOOT = 100  # pixels: the legends
 
 
 def compare(
@@ -46,7 +47,7 @@ def compare(
             field="kind",
         )
     said = naming.wording(WORDS, words)
-    rows, columns = edge_of(first.rows, MOST, 32), edge_of(first.columns, MOST, 32)
+    rows, columns = edges_of(first, MOST, 32)
     difference = np.where(first.allowed, first.weights - second.weights, np.float32(np.nan)).astype(np.float32)
     apart = float(np.abs(difference[first.allowed]).mean()) if first.allowed.any() else 0.0
     panels = [levels(first, "linear"), levels(second, "linear"), difference]
@@ -75,7 +76,7 @@ def compare(
     names = [naming.map_name(each, said) for each in (first, second)]
     says = said["says"].format(row=naming.row_sentence(first.kind, said), mean=f"{apart:.4f}")
     head = naming.title(said["title"].format(first=names[0], second=names[1]), says, width - 2 * SIDE)
-    top = header_height(head) + columns_height(columns) + 36
+    top = ceil(header_height(head) + columns_height(columns) + 36)
     titles = [
         (said["first"].format(name=names[0]), theme.head_a),
         (said["second"].format(name=names[1]), theme.head_b),
@@ -91,7 +92,7 @@ def compare(
             *(_panel_title(text, colour, number, columns) for number, (text, colour) in enumerate(titles)),
         ],
         width=width,
-        height=int(top + rows.length + FOOT),
+        height=top + ceil(rows.length) + FOOT,
         margin={"l": left, "r": SIDE, "t": top, "b": FOOT},
         showlegend=False,
     )
@@ -109,7 +110,7 @@ def compare(
 
 def _widths(rows: Edge, columns: Edge) -> tuple[int, float, float]:
     """Pixels of the figure, left of the maps, and from one map to the next."""
-    left = max(rows.longest, 84.0) + SIDE + 12
+    left = ceil(max(rows.longest, 84.0) + SIDE + 12)
     step = max(columns.length, 220.0) + BETWEEN
     return int(left + 3 * step - BETWEEN + SIDE), left, step
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import ceil
 
 import plotly.graph_objects as go
 
 from model.records import AttentionMap
 from viz.figures import naming
-from viz.figures.axes import SIDE, columns_axis, columns_height, edge_of, gap_of, rows_axis, upright_labels
+from viz.figures.axes import SIDE, columns_axis, columns_height, edges_of, gap_of, rows_axis, upright_labels
 from viz.figures.cells import Scale, colour_bar, hatch, hover_texts, levels
 from viz.figures.frame import corner, header_height
 from viz.theme import Theme, colour_scale, template
@@ -19,7 +20,7 @@ WORDS = {
     "row": "share of the row's highest weight",
 }
 NARROWEST = 440  # pixels: what a title needs
-FOOT = 72  # pixels: the legend
+FOOT = 100  # pixels: the legend
 LEGEND = {"x": 0, "xanchor": "left", "y": 0, "yanchor": "top", "len": 220, "ypad": 24}
 
 
@@ -34,7 +35,7 @@ def heatmap(
 ) -> go.Figure:
     """Rows look at columns; colour is weight, from 0 to 1 whatever the map. Without `labels`, cells alone."""
     said = naming.wording(WORDS, words)
-    rows, columns = edge_of(map.rows), edge_of(map.columns)
+    rows, columns = edges_of(map)
     figure = go.Figure()
     figure.add_heatmap(
         z=levels(map, scale),
@@ -66,20 +67,20 @@ def heatmap(
 
 
 def _add_labels(figure: go.Figure, map: AttentionMap, said: Mapping[str, str], theme: Theme) -> None:  # noqa: A002
-    rows, columns = edge_of(map.rows), edge_of(map.columns)
-    left = max(rows.longest, 84.0) + SIDE + 12
+    rows, columns = edges_of(map)
+    left = ceil(max(rows.longest, 84.0) + SIDE + 12)
     width = max(NARROWEST, int(left + columns.length + SIDE))
     sentence = naming.row_sentence(map.kind, said)
     if naming.is_maximum(map):
         sentence += " " + said["not_one"]
     head = naming.title(naming.map_name(map, said), sentence, width - 2 * SIDE)
-    top = header_height(head) + columns_height(columns)
+    top = ceil(header_height(head) + columns_height(columns))
     figure.update_layout(
         title=head,
         xaxis=columns_axis(columns, theme),
         yaxis=rows_axis(rows, theme),
         annotations=[*upright_labels(columns, theme), *corner(said, theme)],
         width=width,
-        height=int(top + rows.length + FOOT),
+        height=top + ceil(rows.length) + FOOT,
         margin={"l": left, "r": width - left - columns.length, "t": top, "b": FOOT},
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ GAP = 0.12  # of a tile, between tiles
 APART = 0.2  # of a tile, before the averages
 TILE = 76  # pixels
 TICKS = (0.0, 0.01, 0.1, 0.25, 0.5, 1.0)
-LEFT, RIGHT, TOP, FOOT = 64, 16, 24, 72  # pixels
+LEFT, RIGHT, TOP, FOOT = 64, 16, 24, 84  # pixels
 
 
 def overview(
@@ -96,7 +97,7 @@ def overview(
             if not allowed.all()
         ],
         width=width,
-        height=int(above + y[-1] * TILE + FOOT),
+        height=ceil(above + y[-1] * TILE + FOOT),
         margin={"l": LEFT, "r": width - LEFT - x[-1] * TILE, "t": above, "b": FOOT},
         hovermode="closest",
         hoverdistance=-1,  # the nearest name, from anywhere in its tile
