@@ -18,6 +18,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -55,7 +56,7 @@ SHARED, SOURCE, TARGET = "tokenizer.json", "source_tokenizer.json", "target_toke
 VERSION = 1
 # What an earlier save may have left that would contradict a new one.
 REPLACED = re.compile(
-    r"model(-.*)?\.safetensors(\.index\.json)?|(source_|target_)?tokenizer\.json|languages\.json|habits\.json"
+    r"model(-.*)?\.safetensors(\.index\.json)?|(source_|target_)?tokenizer\.json|(languages|habits|confidence|heads)\.json"
 )
 
 ModelType = TypeVar("ModelType", bound=nn.Module)
@@ -93,6 +94,10 @@ class FolderReader:
     """How the folders of one format become our models."""
 
     needs_sums = False  # whether a folder without SHA256SUMS is broken
+
+    def complaints(self, folder: Path) -> AbstractContextManager[None]:
+        """What goes on around reading: a format of strangers says in words what nobody thought of."""
+        return nullcontext()
 
     def config(self, folder: Path, values: dict[str, Any]) -> Any:
         """Our configuration, from theirs."""
@@ -200,9 +205,8 @@ def save_checkpoint(
     `others` are small text files that belong to the model, by name: they get checksums like the rest.
     """
     folder = Path(folder).resolve()
-    replaceable = not folder.exists() or (folder / CONFIG).exists() or (folder.is_dir() and not any(folder.iterdir()))
-    if not replaceable:
-        raise CheckpointError(f"{folder} is there already and is no model folder. Choose another name.")
+    if folder.exists() and not (folder.is_dir() and (_is_ours(folder) or not any(folder.iterdir()))):
+        raise CheckpointError(f"{folder} is there already and is no model folder of ours. Choose another name.")
     kind, _ = _kind_of(model.config)
     check_vocabularies("", model.config, source_tokenizer, target_tokenizer)
     part = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.part")
@@ -226,6 +230,13 @@ def save_checkpoint(
         raise CheckpointError(f"{folder}: cannot be written ({error}). Free some space or choose another.") from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
+
+
+def _is_ours(folder: Path) -> bool:
+    try:
+        return read_json(folder / CONFIG).get("format") == "headlight"
+    except CheckpointError:
+        return False
 
 
 def _kind_of(config: object) -> tuple[str, Kind]:
@@ -293,6 +304,19 @@ def _read(
         raise CheckpointError(f"{folder}: {fault}. Check the path, or download the model.")
     values = read_json(folder / CONFIG)
     reader = _reader_for(folder, values)
+    with reader.complaints(folder):
+        return _read_by(reader, folder, values, wanted, device, dtype, verify)
+
+
+def _read_by(
+    reader: FolderReader,
+    folder: Path,
+    values: dict[str, Any],
+    wanted: type[ModelType],
+    device: torch.device,
+    dtype: torch.dtype,
+    verify: bool,
+) -> Checkpoint[ModelType]:
     config = reader.config(folder, values)
     store = reader.store(folder)
     if verify and (reader.needs_sums or (folder / SUMS).exists()):
@@ -328,8 +352,9 @@ class WithoutFirstNumbers(TorchFunctionMode):
 def kind_of_folder(folder: str | Path) -> str:
     """What a folder holds, "transformer" or "classifier", before anything large is read."""
     values = read_json(Path(folder) / CONFIG)
-    config = _reader_for(Path(folder), values).config(Path(folder), values)
-    return _kind_of(config)[0]
+    reader = _reader_for(Path(folder), values)
+    with reader.complaints(Path(folder)):
+        return _kind_of(reader.config(Path(folder), values))[0]
 
 
 def _reader_for(folder: Path, values: dict[str, Any]) -> FolderReader:

@@ -99,19 +99,24 @@ class Intake:
     def job(self, requests: Sequence[TranslationRequest]) -> Job:
         """Requests that are alike, as ids, with the tokens to show."""
         texts = [tidy(request.text) for request in requests]
-        sources = [self._source(text, self.route(request)) for text, request in zip(texts, requests, strict=True)]
+        sources = [self._source(text, route) for text, route in zip(texts, self._routes(requests, texts), strict=True)]
         return self._job(requests, texts, [[token.id for token in source] for source in sources], sources)
 
     def job_of_lines(self, requests: Sequence[TranslationRequest]) -> Job:
         """The same for those who want the translation alone."""
         texts = [tidy(request.text) for request in requests]
-        routes = [self.route(request) for request in requests]
+        routes = self._routes(requests, texts)
         lines = self.source_tokenizer.encode_batch(
             [route.text + text for route, text in zip(routes, texts, strict=True)]
         )
         end = self.source_tokenizer.end_id
         ids = [[*route.before, *line, end, *route.after] for route, line in zip(routes, lines, strict=True)]
         return self._job(requests, texts, ids, [])
+
+    def _routes(self, requests: Sequence[TranslationRequest], texts: Sequence[str]) -> list[Route]:
+        """What each text must be told of the languages, beside what it says itself."""
+        pairs = zip(requests, texts, strict=True)
+        return [self.languages.beside(self.route(request), text) for request, text in pairs]
 
     def _source(self, text: str, route: Route) -> tuple[Token, ...]:
         tokens = self.source_tokenizer.source_tokens(route.text + text)
@@ -201,9 +206,12 @@ class Intake:
             except RequestError as error:
                 self._refuse(place, error, on_refused)
         route = self.languages.route(*languages)
-        encoded = self.source_tokenizer.encode_batch([route.text + text for text in tidied.values()])
-        marks = len(route.before) + len(route.after)
-        lengths = {place: len(ids) + 1 + marks for place, ids in zip(tidied, encoded, strict=True)}
+        routes = [self.languages.beside(route, text) for text in tidied.values()]
+        texts = [each.text + text for each, text in zip(routes, tidied.values(), strict=True)]
+        lengths = {
+            place: len(each.before) + len(ids) + 1 + len(each.after)
+            for place, each, ids in zip(tidied, routes, self.source_tokenizer.encode_batch(texts), strict=True)
+        }
         for place in list(lengths):
             try:
                 self.check_length(lengths[place], "text")

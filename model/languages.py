@@ -78,6 +78,14 @@ class Languages:
             first=read.first + written.first,
         )
 
+    def beside(self, route: Route, text: str) -> Route:
+        """The marks that a text still needs: who typed ">>fra<<", or a task's words, has said already what to write."""
+        if any(each.text and text.startswith(each.text) for each in self.targets):
+            return dataclasses.replace(route, text="")
+        if text.startswith(">>") and any(each.before and text.startswith(f">>{each.code}<<") for each in self.targets):
+            return dataclasses.replace(route, before=())
+        return route
+
     def _find(self, side: str, code: str) -> Language:
         choices: tuple[Language, ...] = getattr(self, f"{side}s")
         code = code or getattr(self, side)

@@ -55,6 +55,10 @@ class PickledStore:
             self._tensors, self._read = _load(self.folder / PICKLED, mapped=True), 0
         return copy
 
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Of one tensor, before any of its numbers is read."""
+        return tuple(self._tensors[name].shape)
+
     def same(self, names: list[str]) -> bool:
         """Whether all these tensors hold the same numbers."""
         first, *others = (self._tensors[name] for name in names)
@@ -77,4 +81,17 @@ def _load(path: Path, mapped: bool) -> dict[str, Tensor]:
         ) from error
     if not isinstance(content, dict) or not all(isinstance(tensor, Tensor) for tensor in content.values()):
         raise CheckpointError(f"{path.parent}: {PICKLED} is no table of tensors. Download it again.")
+    for name, tensor in content.items():
+        if not _is_plain(tensor):
+            raise CheckpointError(
+                f"{path.parent}: {PICKLED} holds {name} without a number for each of its places, so it could be made "
+                "as large as anybody likes. Get the model as model.safetensors."
+            )
     return dict(content)
+
+
+def _is_plain(tensor: Tensor) -> bool:
+    """Whether all numbers are in the file: a sparse, empty or stretched tensor is small there and huge in memory."""
+    if tensor.layout is not torch.strided or tensor.is_meta:
+        return False
+    return tensor.untyped_storage().nbytes() >= tensor.nbytes

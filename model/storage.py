@@ -141,6 +141,9 @@ class Weights(Protocol):
     def read(self, name: str) -> Tensor:
         """One tensor on the CPU, in float32 whatever it is stored in."""
 
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Of one tensor, before any of its numbers is read."""
+
     def same(self, names: list[str]) -> bool:
         """Whether all these tensors hold the same numbers."""
 
@@ -200,6 +203,11 @@ class TensorStore:
             for part, rows in zip(parts, torch.split(tensor, [shape[0] for shape in shapes]), strict=True):
                 self._copy(part, rows)
         return self._scaled(name, parts[0], tensor)
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Of one tensor, before any of its numbers is read."""
+        shapes = [self._entries[part].shape for part in ([name] if name in self._entries else self._parts(name))]
+        return (sum(shape[0] for shape in shapes), *shapes[0][1:]) if len(shapes) > 1 else tuple(shapes[0])
 
     def same(self, names: list[str]) -> bool:
         """Whether all these tensors hold the same numbers."""

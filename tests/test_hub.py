@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import shutil
 import subprocess
 import sys
@@ -14,7 +15,19 @@ from typing import Any
 
 import pytest
 
-from model.hub import HubError, Plan, Progress, RemoteFile, fetch, fetching, find_folder, kept_models, plan, read_id
+from model.hub import (
+    HubError,
+    Plan,
+    Progress,
+    RemoteFile,
+    fetch,
+    fetching,
+    find_folder,
+    kept_models,
+    plan,
+    plans,
+    read_id,
+)
 from model.hub.checks import fault_of
 from model.hub.names import FAULTS
 from tests.hub_server import Hub, Repository, digest, hub_of_our_own, marian_files, pieces, safetensors, torch_zip
@@ -477,6 +490,24 @@ def test_what_is_kept_is_known_by_what_it_was_asked_for(hub: Hub) -> None:
     commit = hub.repositories["me/other"].push(marian_files())
     fetch("me/other", revision=commit)
     assert {str(each) for each in kept_models()} == {f"me/other@{commit}", NAME, f"{NAME}@refs/pr/7"}
+
+
+def test_every_file_that_a_family_reads_is_fetched(hub: Hub) -> None:
+    named = set()
+    for path in Path("model/families").glob("*.py"):
+        named |= set(re.findall(r'"([\w.]+\.(?:json|spm|model))"', path.read_text(encoding="utf-8")))
+    assert {"target_vocab.json", "source.spm", "spiece.model"} <= named
+    assert named <= set(plans.SMALL)
+
+
+def test_a_repository_without_a_vocabulary_is_refused_before_anything_comes(hub: Hub) -> None:
+    files = marian_files()
+    del files["source.spm"]
+    hub.repositories[NAME].push(files)
+    with pytest.raises(HubError, match="holds no vocabulary") as caught:
+        fetch(NAME)
+    assert caught.value.kind == "not_a_model"
+    assert hub.bodies(WEIGHTS) == []
 
 
 def test_what_is_in_pieces_or_of_others_is_not_kept(hub: Hub) -> None:

@@ -20,6 +20,8 @@ LANGUAGE = re.compile(r"[a-z]{2,3}")
 LARGEST_HEADER = 100_000_000  # bytes: what the format of the weights allows
 
 LOG = logging.getLogger(__name__)
+# What reading a stranger's files can lead to.
+ODD = (OSError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +51,7 @@ def read_cards(folder: Path) -> tuple[ModelCard, ...]:
         if (inner / CONFIG).is_file() and not inner.name.startswith("."):  # .name.part: a half-written one
             try:
                 cards.append(read_card(inner))
-            except (OSError, ValueError, TypeError, KeyError) as error:
+            except ODD as error:
                 LOG.warning("The model folder %s is left out: %s", inner, error)
     return tuple(cards)
 
@@ -58,14 +60,14 @@ def can_be_read(folder: Path) -> bool:
     """Whether a folder says that it is a model of ours, or of a family that we read."""
     try:
         return _strange_family(json.loads((folder / CONFIG).read_text(encoding="utf-8"))) is None
-    except (OSError, ValueError, RecursionError, AttributeError):
+    except ODD:
         return False
 
 
 def _strange_family(config: dict[str, Any]) -> object:
     """The family of a model that nobody here reads; nothing where somebody does."""
     family = config.get("model_type")
-    return None if "format" in config or family in FAMILIES else family or "unnamed"
+    return None if "format" in config or (isinstance(family, str) and family in FAMILIES) else family or "unnamed"
 
 
 def read_card(folder: Path, name: str = "") -> ModelCard:
@@ -77,8 +79,7 @@ def read_card(folder: Path, name: str = "") -> ModelCard:
     family = config.get("model_type")
     if (strange := _strange_family(config)) is not None:
         raise ValueError(f"models of the family {strange!r} cannot be read, only {', '.join(FAMILIES)}")
-    text = (folder / CARD).read_text(encoding="utf-8") if (folder / CARD).exists() else ""
-    head, body = _front_matter(text)
+    head, body = _front_matter(card_text(folder))
     return ModelCard(
         name=name,
         kind="classifier" if config.get("kind") == "classifier" else "transformer",
@@ -90,6 +91,15 @@ def read_card(folder: Path, name: str = "") -> ModelCard:
         best_head=_best_head(folder),
         manners=family is not None or any((folder / name).exists() for name in MANNERS),
     )
+
+
+def card_text(folder: Path) -> str:
+    """What a folder's card says; nothing where it has none, or one that leads to another place of the machine."""
+    path = folder / CARD
+    home = folder.parents[1] if folder.parent.name == "snapshots" else folder  # there, names are links into the cache
+    if not path.is_file() or not path.resolve().is_relative_to(home.resolve()):
+        return ""
+    return path.read_text(encoding="utf-8", errors="replace")
 
 
 def _best_head(folder: Path) -> dict[str, int] | None:

@@ -16,7 +16,7 @@ from threading import Event
 from model.families import FAMILIES
 from model.hub import HubError, Plan, Progress, find_folder, kept_models, plan, read_id
 from model.languages import languages_of
-from viz.cards import ModelCard, can_be_read, read_card, read_cards
+from viz.cards import ODD, ModelCard, can_be_read, read_card, read_cards
 from viz.downloads import Downloads
 from viz.errors import ERROR_WORDS, PageError, shown
 from viz.settings import ANY, Settings, hub_list
@@ -36,7 +36,7 @@ class Library:
         known = {each["id"]: (tuple(each["languages"]), int(each["bytes"])) for each in hub_list()}
         # Those that may be asked for, then those beside them that somebody asked for and that are here.
         self._hub = {name: known.get(name, (languages_of(name), 0)) for name in settings.models if name != ANY}
-        self._read: dict[Path, ModelCard] = {}
+        self._read: dict[tuple[str, Path], ModelCard | None] = {}
         if ANY in settings.models:
             self._find_kept()
 
@@ -82,16 +82,10 @@ class Library:
     def _hub_card(self, name: str) -> ModelCard:
         languages, size = self._hub.get(name, (languages_of(name), 0))
         folder = find_folder(read_id(name))
-        if folder is not None and folder not in self._read:
-            try:
-                found = read_card(folder, name)
-                # Content decides what a commit is called, so its name says when anything changed.
-                found = replace(found, languages=languages or found.languages, revision=folder.name[:16], where="hub")
-                self._read[folder] = found
-            except (OSError, ValueError, TypeError, KeyError) as error:
-                LOG.warning("The folder %s of %s makes no sense: %s", folder, name, error)
-        if folder in self._read:
-            return self._read[folder]
+        if folder is not None and (name, folder) not in self._read:  # one folder may be asked for by several names
+            self._read[name, folder] = self._read_card(name, folder, languages)
+        if folder is not None and (found := self._read[name, folder]) is not None:
+            return found
         return ModelCard(
             name=name,
             kind="transformer",
@@ -103,6 +97,15 @@ class Library:
             where="hub",
             downloaded=False,
         )
+
+    def _read_card(self, name: str, folder: Path, languages: tuple[str, ...]) -> ModelCard | None:
+        try:
+            found = read_card(folder, name)
+        except ODD as error:
+            LOG.warning("The folder %s of %s makes no sense: %s", folder, name, error)
+            return None
+        # Content decides what a commit is called, so its name says when anything changed.
+        return replace(found, languages=languages or found.languages, revision=folder.name[:16], where="hub")
 
     # ------------------------------------------------------------ folders and downloads
 

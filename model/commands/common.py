@@ -6,10 +6,14 @@ import argparse
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from model.errors import CheckpointError
+from model.families import FAMILIES
 from model.translator import Translator
+
+if TYPE_CHECKING:
+    from model.hub import Plan, Progress
 
 LANGUAGES = ("source_language", "target_language")
 MODELS = Path(__file__).resolve().parents[2] / "assets" / "models"
@@ -19,7 +23,9 @@ DEFAULT_MODEL = next((name for name in ("de-en", "toy") if (MODELS / name / "con
 def add_model(parser: argparse.ArgumentParser) -> None:
     """`--model`, `--device`, `--step-weights`."""
     parser.add_argument(
-        "--model", default=DEFAULT_MODEL, help=f"a folder, or a name in assets/models ({DEFAULT_MODEL})"
+        "--model",
+        default=DEFAULT_MODEL,
+        help=f"a folder, a name in assets/models, or an id on the Hub: OWNER/NAME[@REVISION] ({DEFAULT_MODEL})",
     )
     parser.add_argument("--device", help="cuda, mps or cpu (the best there is)")
     parser.add_argument(
@@ -63,14 +69,56 @@ def load(arguments: argparse.Namespace) -> Translator:
 
 
 def model_folder(name: str) -> Path:
-    """A folder, or one of those that are shipped."""
+    """A folder, one of those that are shipped, or the files of a model of the Hub."""
     for folder in (Path(name), MODELS / name):
         if folder.is_dir():
             return folder
+    if is_id(name):
+        return fetched(name)
     shipped = sorted(path.parent.name for path in MODELS.glob("*/config.json"))
     raise CheckpointError(
-        f"There is no model {name!r}. Name a folder, or one of assets/models: {', '.join(shipped) or 'none'}."
+        f"There is no model {name!r}. Name a folder, an id on the Hub (owner/name), or one of assets/models: "
+        f"{', '.join(shipped) or 'none'}."
     )
+
+
+def is_id(name: str) -> bool:
+    """Whether a name that no folder has can be meant as an id on the Hub."""
+    return name.partition("@")[0].count("/") == 1 and not Path(name).is_absolute() and not Path(name).exists()
+
+
+def fetched(name: str, revision: str = "main", *, unasked: bool = False) -> Path:
+    """The folder of a model of the Hub: what is not here is fetched once somebody agreed, or `unasked`."""
+    from model.hub import fetch, read_id  # known only where something is to be fetched
+
+    wanted = read_id(name, revision)
+
+    def agreed(plan: Plan) -> bool:
+        if plan.family and plan.family not in FAMILIES:
+            raise CheckpointError(
+                f"{wanted} is of the family {plan.family!r}, but those that can be read are: {', '.join(FAMILIES)}. "
+                "Nothing was fetched: choose another model."
+            )
+        return unasked or _confirm(plan)
+
+    return fetch(wanted.repository, revision=wanted.revision, confirm=agreed, on_progress=_show)
+
+
+def _confirm(plan: Plan) -> bool:
+    """Ask whoever sits there; nobody does where standard input is no terminal."""
+    terms = f", licence {plan.licence}" if plan.licence else ""
+    print(f"{plan.repository}: {-(-plan.missing // 1_000_000):,} MB to fetch{terms}.", file=sys.stderr)
+    if not sys.stdin.isatty():
+        print(f"Fetch it with `python -m model import {plan.repository} FOLDER --yes`.", file=sys.stderr)
+        return False
+    return input("Fetch it? [y/N] ").strip().lower() in ("y", "yes")
+
+
+def _show(progress: Progress) -> None:
+    last = progress.done >= progress.total
+    in_place = sys.stderr.isatty()
+    if in_place or last:
+        print(f"\r{progress}\x1b[K" if in_place else str(progress), end="\n" if last else "", file=sys.stderr)
 
 
 class ProgressLine:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from torch import Tensor, nn
 
 from model.checkpoint import CONFIG, FolderReader
 from model.config import TransformerConfig
-from model.errors import ConfigError, RequestError, TokenizerError
+from model.errors import CheckpointError, ConfigError, RequestError, TokenizerError
 from model.habits import Habits
 from model.languages import Languages
 from model.pickled import PICKLED, PickledStore
@@ -25,6 +26,7 @@ from model.vocabulary import Vocabulary
 GENERATION = "generation_config.json"
 TOKENIZER_CONFIG = "tokenizer_config.json"
 LARGEST_LIMIT = 4096  # tokens; what a request may ask for
+MOST_LAYERS, MOST_POSITIONS = 200, 100_000  # of any model that is worth its name
 
 ACTIVATIONS = {
     "relu": "relu", "gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh",
@@ -130,9 +132,26 @@ class ForeignReader(FolderReader):
     tables: Mapping[str, Sequence[str]]  # TABLE, TARGET_TABLE, OUTPUT → names, each table's own first
     spares: Sequence[str] = ()  # patterns of derived tensors that need not be read
 
+    @contextmanager
+    def complaints(self, folder: Path) -> Iterator[None]:
+        try:
+            yield
+        except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError) as error:
+            raise CheckpointError(
+                f"{folder}: its files are not what a folder of this family holds ({type(error).__name__}: "
+                f"{str(error)[:200]}). Download it again, or choose another model."
+            ) from error
+
     def config(self, folder: Path, values: dict[str, Any]) -> TransformerConfig:
         try:
-            return self.mapped(folder, values)
+            found = self.mapped(folder, values)
+            for what, number, most in (
+                ("layers", max(found.encoder_layers, found.decoder_layers), MOST_LAYERS),
+                ("positions", found.max_length, MOST_POSITIONS),
+            ):
+                if number > most:
+                    raise ConfigError(f"It asks for {number:,} {what}: {most:,} are the most. Choose another model.")
+            return found
         except ConfigError as error:
             raise error if str(folder) in str(error) else ConfigError(f"{folder / CONFIG}: {error}") from error
 
@@ -165,6 +184,15 @@ class ForeignReader(FolderReader):
         used = {ours: next((name for name in names if name in store), None) for ours, names in self.tables.items()}
         if used[TABLE] is None:
             raise MissingTensorError(f"{store.folder}: the weights lack {self.tables[TABLE][0]}. Download them again.")
+
+        # Before anything is made that is as large as the configuration says: it may say what it likes.
+        for table, rows in ((TABLE, config.source_vocabulary), (TARGET_TABLE, config.target_vocabulary)):
+            name = used[table] or ""
+            if name and store.shape(name) != (rows, config.d_model):
+                raise CheckpointError(
+                    f"{store.folder}: {name} has shape {list(store.shape(name))}, but {CONFIG} leads to "
+                    f"{[rows, config.d_model]}. Config and weights are not of one model: download both again."
+                )
 
         def one(*tables: str) -> bool:
             names = sorted({used[table] or "" for table in tables})
@@ -247,7 +275,7 @@ def read_habits(
     never = [tuple(run) for run in fields.get("bad_words_ids") or ()]
     numbers = [number for run in never for number in run]
     numbers += [fields.token(key) for key in ("forced_bos_token_id", "forced_eos_token_id") if fields.has(key)]
-    if not all(isinstance(number, int) and 0 <= number < config.target_vocabulary for number in numbers):
+    if not all(type(number) is int and 0 <= number < config.target_vocabulary for number in numbers):
         fields.refuse("it names tokens that the vocabulary does not have")
     habits = Habits(
         beam_size=fields.whole("num_beams") if fields.has("num_beams") else 1,

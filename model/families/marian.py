@@ -97,7 +97,9 @@ class Marian(ForeignReader):
 
     def weight(self, store: Weights, name: str) -> Tensor:
         tensor = super().weight(store, name)
-        return tensor[0] if name == "decoder.output.words.bias" else tensor  # theirs is a matrix of one row
+        if name == "decoder.output.words.bias" and tensor.ndim == 2 and len(tensor) == 1:
+            return tensor[0]  # theirs is a matrix of one row
+        return tensor
 
     def tokenizers(self, folder: Path, config: TransformerConfig) -> tuple[Vocabulary, Vocabulary]:
         settings = safe_json(folder, TOKENIZER_CONFIG)

@@ -17,6 +17,7 @@ from typing import Any
 
 from model.checkpoint import CONFIG, FolderReader
 from model.config import TransformerConfig
+from model.errors import TokenizerError
 from model.families.common import (
     OUTPUT,
     TABLE,
@@ -115,8 +116,11 @@ class T5(ForeignReader):
         model = read_sentencepiece(folder / PIECES)
         texts = [piece.text for piece in model.pieces]
         count = settings.get("extra_ids", 100)
-        blanks = [f"<extra_id_{number}>" for number in reversed(range(count if isinstance(count, int) else 0))]
-        texts += [blank for blank in blanks if blank not in texts]
+        if type(count) is not int or not 0 <= count <= config.source_vocabulary:
+            raise TokenizerError(f"{folder}: extra_ids is {count!r}, but must fit the vocabulary. Download it again.")
+        blanks = [f"<extra_id_{number}>" for number in reversed(range(count))]
+        known = set(texts)
+        texts += [blank for blank in blanks if blank not in known]
         special = {"<pad>", "</s>", "<unk>", *blanks}
         made = PieceTokenizer(
             model,

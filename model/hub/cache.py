@@ -16,6 +16,14 @@ from pathlib import Path
 from model.hub.names import COMMIT, HubError, ModelId
 
 CONFIG = "config.json"
+# What cuts texts into pieces: all files of one line. Other programs keep weights in the cache without any of them.
+VOCABULARIES = (
+    ("source.spm", "target.spm", "vocab.json"),
+    ("sentencepiece.bpe.model",),
+    ("spiece.model",),
+    ("tokenizer.json",),
+    ("source_tokenizer.json", "target_tokenizer.json"),
+)
 WEIGHTS, INDEX, PICKLE = "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"
 
 
@@ -81,6 +89,12 @@ def _kept(name: str, revisions: Iterable[str]) -> Iterator[ModelId]:
             yield wanted
 
 
+def has_vocabulary(names: Iterable[str]) -> bool:
+    """Whether these are files enough to cut texts into pieces."""
+    found = set(names)
+    return any(found.issuperset(needed) for needed in VOCABULARIES)
+
+
 def remember(wanted: ModelId, commit: str) -> None:
     """Note which commit a branch or tag stands at, for those who ask offline."""
     if wanted.fixed:
@@ -97,8 +111,8 @@ def _reference(wanted: ModelId) -> Path:
 
 
 def _whole(folder: Path) -> bool:
-    """Whether configuration and weights are there. Weights are fetched last, so all else is there with them."""
-    if not (folder / CONFIG).exists():
+    """Whether configuration, vocabulary and weights are there."""
+    if not (folder / CONFIG).exists() or not has_vocabulary(path.name for path in folder.iterdir()):
         return False
     if (folder / WEIGHTS).exists() or (folder / PICKLE).exists():
         return True

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from model.hub.cache import CONFIG, INDEX, PICKLE, WEIGHTS, blob_file, cache_folder, snapshot_folder
+from model.hub.cache import CONFIG, INDEX, PICKLE, WEIGHTS, blob_file, cache_folder, has_vocabulary, snapshot_folder
 from model.hub.names import COMMIT, HubError, ModelId, read_id
 
 HUB = "https://huggingface.co"
@@ -28,6 +28,7 @@ SMALL = (
     "added_tokens.json",
     "tokenizer.json",
     "vocab.json",
+    "target_vocab.json",
     "source.spm",
     "target.spm",
     "sentencepiece.bpe.model",
@@ -135,6 +136,8 @@ def chosen(wanted: ModelId, names: Any) -> list[str]:
     if CONFIG not in small or not weights:
         missing = CONFIG if CONFIG not in small else f"{WEIGHTS} or {PICKLE}"
         raise HubError("not_a_model", repository=str(wanted), missing=missing)
+    if not has_vocabulary(small):
+        raise HubError("not_a_model", repository=str(wanted), missing="vocabulary (source.spm, spiece.model, …)")
     return small + weights
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -16,12 +17,13 @@ from safetensors.torch import load_file, save_file
 
 from model.__main__ import main
 from model.errors import ModelError, RequestError
+from model.hub import fetch
 from model.records import DecodingOptions, TranslationRequest
 from model.tokenizer import Tokenizer
 from model.translator import Translator
 from tests.families.folders import SENTENCES, copied, generated, ids_of, m2m, marian, nllb, reference, t5, translator
 from tests.families.texts import learn
-from tests.hub_server import Repository, hub_of_our_own
+from tests.hub_server import Repository, hub_of_our_own, marian_files
 from viz.cards import read_card
 
 TEXTS = SENTENCES[:4]
@@ -298,7 +300,7 @@ def test_a_model_of_the_hub_is_imported_by_its_id(
         assert main(["import", "me/opus-mt-fr-de", str(to)]) == 2  # nobody is there to agree
         said = capsys.readouterr()
         assert "2 MB to fetch, licence cc-by-4.0." in said.err
-        assert "Give --yes to fetch it." in said.err
+        assert "--yes" in said.err
         assert not to.exists()
         assert hub.bodies("model.safetensors") == []
         assert main(["import", "me/opus-mt-fr-de", str(to), "--yes", "--storage", "float32"]) == 0
@@ -376,6 +378,15 @@ def wishes(**values: Any) -> Callable[[Path], None]:
 
 
 FC1 = "model.encoder.layers.0.fc1.weight"
+
+
+def torch_saved(folder: Path, tensor: torch.Tensor) -> None:
+    """Weights in PyTorch's own file, with one more tensor."""
+    tensors = load_file(folder / "model.safetensors")
+    (folder / "model.safetensors").unlink()
+    torch.save(tensors | {FC1: tensor}, folder / "pytorch_model.bin")
+
+
 BROKEN: dict[str, tuple[Callable[[Path], Any], str]] = {
     "no source.spm": (remove("source.spm"), r"source\.spm is missing"),
     "no vocab": (remove("vocab.json"), r"vocab\.json is missing"),
@@ -385,7 +396,7 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str]] = {
     "vocab with gaps": (lambda f: (f / "vocab.json").write_text('{"<unk>": 0, "a": 2}'), "without gaps"),
     "vocab of text": (lambda f: (f / "vocab.json").write_text('{"<unk>": "a"}'), "without gaps"),
     "vocab without unknown": (lambda f: (f / "vocab.json").write_text('{"a": 0}'), "has no <unk>"),
-    "small vocabulary": (config(vocab_size=100, pad_token_id=9, decoder_start_token_id=9), "but config.json says 100"),
+    "small vocabulary": (config(vocab_size=100, pad_token_id=9, decoder_start_token_id=9), "config.json leads to"),
     "large vocabulary": (config(vocab_size=999), r"has shape \[\d+, 77\], but config.json leads to \[999, 77\]"),
     "wrong width": (config(d_model=84), "leads to"),
     "one layer more": (config(encoder_layers=3), "the weights lack encoder.layers.2"),
@@ -417,6 +428,19 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str]] = {
     "negative penalty": (wishes(length_penalty=-1.0), "length_penalty is -1.0"),
     "stops oddly": (wishes(early_stopping="soon"), "early_stopping is 'soon'"),
     "bad words beyond": (wishes(bad_words_ids=[[10_000]]), "tokens that the vocabulary does not have"),
+    "bad words no list": (wishes(bad_words_ids=5), "not what a folder of this family holds"),
+    "bad words of truth": (wishes(bad_words_ids=[[True]]), "tokens that the vocabulary does not have"),
+    "patience no word": (wishes(early_stopping=[]), "not what a folder of this family holds"),
+    "penalty beyond numbers": (wishes(length_penalty=10**400), "not what a folder of this family holds"),
+    "bias of no row": (with_tensors(lambda tensors: tensors.update(final_logits_bias=torch.ones(0, 3))), "has shape"),
+    "bias of one number": (with_tensors(lambda tensors: tensors.update(final_logits_bias=torch.ones(()))), "has shape"),
+    "a huge vocabulary": (config(vocab_size=9_999_999), r"leads to \[9999999, 77\]"),
+    "a huge width": (config(d_model=7_000_000), r"leads to \[\d+, 7000000\]"),
+    "many positions": (config(max_position_embeddings=9_999_999), "asks for 9,999,999 positions"),
+    "many layers": (config(encoder_layers=999), "asks for 999 layers"),
+    "sparse numbers": (lambda f: torch_saved(f, torch.eye(3).to_sparse()), "without a number for each of its places"),
+    "stretched numbers": (lambda f: torch_saved(f, torch.zeros(1).expand(10**6, 10**6)), "without a number for each"),
+    "numbers of nothing": (lambda f: torch_saved(f, torch.ones(3, device="meta")), "without a number for each"),
     "habits no JSON": (lambda f: (f / "generation_config.json").write_text("{"), "is not JSON"),
 }
 
@@ -465,6 +489,82 @@ def test_other_families_complain_alike(
     spoil(folder)
     with pytest.raises(ModelError, match=complaint):
         translator(folder)
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "values"),
+    [
+        (t5, "tokenizer_config.json", {"extra_ids": 300_000_000}),
+        (t5, "tokenizer_config.json", {"extra_ids": "many"}),
+        (nllb, "tokenizer.json", {"added_tokens": ["a"]}),
+        (nllb, "tokenizer.json", {"added_tokens": [{"id": "a", "content": []}]}),
+        (nllb, "special_tokens_map.json", {"additional_special_tokens": [{"x": 1}]}),
+        (nllb, "tokenizer_config.json", {"src_lang": []}),
+        (nllb, "tokenizer_config.json", {"tgt_lang": {}}),
+    ],
+)
+def test_odd_values_of_a_vocabulary_are_one_clear_error_or_none(
+    tmp_path: Path, make: Callable[..., Path], name: str, values: dict[str, Any]
+) -> None:
+    folder = make(tmp_path / "model")
+    if not (folder / name).exists():
+        (folder / name).write_text("{}")
+    edit(folder, name, **values)
+    with pytest.raises(ModelError, match=re.escape(str(folder))):
+        translator(folder)
+
+
+def test_import_writes_over_nothing_but_models_of_ours(tmp_path: Path, opus: Path) -> None:
+    copied(opus, tmp_path / "self")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "self").iterdir()}
+    other = t5(tmp_path / "other")
+    for folder in ("self", "other"):
+        assert main(["import", str(tmp_path / "self"), str(tmp_path / folder)]) == 2
+    assert {path.name: path.read_bytes() for path in (tmp_path / "self").iterdir()} == before
+    assert (other / "spiece.model").exists()
+    shipped = Path(__file__).parents[2] / "assets" / "models" / "toy"
+    ours = Path(shutil.copytree(shipped, tmp_path / "ours"))
+    for name in ("confidence.json", "heads.json"):  # measured on the weights that are replaced
+        (ours / name).write_text("{}")
+    assert main(["import", str(opus), str(ours)]) == 0
+    assert not {"confidence.json", "heads.json"} & {path.name for path in ours.iterdir()}
+    assert written(translator(ours)) == written(translator(copied(ours, tmp_path / "again")))
+
+
+def test_a_typed_mark_stands_instead_of_the_models_own(tmp_path: Path, opus: Path) -> None:
+    ours = translator(opus)
+    assert ours.translate("Hallo").source_tokens[0].text == ">>fra<<"
+    for text in (">>deu<< Hallo", ">>fra<< Hallo"):
+        tokens = ours.translate(text).source_tokens
+        assert [token.text for token in tokens if ">>" in token.text] == [text[:7]]
+        assert ours.translate_lines([text]) == [ours.translate(text).text]
+        assert ours.translate(text).text == ours.translate("Hallo", target_language=text[2:5]).text
+    many = translator(t5(tmp_path / "t5"))
+    typed, chosen = many.translate("translate English to French: Hi"), many.translate("Hi", target_language="French")
+    assert [token.id for token in typed.source_tokens] == [token.id for token in chosen.source_tokens]
+    assert typed.text == chosen.text
+
+
+def test_commands_take_an_id_of_the_hub(
+    tmp_path: Path, opus: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["translate", "--device", "cpu", "--step-weights", "plain", "--model"]
+    with hub_of_our_own(monkeypatch, tmp_path / "home") as hub:
+        for name in ("me/opus", "me/bert"):
+            hub.repositories[name] = Repository()
+        hub.repositories["me/opus"].push({path.name: path.read_bytes() for path in opus.iterdir()})
+        hub.repositories["me/bert"].push(marian_files(config__json=b'{"model_type": "bert"}'))
+        hub.repositories["me/bert"].config = {"model_type": "bert"}
+        assert main([*command, "me/opus", TEXTS[0]]) == 2  # nobody is there to agree
+        assert "python -m model import me/opus FOLDER --yes" in capsys.readouterr().err
+        fetch("me/opus")
+        assert main([*command, "me/opus", TEXTS[0]]) == 0
+        assert capsys.readouterr().out.rstrip("\n") == translator(opus).translate(TEXTS[0]).text
+        assert main(["import", "me/bert", str(tmp_path / "bert"), "--yes"]) == 2
+        assert "Nothing was fetched" in capsys.readouterr().err
+        assert not [each for each in hub.asked if "me/bert/resolve" in each.path]
+        assert main(["import", "me/opus@main", str(tmp_path / "twice"), "--revision", "main"]) == 2
+        assert main(["import", "", str(tmp_path / "nothing")]) == 2
 
 
 def test_habits_and_languages_of_ours_that_are_damaged_are_refused(tmp_path: Path, many: Path) -> None:

@@ -18,10 +18,11 @@ import pytest
 from model.hub import Progress, fetch
 from model.hub.names import FAULTS
 from model.translator import Translator
-from tests.hub_server import Hub, Repository, hub_of_our_own, safetensors
+from tests.hub_server import Hub, Repository, hub_of_our_own, pieces, safetensors
 from viz.errors import ERROR_WORDS, PageError
 from viz.service import Service
 from viz.settings import ANY, MODELS, Settings, SettingsError, hub_list
+from viz.tabs.models import cards_values
 
 BEER = "ich mochte ein bier"
 TOY = "me/opus-mt-de-en"
@@ -45,6 +46,9 @@ def settings(hub: Hub, tmp_path: Path) -> Settings:
     """One model here, two that may be asked for."""
     shutil.copytree(MODELS / "toy", tmp_path / "models" / "toy")
     return Settings(models_folder=tmp_path / "models", models=(LISTED, TOY))
+
+
+OF_NOTHING = {"config.json": b"<", "pytorch_model.bin": b"", "spiece.model": b""}
 
 
 def any_of(settings: Settings) -> Settings:
@@ -159,10 +163,54 @@ def test_where_any_may_be_asked_for_one_that_is_here_joins_the_list(settings: Se
 def test_what_others_keep_beside_it_is_no_model_of_ours(settings: Settings, hub: Hub) -> None:
     hub.repositories["me/speech"] = Repository()
     hub.repositories["me/speech"].push(
-        {"config.json": b'{"model_type": "whisper"}', "model.safetensors": safetensors(97)}
+        {"config.json": b'{"model_type": "whisper"}', "model.safetensors": safetensors(97), "tokenizer.json": b"{}"}
     )
     fetch("me/speech")
     assert "me/speech" not in {card.name for card in Service(any_of(settings)).models()}
+
+
+def test_one_commit_may_be_asked_for_by_several_names(settings: Settings, hub: Hub) -> None:
+    service = Service(any_of(settings))
+    commit = hub.repositories[OTHER].references["main"]
+    for name in (f"{OTHER}@{commit}", OTHER, f"{OTHER}@main"):
+        service.fetch(name)
+        assert service.translate(service.check({"text": BEER, "model": name})).request.model == name
+
+
+def test_a_model_that_another_program_left_in_pieces_is_fetched_to_its_end(settings: Settings, hub: Hub) -> None:
+    folder = fetch(TOY)
+    (folder / "target_tokenizer.json").unlink()
+    service = Service(settings)
+    assert {card.name: card.downloaded for card in service.models()} == {"toy": True, LISTED: False, TOY: False}
+    service.fetch(TOY)
+    assert service.translate(service.check({"text": BEER, "model": TOY})).text == "i want a beer ."
+
+
+def test_odd_folders_end_nothing(
+    settings: Settings, hub: Hub, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    hub.repositories["me/odd"] = Repository()
+    hub.repositories["me/odd"].push(
+        {"config.json": b'{"model_type": ["x"]}', "model.safetensors": safetensors(97), "spiece.model": pieces()}
+    )
+    fetch("me/odd")
+    for name, text in {"deep": "[" * 100_000, "list": '{"model_type": ["x"]}', "number": "5"}.items():
+        (tmp_path / "models" / name).mkdir()
+        (tmp_path / "models" / name / "config.json").write_text(text)
+    service = Service(any_of(settings))
+    assert [card.name for card in service.models()] == ["toy", LISTED, TOY]
+    assert caplog.text.count("is left out") == 3
+
+
+def test_a_card_in_other_letters_is_read_and_one_of_another_place_is_not(settings: Settings, tmp_path: Path) -> None:
+    card = tmp_path / "models" / "toy" / "README.md"
+    card.write_bytes("# toy\n\nMündlich.\n".encode("latin-1"))
+    assert "ndlich." in Service(settings).models()[0].summary
+    card.unlink()
+    (tmp_path / "secret").write_text("# x\n\nA secret.\n")
+    card.symlink_to(tmp_path / "secret")
+    assert Service(settings).models()[0].summary == ""
+    assert "secret" not in str(cards_values(Service(settings)))
 
 
 def test_a_name_that_is_none_is_answered_with_those_that_are_here(settings: Settings, hub: Hub) -> None:
@@ -236,7 +284,7 @@ def test_a_new_revision_is_another_model(settings: Settings, hub: Hub) -> None:
         (lambda hub: setattr(hub.repositories[TOY], "gated", True), "hub_gated"),
         (lambda hub: setattr(hub.repositories[TOY], "refusal", (503, "")), "hub_busy"),
         (lambda hub: hub.repositories[TOY].push({"README.md": b""}), "hub_not_a_model"),
-        (lambda hub: hub.repositories[TOY].push({"config.json": b"<", "pytorch_model.bin": b""}), "hub_wrong_file"),
+        (lambda hub: hub.repositories[TOY].push(OF_NOTHING), "hub_wrong_file"),
     ],
 )
 def test_what_the_hub_complains_of_is_said_in_our_words(
@@ -268,7 +316,8 @@ def test_what_cannot_be_read_is_refused_before_anything_comes(settings: Settings
 
 def test_what_came_and_cannot_be_read_is_no_model_either(settings: Settings, hub: Hub) -> None:
     """A Hub that tells no families lets it come; it is not offered again as if it never had."""
-    hub.repositories[TOY].push({"config.json": b'{"model_type": "bert"}', "model.safetensors": safetensors(97)})
+    files = {"config.json": b'{"model_type": "bert"}', "model.safetensors": safetensors(97), "spiece.model": pieces()}
+    hub.repositories[TOY].push(files)
     assert word_of(lambda: Service(settings).fetch(TOY)).word == "model_cannot_load"
 
 

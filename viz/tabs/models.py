@@ -9,7 +9,7 @@ import gradio as gr
 
 from model.families.importing import licence
 from viz.calls import answering
-from viz.cards import CARD, ModelCard
+from viz.cards import ModelCard, card_text
 from viz.markdown import Block, curve_of, licence_of, sections
 from viz.service import Service
 from viz.widgets import widget
@@ -36,8 +36,8 @@ def cards_values(service: Service) -> list[dict[str, Any]]:
 
 
 def _card_values(service: Service, card: ModelCard) -> dict[str, Any]:
-    path = service.library.folder(card) / CARD if card.downloaded else None
-    text = path.read_text(encoding="utf-8", errors="replace") if path and path.is_file() else ""
+    folder = service.library.folder(card) if card.downloaded else None
+    text = card_text(folder) if folder else ""
     introduction, *rest = sections(text)
     summary: list[Block] = [block for block in introduction.blocks if block["tag"] == "p"][:1]
     return {
@@ -49,7 +49,7 @@ def _card_values(service: Service, card: ModelCard) -> dict[str, Any]:
         "default": card.default,
         "where": card.where,
         "downloaded": card.downloaded,
-        "licence": licence_of(introduction.source) or (licence(path.parent) if path else ""),
+        "licence": licence_of(introduction.source) or (licence(folder) if text and folder else ""),
         "summary": summary,
         "introduction": [block for block in introduction.blocks if block not in summary],
         "sections": [
