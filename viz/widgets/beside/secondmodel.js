@@ -2,6 +2,7 @@
 
 import { make, replace } from '../core/dom.js';
 import { set, state } from '../core/state.js';
+import { languageTag } from '../core/tags.js';
 import { languageName, t } from '../core/words.js';
 
 /** Ways of finding words that the second model takes over where somebody changed them; the rest is as usual for it. */
@@ -10,9 +11,14 @@ const CHANGED = ['length_penalty', 'temperature', 'seed'];
 /** The second model: the chosen one, else another that reads the same language and best writes the same, else the same. */
 export function secondName({ models }, { model }) {
   if (state.beside) return state.beside;
-  const others = models.filter(({ name, source }) => name !== model.name && source === model.source);
-  return (others.find(({ target }) => target === model.target) ?? others[0] ?? model).name;
+  const others = models.filter(({ name }) => name !== model.name);
+  const reads = others.filter(({ source }) => same(source, model.source));
+  const any = others.find(({ source }) => !source); // one of many languages
+  return (reads.find(({ target }) => same(target, model.target)) ?? reads[0] ?? any ?? model).name;
 }
+
+/** Models write a language in two letters, in three, or as a word. */
+const same = (one, other) => languageTag(one) === languageTag(other);
 
 /** What is known of the second model: most from an answer of its own, as it may write several languages. */
 function secondModel(config, answer, second) {
@@ -58,7 +64,8 @@ export class SecondModel {
     const model = secondModel(this.config, answer, answered);
     const second = model.name;
     const known = models.some(({ name }) => name === answer.model.name) ? models : [...models, answer.model];
-    const option = ({ name, source, target }) => make('option', { value: name }, t('model_pair', { source: languageName(source), target: languageName(target), name }));
+    const called = ({ name, source, target }) => (source && target ? t('model_pair', { source: languageName(source), target: languageName(target), name }) : name);
+    const option = (each) => make('option', { value: each.name }, called(each));
     for (const [menu, chosen, name] of [[this.first, answer.model.name, 'beside_left'], [this.second, second, 'beside_right']]) {
       const listed = known.some((each) => each.name === chosen) ? known.map(option) : [...known.map(option), make('option', { value: chosen }, chosen)];
       replace(menu, ...listed);
@@ -81,17 +88,8 @@ export class SecondModel {
   }
 }
 
-/** Whether two codes surely mean two languages: models write them in two letters, in three, or as words. */
+/** Whether two codes surely mean two languages. */
 function isForeign(one, other) {
-  const [language, typed] = [one, other].map((code) => (code ? plain(code) : ''));
+  const [language, typed] = [one, other].map((code) => languageTag(code ?? '').split('-')[0]);
   return language.length === 2 && typed.length === 2 && language !== typed;
-}
-
-/** "deu_Latn" → "de". */
-function plain(code) {
-  try {
-    return new Intl.Locale(code.replaceAll('_', '-')).language;
-  } catch {
-    return '';
-  }
 }

@@ -1,6 +1,6 @@
 // One of two models: its translation, all its heads, one of them large, and what goes together with the other side.
 
-import { icon, make, phrase, replace, touch } from '../core/dom.js';
+import { make, phrase, replace, touch } from '../core/dom.js';
 import { state } from '../core/state.js';
 import { four, merged, strongest, two, view } from '../core/view.js';
 import { t } from '../core/words.js';
@@ -10,6 +10,7 @@ import { headName, patternSays } from '../parts/naming.js';
 import { Numbers } from '../parts/numbers.js';
 import { mountStrips } from '../parts/strips.js';
 import { doubtful } from '../parts/translation.js';
+import { turnButtons } from '../parts/turning.js';
 import { NOTHING, TwinMap, any, litLevels, litWeights, looking } from './twinmap.js';
 
 /** `does`: `choose(head)`, `page(step)`, `point(row, column)` with nulls when the pointer leaves, `pin(row, column)`. */
@@ -21,7 +22,6 @@ export class Side {
   }
 
   build({ choose, page }) {
-    const round = (step, path) => make('button', { type: 'button', class: 'round', onclick: () => page(step) }, icon(18, [path], { width: 1.6 }));
     this.badge = make('i', { class: `badge ${this.letter === 'A' ? 'first' : 'second'}`, 'aria-hidden': 'true' }, this.letter);
     this.controls = make('div', { class: 'controls' }, this.badge);
     this.error = make('p', { class: 'error', role: 'alert' });
@@ -29,8 +29,7 @@ export class Side {
     this.meta = make('p', { class: 'quiet numeric' });
     this.beyond = make('p', { class: 'quiet' });
     this.grid = new HeadGrid({ choose, preview: (preview) => (preview || this.preview) && this.turn({ preview }) });
-    this.previous = round(-1, 'M11 4L6 9l5 5');
-    this.next = round(1, 'M7 4l5 5-5 5');
+    [this.previous, this.next] = turnButtons(page);
     this.title = make('h2', { class: 'numeric', 'aria-live': 'polite' });
     this.topline = make('div', { class: 'topline' }, make('div', { class: 'turn' }, this.previous, this.next, this.title));
     this.says = make('p', { class: 'says' });

@@ -24,6 +24,11 @@ export function replace(element, ...children) {
   return element;
 }
 
+/** The head of a table: a name above each column. */
+export function tableHead(names) {
+  return make('thead', {}, make('tr', {}, ...names.map((name) => make('th', { scope: 'col' }, name))));
+}
+
 const SVG = 'http://www.w3.org/2000/svg';
 
 /** An SVG element with its attributes. */

@@ -1,17 +1,16 @@
 // The Decoding tab: the search tree to walk through, what it finished, and how sure the model was of each token.
 
 import { call, loadPlotly } from '../core/boot.js';
-import { fadeEdges, icon, make, replace, touch } from '../core/dom.js';
+import { make } from '../core/dom.js';
 import { ready } from '../core/page.js';
 import { on, set, state } from '../core/state.js';
-import { four, three } from '../core/view.js';
 import { faultSays, t } from '../core/words.js';
+import { Chances } from './chances.js';
+import { Chosen } from './chosen.js';
+import { DrawnTree } from './drawntree.js';
+import { Finished } from './finished.js';
+import { section } from './section.js';
 import { SearchTree } from './tree.js';
-
-const QUIET = { displayModeBar: false, responsive: false };
-const WIDEST = 1280; // pixels of the bars with what stands beside them
-const LEAST = 200; // pixels of the bars alone
-const STRETCH = 1.5; // of the tree, where there is room
 
 export async function mount({ element, server }) {
   await ready;
@@ -24,45 +23,23 @@ class Decoding {
     this.build();
     on(['tab', 'answer', 'language', 'theme'], () => this.update());
     on(['busy'], () => root.classList.toggle('busy', state.busy));
-    new ResizeObserver(() => this.resized()).observe(this.chances);
     this.update();
   }
 
   build() {
-    const round = (step, path) => make('button', { type: 'button', class: 'round', onclick: () => this.goStep(step) }, icon(18, [path], { width: 1.6 }));
-    const section = (name, ...inside) => {
-      this[`${name}Title`] = make('h2', {});
-      this[`${name}Says`] = make('p', { class: 'says' });
-      return make('section', { class: name }, this[`${name}Title`], this[`${name}Says`], ...inside);
-    };
+    const choose = (node) => this.choose(node);
+    const open = (node) => this.open(node);
+    this.tree = new DrawnTree({ choose, open });
+    this.chosen = new Chosen({ choose, turn: (step) => this.goStep(step), open: () => this.open(this.node) });
+    this.finished = new Finished({ choose, open });
+    this.chances = new Chances();
     this.error = make('p', { class: 'error', role: 'alert' });
-    this.reads = make('p', { class: 'reads', dir: 'auto' });
-    this.about = make('p', { class: 'about numeric' });
-    this.open = make('button', { type: 'button', class: 'link', onclick: () => this.openNode(this.node) });
-    this.readout = make('div', { class: 'readout' }, make('div', { 'aria-live': 'polite' }, this.reads, this.about), this.open);
-    this.tree = make('div', { class: 'tree', tabindex: 0, role: 'application' });
-    this.tree.addEventListener('keydown', (event) => this.key(event));
-    this.fade = fadeEdges(this.tree);
-    this.keys = make('p', { class: 'tree-keys' });
-    this.previous = round(-1, 'M11 4L6 9l5 5');
-    this.next = round(1, 'M7 4l5 5-5 5');
-    this.steps = make('table', {});
-    this.list = make('ol', {});
-    this.note = make('p', { class: 'sub-note' });
-    this.chances = make('div', { class: 'chart', 'aria-hidden': 'true' });
-    this.table = make('table', {});
-    this.numbers = make('summary', {});
-    const step = section('step', this.steps);
-    step.prepend(make('div', { class: 'turn' }, this.previous, this.next, this.stepTitle));
-    this.search = section('search', this.readout, this.tree, this.keys);
-    this.pair = make('div', { class: 'pair' }, step, section('finished', this.list, this.note));
     this.single = make('p', { class: 'single' });
     this.offer = make('button', { type: 'button', class: 'go', onclick: () => this.offered() });
     this.none = make('div', { class: 'none', hidden: true }, this.single, this.offer);
-    this.search.insertBefore(this.none, this.readout);
-    const details = make('details', {}, this.numbers, make('div', { class: 'scrolls', tabindex: 0, role: 'region' }, this.table));
-    this.root.append(this.error, this.search, this.pair, section('sure', this.chances, details));
-    this.region = details.lastElementChild;
+    this.search = section('search', this.none, this.chosen.readout, this.tree.element, this.tree.keys);
+    this.pair = make('div', { class: 'pair' }, this.chosen.step.element, this.finished.section.element);
+    this.root.append(this.error, this.search.element, this.pair, this.chances.section.element);
   }
 
   // ---------------------------------------------------------------- asking
@@ -84,8 +61,8 @@ class Decoding {
     const turn = ++this.turn;
     this.root.classList.add('waits');
     if (!this.drawn) {
-      this.searchTitle.textContent = t('decoding_search');
-      this.searchSays.textContent = t('decoding_loading');
+      this.search.title.textContent = t('decoding_search');
+      this.search.says.textContent = t('decoding_loading');
     }
     try {
       const ask = (server, request) => call(server, { request, ...look });
@@ -109,17 +86,15 @@ class Decoding {
   }
 
   /** A node's path as a translation of its own, with all its attention, in the Heads tab. */
-  openNode(node) {
-    this.openIds(this.searchTree.ids(node));
-  }
-
-  openIds(ids) {
+  open(node) {
+    const ids = this.drawn.tree.ids(node);
     this.searched = this.asked;
     if (ids.join() !== state.answer.target.map((token) => token.id).join()) this.request({ target: ids });
     set({ tab: 'heads' });
     document.querySelector('.tabs [aria-selected=true]')?.focus();
   }
 
+  /** Where there was no search: the one that would be, or back to the model's own translation. */
   offered() {
     const usual = state.usualRequest ?? {};
     this.searched = null;
@@ -128,213 +103,55 @@ class Decoding {
 
   // ---------------------------------------------------------------- drawing
 
-  draw(plotly, asked, tree, sure) {
-    this.plotly = plotly;
+  draw(plotly, asked, { nodes, beam, finished, samples, figure }, sure) {
     const same = JSON.stringify(this.asked) === JSON.stringify(asked);
-    Object.assign(this, { asked, drawn: tree });
+    this.asked = asked;
+    this.drawn = { tree: new SearchTree(nodes), beam, finished, best: finished[0], penalty: asked.length_penalty };
     this.given = asked.target !== null;
-    this.searchTree = new SearchTree(tree.nodes);
-    const any = tree.nodes.length > 0;
+    this.opens = document.getElementById('panel-heads') !== null;
+    const any = nodes.length > 0;
     this.none.hidden = any;
-    for (const element of [this.readout, this.tree, this.keys, this.pair, this.searchSays]) element.hidden = !any;
-    this.searchTitle.textContent = t('decoding_search');
+    for (const element of [this.chosen.readout, this.tree.element, this.tree.keys, this.pair, this.search.says]) element.hidden = !any;
+    this.search.title.textContent = t('decoding_search');
     if (any) {
-      this.searchSays.textContent = t('decoding_search_says', { beam: tree.beam });
-      const steps = this.searchTree.steps.length;
-      this.tree.setAttribute('aria-label', t('decoding_tree', { nodes: tree.nodes.length, steps }));
-      this.drawKeys();
-      this.drawFinished();
-      this.drawTree(same);
+      this.search.says.textContent = t('decoding_search_says', { beam });
+      this.tree.name(this.drawn, this.opens);
+      this.finished.draw(this.drawn, this.opens);
+      this.drawTree(plotly, figure, same);
     } else {
-      this.plotly.purge(this.tree);
-      this.drawNone();
+      this.tree.clear(plotly);
+      this.drawNone(samples);
     }
-    this.drawSure(sure.figure);
+    this.chances.draw(plotly, sure.figure);
   }
 
-  drawNone() {
+  drawNone(samples) {
     const beam = state.usualRequest?.beam_size ?? 1;
-    this.single.textContent = t(this.given ? 'decoding_given' : this.drawn.samples ? 'decoding_sampled' : 'decoding_greedy');
+    this.single.textContent = t(this.given ? 'decoding_given' : samples ? 'decoding_sampled' : 'decoding_greedy');
     this.offer.textContent = t(this.given ? 'decoding_back' : 'decoding_try_beam', { beam });
     this.offer.hidden = !this.given && beam < 2;
   }
 
-  drawKeys() {
-    const key = (letters, says) => make('span', {}, make('kbd', {}, letters.join(' ')), ` ${t(says)}`);
-    const heads = document.getElementById('panel-heads');
-    replace(this.keys, key(['←', '→'], 'decoding_key_path'), key(['↑', '↓'], 'decoding_key_step'), heads && key(['Enter'], 'decoding_key_open'));
-    this.keys.hidden = touch();
-    this.open.hidden = !heads;
-  }
-
-  async drawTree(same) {
-    const { data, layout } = this.drawn.figure;
-    const places = new Map();
-    for (const trace of data) trace.customdata?.forEach((node, place) => places.set(node, [trace.x[place], trace.y[place]]));
-    this.places = places;
-    const ink = getComputedStyle(this.root).getPropertyValue('--ink').trim();
-    const path = { mode: 'lines', x: [], y: [], line: { color: ink, width: 2 }, hoverinfo: 'skip', showlegend: false };
-    const ring = { mode: 'markers', x: [], y: [], marker: { symbol: 'circle-open', size: 11, color: ink, line: { width: 2 } }, hoverinfo: 'skip', showlegend: false, cliponaxis: false };
-    const width = Math.max(layout.width, Math.min(this.tree.clientWidth, layout.width * STRETCH));
-    const lines = data.filter((trace) => trace.mode === 'lines');
-    const nodes = data.filter((trace) => trace.mode !== 'lines');
-    this.marks = [lines.length, data.length + 1]; // the path runs below the words, the ring stands above all
-    await this.plotly.react(this.tree, [...lines, path, ...nodes, ring], { ...layout, width }, QUIET);
-    this.fade();
-    if (!this.listening) this.tree.on('plotly_click', ({ points }) => points[0]?.customdata !== undefined && this.choose(points[0].customdata));
-    this.listening = true;
-    const best = this.drawn.finished[0];
-    const first = best === undefined ? 0 : this.searchTree.path(best)[0];
-    this.choose(same && this.node < this.drawn.nodes.length ? this.node : first);
+  async drawTree(plotly, figure, same) {
+    const { drawn } = this;
+    await this.tree.draw(plotly, figure);
+    if (drawn !== this.drawn) return; // another search came meanwhile
+    const { tree, best } = drawn;
+    const first = best === undefined ? 0 : tree.path(best)[0];
+    this.choose(same && this.node < tree.nodes.length ? this.node : first);
   }
 
   /** Another node: its ring, its path, what it says, and the candidates beside it. */
   choose(node) {
     this.node = node;
-    const path = this.searchTree.path(node).map((each) => this.places.get(each));
-    const last = path.at(-1);
-    const [x, y] = [0, 1].map((axis) => path.map((place) => place[axis]));
-    this.plotly.restyle(this.tree, { x: [x, [last[0]]], y: [y, [last[1]]] }, this.marks);
-    this.show(last[0]);
-    const { text, kept, label } = this.searchTree.reads(node);
-    replace(this.reads, ...tokenIn(text, kept, label));
-    const { log_probability, score, reason } = this.searchTree.about(node);
-    const numbers = `${t('decoding_log_probability')} ${minus(log_probability)} · ${t('decoding_score')} ${minus(score)}`;
-    const says = t(`decoding_reason_${reason}`, { beam: this.drawn.beam });
-    replace(this.about, make('span', { class: 'nowrap' }, numbers), ' ', make('span', {}, says));
-    this.open.textContent = t('decoding_open');
-    this.drawStep();
-  }
-
-  /** The chosen node is in sight, without moving the page. */
-  show(step) {
-    const axis = this.tree._fullLayout?.xaxis;
-    if (!axis) return;
-    const at = axis._offset + axis.d2p(step);
-    const { scrollLeft, clientWidth } = this.tree;
-    if (at < scrollLeft + 64 || at > scrollLeft + clientWidth - 64) this.tree.scrollLeft = at - clientWidth / 2;
-  }
-
-  drawStep() {
-    const { step } = this.searchTree.about(this.node);
-    const steps = this.searchTree.steps;
-    this.stepTitle.textContent = t('decoding_step', { step: step + 1, steps: steps.length });
-    this.stepSays.textContent = t('decoding_step_says');
-    for (const [button, name, end] of [[this.previous, 'decoding_previous_step', 0], [this.next, 'decoding_next_step', steps.length - 1]]) {
-      button.setAttribute('aria-label', t(name));
-      button.disabled = step === end;
-    }
-    const focused = this.steps.contains(document.activeElement);
-    const rows = steps[step].map((node) => this.stepRow(node));
-    replace(this.steps, tableHead('decoding_candidate', 'decoding_log_probability', 'decoding_score', 'decoding_fate'), make('tbody', {}, ...rows));
-    this.pair.style.setProperty('--rows', Math.max(...steps.map((nodes) => nodes.length)));
-    if (focused) this.steps.querySelector('[aria-pressed=true]')?.focus({ preventScroll: true });
-  }
-
-  stepRow(node) {
-    const { text, kept, label } = this.searchTree.reads(node);
-    const { log_probability, score, fate } = this.searchTree.about(node);
-    const name = make('bdi', {}, ...tokenIn(text, kept, label, 18));
-    const button = make('button', { type: 'button', 'aria-pressed': String(node === this.node), title: text, onclick: () => this.choose(node) }, name);
-    const cell = (says) => make('td', { class: 'numeric' }, says);
-    return make('tr', { class: `${fate}${node === this.node ? ' chosen' : ''}` }, make('th', { scope: 'row' }, button), cell(minus(log_probability)), cell(minus(score)), make('td', {}, t(`decoding_fate_${fate}`)));
-  }
-
-  drawFinished() {
-    this.finishedTitle.textContent = t('decoding_finished');
-    const penalty = this.asked.length_penalty;
-    this.finishedSays.textContent = t(`decoding_score_${{ 0: 'plain', 1: 'even' }[penalty] ?? 'penalty'}`, { penalty });
-    this.note.textContent = t('decoding_sum_note');
-    const heads = document.getElementById('panel-heads');
-    const shown = state.answer.target.map((token) => token.id).join();
-    const rows = this.drawn.finished.map((node, rank) => {
-      const { text } = this.searchTree.reads(node);
-      const { log_probability, score } = this.searchTree.about(node);
-      const tags = [rank === 0 && 'decoding_chosen', this.searchTree.ids(node).join() === shown && state.answer.request.target && 'decoding_opened'];
-      const numbers = `${t('decoding_score')} ${minus(score)} · ${t('decoding_log_probability')} ${minus(log_probability)}`;
-      const said = tags.filter(Boolean).map((tag) => ` · ${t(tag)}`).join('');
-      const open = make('button', { type: 'button', class: 'link', 'aria-label': t('decoding_open_named', { text }), onclick: () => this.openNode(node) }, t('decoding_open'));
-      const reads = make('button', { type: 'button', class: 'reads', dir: 'auto', lang: state.answer.model.target, onclick: () => this.choose(node) }, text);
-      return make('li', {}, reads, make('p', {}, make('span', { class: 'numeric' }, numbers), said, heads ? ' ' : null, heads && open));
-    });
-    replace(this.list, ...rows);
-  }
-
-  drawSure(figure) {
-    this.sureTitle.textContent = t('decoding_chances');
-    this.numbers.textContent = t('decoding_numbers');
-    this.region.setAttribute('aria-label', t('decoding_chances'));
-    this.sureFigure = figure;
-    this.fitSure();
-    const rows = state.answer.target.map((token) => {
-      const others = (token.alternatives ?? []).filter(([, id]) => id !== token.id);
-      const cells = others.slice(0, 3).map(([text, , probability]) => make('span', {}, make('bdi', {}, text.trim() || '␣'), ` ${three(probability)}`));
-      const name = make('th', { scope: 'row' }, make('bdi', {}, token.full ?? token.label));
-      return make('tr', {}, name, make('td', { class: 'numeric' }, four(token.probability)), make('td', { class: 'numeric others' }, ...cells));
-    });
-    replace(this.table, tableHead('decoding_token', 'decoding_probability', 'decoding_others'), make('tbody', {}, ...rows));
-  }
-
-  /** As wide as there is room, with as many of the others as fit beside the bars; all of them are in the numbers below. */
-  fitSure() {
-    if (!this.sureFigure || !this.plotly) return;
-    const { data, layout } = this.sureFigure;
-    const width = Math.min(this.chances.clientWidth, WIDEST);
-    const beside = ({ x, xref }) => xref === 'paper' && x === 1;
-    const columns = [...new Set(layout.annotations.filter(beside).map(({ xshift }) => xshift))].sort((one, other) => one - other);
-    const wide = columns.length > 1 ? columns[1] - columns[0] : 0;
-    const fitting = columns.filter((left) => left + wide <= width - layout.margin.l - LEAST);
-    this.sureSays.textContent = t(fitting.length ? 'decoding_chances_says' : 'decoding_chances_tight');
-    const annotations = layout.annotations.filter((each) => !beside(each) || fitting.includes(each.xshift));
-    const margin = { ...layout.margin, r: fitting.length ? fitting.at(-1) + wide : 16 };
-    this.plotly.react(this.chances, data, { ...layout, width, annotations, margin }, QUIET);
-  }
-
-  resized() {
-    const width = this.chances.clientWidth;
-    if (!width || width === this.width) return;
-    this.width = width;
-    this.fitSure();
-  }
-
-  // ---------------------------------------------------------------- walking
-
-  key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const { searchTree: tree, node } = this;
-    const [best] = this.drawn.finished;
-    const go = {
-      ArrowLeft: () => tree.parent(node),
-      ArrowRight: () => tree.child(node, best),
-      ArrowUp: () => tree.beside(node, -1),
-      ArrowDown: () => tree.beside(node, 1),
-      Home: () => tree.path(node)[0],
-      End: () => best,
-    }[event.key];
-    if (event.key === 'Enter' && !this.open.hidden) this.openNode(node);
-    else if (go) this.choose(go() ?? node);
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
+    this.tree.mark(node);
+    this.chosen.show(this.drawn, node, this.opens);
+    this.pair.style.setProperty('--rows', Math.max(...this.drawn.tree.steps.map((nodes) => nodes.length)));
   }
 
   goStep(step) {
-    const { searchTree: tree, node } = this;
-    const [best] = this.drawn.finished;
+    const { node } = this;
+    const { tree, best } = this.drawn;
     this.choose((step > 0 ? tree.child(node, best) : tree.parent(node)) ?? tree.steps[tree.about(node).step + step][0]);
   }
-}
-
-const minus = (number) => four(number).replace('-', '−');
-
-/** Text with the part that the last token added made bold; of a long one, its end. */
-function tokenIn(text, kept, label, most = Infinity) {
-  const added = text.slice(kept).trim() ? text.slice(kept) : '';
-  const before = text.slice(0, text.length - added.length);
-  const cut = before.length > most ? `…${before.slice(-most)}` : before;
-  return [cut, make('b', {}, added || ` ${label}`)];
-}
-
-function tableHead(...names) {
-  return make('thead', {}, make('tr', {}, ...names.map((name) => make('th', { scope: 'col' }, t(name)))));
 }

@@ -82,6 +82,9 @@ class Models {
     const sections = OPEN.map((title) => card.sections.find((each) => each.title === title)).filter(Boolean);
     const rest = card.sections.filter((each) => !sections.includes(each));
     const body = make('div', { class: 'body' }, summary, ...sections.map(section), this.more(card, rest));
+    for (const [place, table] of body.querySelectorAll('[role=region]').entries()) {
+      table.setAttribute('aria-label', t('models_table', { number: place + 1, model: card.name }));
+    }
     return make('article', { 'aria-labelledby': `model-${card.name}`, data: { model: card.name, kind: card.kind } }, side, body);
   }
 
@@ -153,7 +156,7 @@ function drawn(node) {
   if (!TAGS.has(node.tag)) return make('span', {}, ...inside);
   const link = node.tag === 'a' ? { href: node.href, target: '_blank', rel: 'noopener noreferrer' } : {};
   const element = make(node.tag, { class: node.end ? 'end' : null, ...link }, ...inside);
-  if (node.tag === 'table') return make('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': t('models_table') }, element);
+  if (node.tag === 'table') return make('div', { class: 'wide', tabindex: 0, role: 'region' }, element);
   return element;
 }
 

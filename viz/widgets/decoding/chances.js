@@ -1,0 +1,64 @@
+// How sure the model was of each token that it wrote: as bars with what else it could have written, and as numbers.
+
+import { make, replace, tableHead } from '../core/dom.js';
+import { state } from '../core/state.js';
+import { four, three } from '../core/view.js';
+import { t } from '../core/words.js';
+import { section } from './section.js';
+
+const QUIET = { displayModeBar: false, responsive: false };
+const WIDEST = 1280; // pixels of the bars with what stands beside them
+const LEAST = 200; // pixels of the bars alone
+const ALONE = 16; // pixels right of bars that nothing stands beside
+const OTHERS = 3; // tokens named in the table beside the one that was written
+
+export class Chances {
+  constructor() {
+    this.chart = make('div', { class: 'chart', 'aria-hidden': 'true' });
+    this.table = make('table', {});
+    this.numbers = make('summary', {});
+    this.region = make('div', { class: 'scrolls', tabindex: 0, role: 'region' }, this.table);
+    this.section = section('sure', this.chart, make('details', {}, this.numbers, this.region));
+    new ResizeObserver(() => this.resized()).observe(this.chart);
+  }
+
+  /** The figure of the page's answer, and its tokens as a table. */
+  draw(plotly, figure) {
+    Object.assign(this, { plotly, figure });
+    this.section.title.textContent = t('decoding_chances');
+    this.numbers.textContent = t('decoding_numbers');
+    this.region.setAttribute('aria-label', t('decoding_chances'));
+    this.fit();
+    const names = ['decoding_token', 'decoding_probability', 'decoding_others'].map((name) => t(name));
+    replace(this.table, tableHead(names), make('tbody', {}, ...state.answer.target.map(tokenRow)));
+  }
+
+  /** As wide as there is room, with as many of the others as fit beside the bars; all of them are in the numbers below. */
+  fit() {
+    if (!this.figure) return;
+    const { data, layout } = this.figure;
+    const width = Math.min(this.chart.clientWidth, WIDEST);
+    const beside = ({ x, xref }) => xref === 'paper' && x === 1;
+    const columns = [...new Set(layout.annotations.filter(beside).map(({ xshift }) => xshift))].sort((one, other) => one - other);
+    const wide = columns.length > 1 ? columns[1] - columns[0] : 0;
+    const fitting = columns.filter((left) => left + wide <= width - layout.margin.l - LEAST);
+    this.section.says.textContent = t(fitting.length ? 'decoding_chances_says' : 'decoding_chances_tight');
+    const annotations = layout.annotations.filter((each) => !beside(each) || fitting.includes(each.xshift));
+    const margin = { ...layout.margin, r: fitting.length ? fitting.at(-1) + wide : ALONE };
+    this.plotly.react(this.chart, data, { ...layout, width, annotations, margin }, QUIET);
+  }
+
+  resized() {
+    const width = this.chart.clientWidth;
+    if (!width || width === this.width) return;
+    this.width = width;
+    this.fit();
+  }
+}
+
+function tokenRow(token) {
+  const others = (token.alternatives ?? []).filter(([, id]) => id !== token.id).slice(0, OTHERS);
+  const cells = others.map(([text, , probability]) => make('span', {}, make('bdi', {}, text.trim() || '␣'), ` ${three(probability)}`));
+  const name = make('th', { scope: 'row' }, make('bdi', {}, token.full ?? token.label));
+  return make('tr', {}, name, make('td', { class: 'numeric' }, four(token.probability)), make('td', { class: 'numeric others' }, ...cells));
+}

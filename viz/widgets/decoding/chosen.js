@@ -1,0 +1,70 @@
+// The chosen node of the tree: what it reads so far, why it was kept or dropped, and the candidates of its step.
+
+import { make, replace, tableHead } from '../core/dom.js';
+import { minus } from '../core/view.js';
+import { t } from '../core/words.js';
+import { turnButtons } from '../parts/turning.js';
+import { section } from './section.js';
+
+const SHORT = 18; // characters of a candidate before its last token
+
+export class Chosen {
+  /** `choose(node)`: another candidate. `turn(step)`: another step. `open()`: this path as a translation. */
+  constructor({ choose, turn, open }) {
+    this.choose = choose;
+    this.reads = make('p', { class: 'reads', dir: 'auto' });
+    this.about = make('p', { class: 'about numeric' });
+    this.open = make('button', { type: 'button', class: 'link', onclick: open });
+    this.readout = make('div', { class: 'readout' }, make('div', { 'aria-live': 'polite' }, this.reads, this.about), this.open);
+    [this.previous, this.next] = turnButtons(turn);
+    this.table = make('table', {});
+    this.step = section('step', this.table);
+    this.step.element.prepend(make('div', { class: 'turn' }, this.previous, this.next, this.step.title));
+  }
+
+  /** A node of a search: its `tree`, the width of its `beam`. `opens`: whether a path can be opened. */
+  show({ tree, beam }, node, opens) {
+    const { text, kept, label } = tree.reads(node);
+    replace(this.reads, ...tokenIn(text, kept, label));
+    const { log_probability, score, reason } = tree.about(node);
+    const numbers = `${t('decoding_log_probability')} ${minus(log_probability)} · ${t('decoding_score')} ${minus(score)}`;
+    const says = t(`decoding_reason_${reason}`, { beam });
+    replace(this.about, make('span', { class: 'nowrap' }, numbers), ' ', make('span', {}, says));
+    this.open.textContent = t('decoding_open');
+    this.open.hidden = !opens;
+    this.drawStep(tree, node);
+  }
+
+  drawStep(tree, node) {
+    const { step } = tree.about(node);
+    const { steps } = tree;
+    this.step.title.textContent = t('decoding_step', { step: step + 1, steps: steps.length });
+    this.step.says.textContent = t('decoding_step_says');
+    for (const [button, name, end] of [[this.previous, 'decoding_previous_step', 0], [this.next, 'decoding_next_step', steps.length - 1]]) {
+      button.setAttribute('aria-label', t(name));
+      button.disabled = step === end;
+    }
+    const focused = this.table.contains(document.activeElement);
+    const names = ['decoding_candidate', 'decoding_log_probability', 'decoding_score', 'decoding_fate'].map((name) => t(name));
+    replace(this.table, tableHead(names), make('tbody', {}, ...steps[step].map((each) => this.row(tree, each, each === node))));
+    if (focused) this.table.querySelector('[aria-pressed=true]')?.focus({ preventScroll: true });
+  }
+
+  row(tree, node, chosen) {
+    const { text, kept, label } = tree.reads(node);
+    const { log_probability, score, fate } = tree.about(node);
+    const name = make('bdi', {}, ...tokenIn(text, kept, label, SHORT));
+    const button = make('button', { type: 'button', 'aria-pressed': String(chosen), title: text, onclick: () => this.choose(node) }, name);
+    const cells = [log_probability, score].map((number) => make('td', { class: 'numeric' }, minus(number)));
+    const says = make('td', {}, t(`decoding_fate_${fate}`));
+    return make('tr', { class: `${fate}${chosen ? ' chosen' : ''}` }, make('th', { scope: 'row' }, button), ...cells, says);
+  }
+}
+
+/** Text with the part that the last token added made bold; of a long one, its end. */
+function tokenIn(text, kept, label, most = Infinity) {
+  const added = text.slice(kept).trim() ? text.slice(kept) : '';
+  const before = text.slice(0, text.length - added.length);
+  const cut = before.length > most ? `…${before.slice(-most)}` : before;
+  return [cut, make('b', {}, added || ` ${label}`)];
+}

@@ -1,0 +1,68 @@
+// The sentence field: it grows with its text, takes Enter for "translate", and says what is wrong with what it holds.
+
+import { make } from '../core/dom.js';
+import { t } from '../core/words.js';
+
+const [MIDDLE, SMALL] = [110, 240]; // letters beyond which text steps down in size
+
+export class SentenceField {
+  /** `limit`: characters. `alike`: an element whose text has the size of ours. `translate()` is called on Enter. */
+  constructor({ limit, alike, translate }) {
+    Object.assign(this, { limit, alike });
+    const about = { class: 'text', id: 'sentence', rows: 2, spellcheck: 'false', dir: 'auto' };
+    this.element = make('textarea', { ...about, 'aria-describedby': 'sentence-error' });
+    this.error = make('div', { class: 'error', id: 'sentence-error', role: 'alert' });
+    this.element.addEventListener('keydown', (event) => {
+      if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+      event.preventDefault();
+      translate();
+    });
+    this.element.addEventListener('input', () => {
+      this.fit();
+      this.complain('');
+    });
+    new ResizeObserver(() => this.fit()).observe(this.element);
+  }
+
+  get text() {
+    return this.element.value;
+  }
+
+  write(text) {
+    this.element.value = text;
+    this.fit();
+  }
+
+  /** What is wrong with the sentence, if anything is. */
+  fault() {
+    const { text, limit } = this;
+    if (!text.trim()) return { field: 'text', word: 'blank_text', values: {} };
+    const given = [...text].length;
+    return given > limit ? { field: 'text', word: 'too_long', values: { name: 'text', given, limit } } : null;
+  }
+
+  complain(says) {
+    this.error.textContent = says;
+  }
+
+  /** In the reader's language; `language` is the sentence's own, as far as it is known. */
+  draw(language) {
+    if (language !== undefined) this.element.lang = language;
+    this.element.placeholder = t('sentence_placeholder');
+  }
+
+  focus() {
+    this.element.focus();
+  }
+
+  /** Long sentences step down in size, both sides alike; the field is as high as its text. */
+  fit() {
+    const { length } = this.text;
+    for (const element of [this.element, this.alike]) {
+      element.classList.toggle('middle', length > MIDDLE && length <= SMALL);
+      element.classList.toggle('small', length > SMALL);
+    }
+    this.element.style.height = 'auto';
+    this.element.style.height = `${this.element.scrollHeight}px`;
+  }
+}

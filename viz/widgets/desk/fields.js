@@ -1,0 +1,89 @@
+// The fields that a request is made of: sentence, model with its languages, options. A complaint stands beside its field.
+
+import { state } from '../core/state.js';
+import { errorSays } from '../core/words.js';
+
+export class Fields {
+  /** `unfold()`: the options must be seen. */
+  constructor({ sentence, chooser, options, unfold }) {
+    Object.assign(this, { sentence, chooser, options, unfold });
+  }
+
+  // ---------------------------------------------------------------- what they hold
+
+  /** The request as it stands here; `more` overrides. `last` is what was asked before, if anything was. */
+  request(more, last) {
+    const { text } = this.sentence;
+    const model = more.model ?? this.chooser.model;
+    const given = this.options.values(model);
+    // One's own translation belongs to the sentence that it was scored with.
+    if (given.target && given.target === last?.target && text !== last.text) given.target = null;
+    return { ...given, ...this.chooser.asked(model), text, ...more };
+  }
+
+  /** Somebody else names numbers: they stay, as if the visitor had changed them. */
+  change(more) {
+    this.options.change(more, state.usuals[more.model ?? this.chooser.model]);
+  }
+
+  // ---------------------------------------------------------------- what they show
+
+  /** A request, whoever made it. */
+  show(request) {
+    this.chooser.settle(request);
+    this.options.set(request);
+  }
+
+  /** Another model and its sentence; numbers that the visitor changed stay. */
+  take(model, text) {
+    this.chooser.settle({ model });
+    this.options.clearTarget();
+    this.sentence.write(text);
+  }
+
+  /** All that an address wants, of which it names `request`: no number is the visitor's any longer. */
+  follow(wanted, request) {
+    this.sentence.write(wanted.text);
+    this.options.leave();
+    this.options.change(request, state.usuals[wanted.model]);
+    this.show(wanted);
+  }
+
+  /** A number is the visitor's no longer. */
+  leave(name) {
+    this.options.leave(name);
+  }
+
+  /** What was answered, and what is usual for the model that did. */
+  settle({ request, model }) {
+    if (!this.sentence.text) this.sentence.write(request.text);
+    this.chooser.settle(request);
+    state.usuals[model.name] ??= model.usual;
+    this.options.settle(state.usuals[model.name]);
+  }
+
+  draw() {
+    this.sentence.draw(state.answer?.model.source);
+    this.options.draw();
+    this.chooser.draw();
+  }
+
+  // ---------------------------------------------------------------- what is wrong with them
+
+  /** `asked` is the request that failed; `following`: an address asked for it, and wants one to look there. */
+  fail({ field, word, values }, asked, following) {
+    if (field === 'model' || field.endsWith('_language')) {
+      this.chooser.fail({ word, values }, asked, following);
+      return;
+    }
+    const says = errorSays({ word, values });
+    if (this.options.fail(field, says)) this.unfold();
+    else this.sentence.complain(says);
+  }
+
+  clear() {
+    this.sentence.complain('');
+    this.chooser.offer.complain(null);
+    this.options.clear();
+  }
+}

@@ -1,0 +1,72 @@
+// The side of the translation: what is written, how sure the model was, and the line that says how it came to be.
+
+import { make } from '../core/dom.js';
+import { languageName, t } from '../core/words.js';
+import { Translation } from '../parts/translation.js';
+
+export class Written {
+  /** `language` is its picker. `goOn(ids)`: the reader wants these tokens first. `undo()`: the model's own translation again. */
+  constructor({ language, goOn, undo }) {
+    this.says = '';
+    this.translation = new Translation((place, id) => {
+      const before = this.translation.tokens.slice(0, place).map((token) => token.id);
+      this.translation.close();
+      goOn([...before, id]);
+    });
+    this.name = make('b', {});
+    this.sure = make('span', {});
+    this.unsure = make('span', {});
+    this.meta = make('span', { class: 'quiet numeric meta' });
+    this.undo = make('button', { type: 'button', class: 'link', hidden: true, onclick: undo });
+    this.beyond = make('p', { class: 'beyond', role: 'status' });
+    const key = make('span', { class: 'doubt-key', 'aria-hidden': 'true' }, this.sure, make('i', {}), make('i', {}), make('i', {}), this.unsure);
+    language.name.append(this.name);
+    this.element = make('div', { class: 'side' });
+    this.element.append(
+      make('div', { class: 'label-row' }, language.element, key),
+      make('div', { class: 'out' }, this.text),
+      make('div', { class: 'under' }, this.meta, this.undo, this.beyond),
+    );
+  }
+
+  get text() {
+    return this.translation.element;
+  }
+
+  /** Alternatives of a token: they stand above all else. */
+  get popup() {
+    return this.translation.popup;
+  }
+
+  /** In the reader's language; `model` is the one that answered, if one did. */
+  draw(model) {
+    this.name.textContent = (model && languageName(model.target)) || t('side_target');
+    this.undo.textContent = t('undo');
+    this.sure.textContent = t('sure');
+    this.unsure.textContent = t('unsure');
+  }
+
+  /** Say that a translation was stopped. What is shown may belong to another sentence than the one in the field. */
+  stopped(word) {
+    this.says = word;
+    this.element.closest('.gradio-container')?.classList.toggle('stale', word === 'stopped_before');
+  }
+
+  /** As far as it is written, in the language that the last one was in. */
+  grow(tokens, text, language) {
+    this.translation.show(tokens, text, { language });
+  }
+
+  /** A whole translation. `cut`: the reader stopped it, and what was written by then is all of it. */
+  show(answer, cut) {
+    const { prefix, target } = answer.request;
+    const forced = Array.isArray(prefix) ? prefix.length - 1 : null;
+    this.translation.show(answer.target, answer.text, { forced, language: answer.model.target });
+    this.undo.hidden = forced === null && target === null;
+    this.beyond.textContent = answer.beyond ? t('beyond') : '';
+    const counts = { read: answer.source.length, written: answer.target.length };
+    const told = { device: answer.device.toUpperCase(), seconds: answer.seconds.toFixed(2), ...counts };
+    const how = forced !== null ? 'continued' : typeof target === 'string' ? 'scored' : cut && target !== null && 'cut';
+    this.meta.textContent = this.says ? t(this.says) : t('meta', told) + (how ? ` · ${t(how)}` : '');
+  }
+}

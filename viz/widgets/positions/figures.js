@@ -1,0 +1,156 @@
+// The figures of an encoding: its table with all products and one wave, or one head's bias with all heads by distance.
+// Another dimension or head is a change of numbers that are here already.
+
+import { make, replace } from '../core/dom.js';
+import { state } from '../core/state.js';
+import { four, signed } from '../core/view.js';
+import { t } from '../core/words.js';
+import { Block, numbersOf } from './block.js';
+import { drawMap, drawPlot } from './plots.js';
+
+const TALLEST = 440; // pixels of a map
+const LEAST = 240;
+const WAVE = 168;
+const FEW = 40; // positions of a wave up to which each is a point: nothing lies between them
+
+export class Figures {
+  constructor() {
+    this.chosen = 0; // dimension or head, from nought
+    [this.first, this.second, this.wave] = [new Block(), new Block(), new Block()];
+    this.picker = make('input', { type: 'range', min: 0, max: 1, step: 1 });
+    this.picker.addEventListener('input', () => this.pick(Number(this.picker.value)));
+    this.name = make('span', {});
+    this.reading = make('output', { class: 'numeric' });
+    this.label = make('label', { class: 'picker' }, this.name, this.picker, this.reading);
+    this.element = make('div', { class: 'figures' }, this.first.element, this.second.element, this.wave.element);
+    new ResizeObserver(() => this.resized()).observe(this.element);
+  }
+
+  /** The figures of an answer; not every one has some. */
+  draw(plotly, answer) {
+    Object.assign(this, { plotly, answer });
+    this.element.hidden = !answer.figure;
+    this.width = this.element.clientWidth;
+    if (answer.figure) this.drawBlocks();
+  }
+
+  resized() {
+    if (state.tab !== 'positions' || !this.answer?.figure || this.width === this.element.clientWidth) return;
+    this.width = this.element.clientWidth;
+    this.drawBlocks();
+  }
+
+  drawBlocks() {
+    const { form, figure } = this.answer;
+    const { data, layout } = figure;
+    const table = data[1].type === 'heatmap';
+    this.map = numbersOf(data[0].z);
+    const count = table ? this.map.columns : data.length - 1;
+    this.chosen = Math.min(this.chosen, count - 1);
+    Object.assign(this.picker, { min: 0, max: count - 1, value: this.chosen });
+    this.name.textContent = t(form === 'bias' ? 'positions_pick_head' : 'positions_pick_dimension');
+    this.label.hidden = count < 2;
+    (table ? this.wave : this.second).head.append(this.label);
+    this.wave.element.hidden = !table;
+    if (table) {
+      this.first.name(t(`positions_map_${form}`), t(`positions_map_${form}_says`));
+      this.second.name(t('positions_products'), t(form === 'turns' ? 'positions_products_turns_says' : 'positions_products_says'));
+    } else {
+      if (form === 'buckets') this.first.name(t('positions_map_buckets'), t('positions_map_buckets_says'));
+      this.second.name(t('positions_distance'), '');
+    }
+    this.first.element.classList.toggle('picks', table);
+    if (table) this.showMap(this.second, data[1], layout.xaxis2, { title: layout.xaxis2.title });
+    this.showChosen();
+    this.first.plot.removeAllListeners?.('plotly_click');
+    if (table) this.first.plot.on('plotly_click', ({ points }) => this.pick(points[0].x - 1));
+  }
+
+  pick(number) {
+    this.chosen = number;
+    this.picker.value = number;
+    this.showChosen();
+  }
+
+  /** What depends on the dimension or head. */
+  showChosen() {
+    this.reading.textContent = this.chosen + 1; // people count from one
+    this.picker.setAttribute('aria-valuetext', this.chosen + 1);
+    if (this.answer.figure.data[1].type === 'heatmap') this.showWave(this.chosen);
+    else this.showDistances(this.chosen);
+  }
+
+  /** One dimension: its column in the table, and its wave. */
+  showWave(number) {
+    const { figure, periods } = this.answer;
+    const { data, layout } = figure;
+    const { rows, columns, values } = this.map;
+    const column = Array.from({ length: rows }, (_, row) => values[row * columns + number]);
+    this.showMap(this.first, data[0], layout.xaxis, layout.yaxis, number);
+    const period = periods?.[number];
+    const says = period ? t('positions_wave_period', { period: readable(period) }) : t('positions_wave_says');
+    this.wave.name(t('positions_wave', { number: number + 1 }), says);
+    const wave = { ...data[2], y: column, mode: column.length <= FEW ? 'lines+markers' : 'lines', marker: { size: 5 }, xaxis: 'x', yaxis: 'y' };
+    this.show(this.wave, [wave], { xaxis: { title: layout.xaxis3.title }, yaxis: { nticks: 5, zeroline: true }, height: WAVE });
+    const head = [layout.xaxis3.title.text, this.wave.title.textContent];
+    this.wave.table(t('positions_numbers'), head, column.map((value, row) => [row, four(value)]));
+  }
+
+  /** One head among all: its bias on the map, and every head's by distance. */
+  showDistances(number) {
+    const { figure, form } = this.answer;
+    const { data, layout } = figure;
+    const [pairs, ...heads] = data;
+    if (form === 'bias') {
+      this.first.name(t('positions_map_bias', { number: number + 1 }), t('positions_map_bias_says'));
+      this.second.name(t('positions_distance'), t('positions_distance_says', { number: number + 1 }));
+    } else {
+      this.second.name(t('positions_distance'), t('positions_distance_buckets_says'));
+    }
+    this.showMap(this.first, { ...pairs, ...spread(heads[number], this.map.rows) }, layout.xaxis, layout.yaxis);
+    replace(this.second.legend);
+    const lines = heads.map((line, head) => lineOf(line, head === number, form === 'buckets'));
+    this.show(this.second, lines, { xaxis: { title: layout.xaxis3.title }, yaxis: { nticks: 6 }, height: this.tall() });
+    this.listDistances(heads, layout.xaxis3.title.text);
+  }
+
+  listDistances(heads, title) {
+    const [distances, values] = [numbersOf(heads[0].x).values, heads.map((line) => numbersOf(line.y).values)];
+    const names = heads.length > 1 ? heads.map((_, head) => t('positions_pick_head_number', { number: head + 1 })) : [t('positions_map_buckets')];
+    const written = (value) => (this.answer.form === 'buckets' ? value : signed(value, 4));
+    const rows = Array.from(distances, (distance, place) => [distance, ...values.map((each) => written(each[place]))]);
+    this.second.table(t('positions_numbers'), [title, ...names], rows);
+  }
+
+  /** As high as the first is wide, within bounds. */
+  tall() {
+    return Math.min(TALLEST, Math.max(LEAST, this.first.element.clientWidth - 8));
+  }
+
+  showMap(block, trace, xaxis, yaxis, marked = null) {
+    const { template } = this.answer.figure.layout;
+    const about = { xaxis, yaxis, marked, template, height: this.tall(), buckets: this.answer.form === 'buckets' };
+    drawMap(this.plotly, block, trace, about);
+  }
+
+  show(block, traces, layout) {
+    drawPlot(this.plotly, block, traces, { template: this.answer.figure.layout.template, ...layout });
+  }
+}
+
+/** A number for each distance, over all queries and keys. */
+function spread(line, positions) {
+  const { values } = numbersOf(line.y);
+  const z = Array.from({ length: positions }, (_, query) => Array.from({ length: positions }, (_, key) => values[key - query + positions - 1]));
+  const most = Math.max(1e-6, ...Array.from(values, Math.abs));
+  return { z, zmin: -most, zmax: most };
+}
+
+/** One head by distance: the chosen one stands out. Buckets are steps, as nothing lies between two distances. */
+function lineOf(line, strong, buckets) {
+  const steps = buckets ? { mode: 'lines+markers', marker: { size: 5 } } : {};
+  const look = { ...line.line, ...(buckets ? { shape: 'hvh' } : {}), width: strong && !buckets ? 3 : 1.5 };
+  return { ...line, ...steps, xaxis: 'x', yaxis: 'y', opacity: strong ? 1 : 0.45, line: look };
+}
+
+const readable = (number) => (number < 100 ? number.toFixed(1) : Math.round(number).toLocaleString(state.language));

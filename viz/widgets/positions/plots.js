@@ -1,0 +1,41 @@
+// One picture in its block: a heatmap with its legend and its numbers, or lines.
+
+import { replace } from '../core/dom.js';
+import { four, minus } from '../core/view.js';
+import { t } from '../core/words.js';
+import { ramp } from '../parts/legend.js';
+import { numbersOf } from './block.js';
+
+const FIXED = { showlegend: false, dragmode: false, autosize: true, margin: { l: 52, r: 8, t: 8, b: 44 }, hovermode: 'closest' };
+
+/** `layout` adds to what all pictures have in common. */
+export function drawPlot(plotly, block, traces, layout) {
+  const fixed = (axis) => ({ ...axis, fixedrange: true });
+  const whole = { ...FIXED, ...layout, xaxis: fixed(layout.xaxis), yaxis: fixed(layout.yaxis) };
+  plotly.react(block.plot, traces, whole, { displayModeBar: false, responsive: true });
+  block.picture.setAttribute('aria-label', `${block.title.textContent}. ${block.says.textContent}`);
+}
+
+/** `marked`: the column in question, if any. `buckets`: the cells are whole numbers that name something. */
+export function drawMap(plotly, block, trace, { xaxis, yaxis, marked, template, height, buckets }) {
+  const { rows, columns, values } = numbersOf(trace.z);
+  const written = (number) => (buckets ? String(number) : minus(number, Math.abs(number) >= 100 ? 0 : 2));
+  const [low, high] = [written(buckets ? 0 : trace.zmin), written(trace.zmax)];
+  const shown = { ...trace, ...(buckets ? { zmin: -trace.zmax } : {}), xaxis: 'x', yaxis: 'y' };
+  const first = trace.x0 ?? 0;
+  const title = (axis) => ({ title: axis.title, nticks: 8 });
+  const axes = { xaxis: title(xaxis), yaxis: { ...title(yaxis), autorange: 'reversed' } };
+  const shapes = marked === null ? [] : [frame(first + marked, rows)];
+  drawPlot(plotly, block, [shown], { template, ...axes, height, shapes });
+  replace(block.legend, buckets ? null : ramp(trace.zmin < 0 ? 'difference' : 'headlight', low, high));
+  block.picture.setAttribute('aria-label', t('positions_alt_map', { name: block.title.textContent, rows, columns, low, high }));
+  const head = ['', ...Array.from({ length: columns }, (_, column) => first + column)];
+  const cells = (row) => Array.from(values.subarray(row * columns, (row + 1) * columns), (value) => (buckets ? value : four(value)));
+  block.table(t('positions_numbers'), head, () => Array.from({ length: rows }, (_, row) => [row, ...cells(row)]));
+}
+
+/** A frame round one column. */
+function frame(column, rows) {
+  const line = { color: getComputedStyle(document.body).getPropertyValue('--accent'), width: 1.5 };
+  return { type: 'rect', x0: column - 0.5, x1: column + 0.5, y0: -0.5, y1: rows - 0.5, line };
+}

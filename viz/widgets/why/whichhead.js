@@ -1,0 +1,73 @@
+// Which head is explained: its kind, its layer and its number, one by one or by leafing through all of them.
+
+import { KINDS } from '../core/answer.js';
+import { make, replace } from '../core/dom.js';
+import { set, state } from '../core/state.js';
+import { t } from '../core/words.js';
+import { chooseKind } from '../parts/kinds.js';
+import { turnButtons } from '../parts/turning.js';
+
+export class WhichHead {
+  /** `leave()`: another kind is chosen, so that query and key are others, too. */
+  constructor(leave) {
+    this.leave = leave;
+    this.kinds = make('div', { class: 'segments', role: 'group' });
+    [this.previous, this.next] = turnButtons(page);
+    this.layer = make('select', { onchange: () => set({ layer: place(this.layer.value) }) });
+    this.head = make('select', { onchange: () => set({ head: place(this.head.value) }) });
+    this.layerName = make('span', {});
+    this.headName = make('span', {});
+    const which = make('div', { class: 'which' }, this.previous, this.next);
+    which.append(make('label', {}, this.layerName, this.layer), make('label', {}, this.headName, this.head));
+    this.element = make('div', { class: 'bar' }, this.kinds, which);
+  }
+
+  draw() {
+    const { answer, kind, layer, head } = state;
+    this.kinds.setAttribute('aria-label', t('kinds'));
+    replace(this.kinds, ...KINDS.map((each) => this.kindButton(each, each === kind)));
+    this.previous.setAttribute('aria-label', t('why_previous'));
+    this.next.setAttribute('aria-label', t('why_next'));
+    this.layerName.textContent = t('why_layer');
+    this.headName.textContent = t('why_head');
+    fill(this.layer, answer.layers(kind), layer);
+    fill(this.head, answer.heads(kind), head);
+  }
+
+  kindButton(kind, chosen) {
+    const about = { type: 'button', 'aria-pressed': String(chosen), data: { kind } };
+    return make('button', { ...about, onclick: () => this.pickKind(kind) }, t(`kind_${kind}`));
+  }
+
+  pickKind(kind) {
+    if (kind !== state.kind) {
+      this.leave();
+      chooseKind(kind);
+    }
+    this.kinds.querySelector(`[data-kind=${kind}]`).focus({ preventScroll: true });
+  }
+
+  focus() {
+    this.head.focus({ preventScroll: true });
+  }
+}
+
+/** The head so many steps on, among single heads alone; an average begins at the first. */
+function page(step) {
+  const { answer, kind } = state;
+  const heads = answer.heads(kind);
+  const [layer, head] = [state.layer, state.head].map((each) => (typeof each === 'number' ? each : 0));
+  const count = heads * answer.layers(kind);
+  const at = (layer * heads + head + step + count) % count;
+  set({ layer: Math.floor(at / heads), head: at % heads, preview: null });
+}
+
+const place = (text) => (/^\d+$/.test(text) ? Number(text) : text);
+
+/** The numbers to choose from; an average only while it is what one looks at. */
+function fill(select, count, chosen) {
+  const options = [...Array(count).keys()].map((number) => make('option', { value: number }, number + 1));
+  if (typeof chosen !== 'number') options.push(make('option', { value: chosen }, t(`why_${chosen}`)));
+  replace(select, ...options);
+  select.value = chosen;
+}
