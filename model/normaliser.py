@@ -16,6 +16,7 @@ from model.errors import TokenizerError
 from model.sentencepiece import Normalisation
 
 SPACE = "▁"  # how a space is written within pieces
+DAMAGED = "The vocabulary's rules of normalisation are damaged. Download it again."
 
 
 class Normalised(NamedTuple):
@@ -32,7 +33,7 @@ class Charsmap:
     def __init__(self, data: bytes) -> None:
         size = int.from_bytes(data[:4], "little")
         if size % 4 or 4 + size > len(data) or size < 4:
-            raise TokenizerError("The vocabulary's rules of normalisation are damaged. Download it again.")
+            raise TokenizerError(DAMAGED)
         self._units = array("I", data[4 : 4 + size])
         if sys.byteorder == "big":
             self._units.byteswap()
@@ -56,7 +57,10 @@ class Charsmap:
         if found is None:
             return None
         value, length = found
-        return self._written[value : self._written.index(b"\0", value)].decode("utf-8"), length
+        try:
+            return self._written[value : self._written.index(b"\0", value)].decode("utf-8"), length
+        except ValueError as error:
+            raise TokenizerError(DAMAGED) from error
 
 
 def _offset(unit: int) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from model.storage import MissingTensorError, refuse_pointer
 
 PICKLED = "pytorch_model.bin"
 MAPPED_AT_ONCE = 32_000_000  # bytes read before the file is opened anew
+READABLE = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
 ZIP = b"PK\x03\x04"
 
 
@@ -44,7 +46,7 @@ class PickledStore:
         if name not in self._tensors:
             raise MissingTensorError(f"{self.folder}: the weights lack {name}. Save or download the model again.")
         tensor = self._tensors[name]
-        if not tensor.is_floating_point():
+        if tensor.dtype not in READABLE:
             raise CheckpointError(f"{self.folder}: {name} is stored as {tensor.dtype}, but floats are needed.")
         self.unread.discard(name)
         copy = tensor.to(torch.float32, copy=self._mapped)
@@ -66,6 +68,8 @@ class PickledStore:
 
 
 def _load(path: Path, mapped: bool) -> dict[str, Tensor]:
+    if mapped:
+        _refuse_packed(path)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it warns of what it is about to refuse
@@ -88,6 +92,17 @@ def _load(path: Path, mapped: bool) -> dict[str, Tensor]:
                 "as large as anybody likes. Get the model as model.safetensors."
             )
     return dict(content)
+
+
+def _refuse_packed(path: Path) -> None:
+    """Numbers are read where they lie: packed ones would be other numbers."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            packed = any(each.compress_type != zipfile.ZIP_STORED for each in archive.infolist())
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        return  # PyTorch will say so
+    if packed:
+        raise CheckpointError(f"{path.parent}: {PICKLED} is packed, unlike what PyTorch writes. Download it again.")
 
 
 def _is_plain(tensor: Tensor) -> bool:

@@ -6,6 +6,7 @@ with their scores and kinds, how they were learnt (unigram or BPE), and how text
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -58,13 +59,16 @@ class SentencePieceModel:
     byte_fallback: bool = False  # what is not in the vocabulary is written as its bytes
 
 
+BYTE = re.compile(r"<0x[0-9A-F]{2}>")
 ALGORITHMS = {1: "unigram", 2: "bpe"}
 
 
 def read_sentencepiece(path: Path) -> SentencePieceModel:
     """The model in a file; whatever is wrong with it is one `TokenizerError`."""
     if not path.exists():
-        raise TokenizerError(f"{path.parent}: {path.name} is missing. Download the model again.")
+        alone = (path.parent / "tokenizer.json").exists()
+        advice = "Its tokenizer.json alone cannot be read" if alone else "Download the model again"
+        raise TokenizerError(f"{path.parent}: {path.name} is missing. {advice}.")
     if path.stat().st_size > MOST_BYTES:
         raise TokenizerError(f"{path}: is larger than any vocabulary ({path.stat().st_size:,} bytes). Check the file.")
     return parse_sentencepiece(path.read_bytes(), name=str(path))
@@ -114,7 +118,10 @@ def _model(data: bytes) -> SentencePieceModel:
 def _piece(fields: dict[int, Any]) -> Piece:
     score = struct.unpack("<f", fields[2])[0] if 2 in fields else 0.0
     kind = PieceKind(fields[3]) if 3 in fields else PieceKind.NORMAL
-    return Piece(fields.get(1, b"").decode("utf-8"), score, kind)
+    text = fields.get(1, b"").decode("utf-8")
+    if kind is PieceKind.BYTE and BYTE.fullmatch(text) is None:
+        raise ValueError("a piece that stands for a byte is not called so")
+    return Piece(text, score, kind)
 
 
 # ---------------------------------------------------------------- the wire format

@@ -17,6 +17,7 @@ from model.languages import languages_of
 CONFIG, CARD, SUMS, HEADS = "config.json", "README.md", "SHA256SUMS", "heads.json"
 MANNERS = ("habits.json", "languages.json")
 LANGUAGE = re.compile(r"[a-z]{2,3}")
+LONGEST_CARD, LONGEST_SUMMARY = 50_000, 600  # characters: strangers may write as much as they like
 LARGEST_HEADER = 100_000_000  # bytes: what the format of the weights allows
 
 LOG = logging.getLogger(__name__)
@@ -99,7 +100,8 @@ def card_text(folder: Path) -> str:
     home = folder.parents[1] if folder.parent.name == "snapshots" else folder  # there, names are links into the cache
     if not path.is_file() or not path.resolve().is_relative_to(home.resolve()):
         return ""
-    return path.read_text(encoding="utf-8", errors="replace")
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return file.read(LONGEST_CARD)
 
 
 def _best_head(folder: Path) -> dict[str, int] | None:
@@ -157,7 +159,8 @@ def _parameters(path: Path) -> int:
 def _summary(body: str) -> str:
     """The first paragraph that is no heading, on one line."""
     paragraphs = (paragraph.strip() for paragraph in re.split(r"\n\s*\n", body))
-    return next((" ".join(text.split()) for text in paragraphs if text and not text.startswith("#")), "")
+    first = next((" ".join(text.split()) for text in paragraphs if text and not text.startswith("#")), "")
+    return first if len(first) <= LONGEST_SUMMARY else f"{first[:LONGEST_SUMMARY]}…"
 
 
 def _revision(folder: Path) -> str:

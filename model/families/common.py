@@ -136,6 +136,8 @@ class ForeignReader(FolderReader):
     def complaints(self, folder: Path) -> Iterator[None]:
         try:
             yield
+        except TokenizerError as error:
+            raise error if str(folder) in str(error) else TokenizerError(f"{folder}: {error}") from error
         except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError) as error:
             raise CheckpointError(
                 f"{folder}: its files are not what a folder of this family holds ({type(error).__name__}: "

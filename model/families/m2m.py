@@ -159,7 +159,10 @@ def _codes(folder: Path, settings: dict[str, Any], is_m2m: bool) -> list[str]:
         raise TokenizerError(
             f"{folder}: no file names the languages (tokenizer.json or special_tokens_map.json). Download them, too."
         )
-    return [entry["content"] if isinstance(entry, dict) else str(entry) for entry in named]
+    texts = [entry["content"] if isinstance(entry, dict) else str(entry) for entry in named]
+    if len(set(texts)) != len(texts):
+        raise TokenizerError(f"{folder}: the languages name one twice. Download it again.")
+    return texts
 
 
 def reader() -> FolderReader:

@@ -165,6 +165,8 @@ def test_every_folder_has_a_card_with_its_own_numbers(page: Page) -> None:
         assert card.locator(".in-use").inner_text() == ("in use" if name == "de-en" else "")
         own = "".join(re.findall(r"\w+", (folder / "README.md").read_text(encoding="utf-8")))
         assert "".join(re.findall(r"\w+", card.locator(".summary").inner_text())) in own
+    names = [each.get_attribute("aria-label") for each in page.locator(".headlight-models [role=region]").all()]
+    assert len(set(names)) == len(names) > len(folders)
 
 
 def parameters(folder: Path) -> int:

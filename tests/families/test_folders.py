@@ -6,6 +6,7 @@ import json
 import pickle
 import re
 import shutil
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -387,6 +388,17 @@ def torch_saved(folder: Path, tensor: torch.Tensor) -> None:
     torch.save(tensors | {FC1: tensor}, folder / "pytorch_model.bin")
 
 
+def packed(folder: Path) -> None:
+    """Weights in PyTorch's own file, whose parts somebody made smaller."""
+    torch_saved(folder, torch.ones(19, 77))
+    path = folder / "pytorch_model.bin"
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+
+
 BROKEN: dict[str, tuple[Callable[[Path], Any], str]] = {
     "no source.spm": (remove("source.spm"), r"source\.spm is missing"),
     "no vocab": (remove("vocab.json"), r"vocab\.json is missing"),
@@ -438,6 +450,7 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str]] = {
     "a huge width": (config(d_model=7_000_000), r"leads to \[\d+, 7000000\]"),
     "many positions": (config(max_position_embeddings=9_999_999), "asks for 9,999,999 positions"),
     "many layers": (config(encoder_layers=999), "asks for 999 layers"),
+    "packed numbers": (lambda f: packed(f), "is packed, unlike what PyTorch writes"),
     "sparse numbers": (lambda f: torch_saved(f, torch.eye(3).to_sparse()), "without a number for each of its places"),
     "stretched numbers": (lambda f: torch_saved(f, torch.zeros(1).expand(10**6, 10**6)), "without a number for each"),
     "numbers of nothing": (lambda f: torch_saved(f, torch.ones(3, device="meta")), "without a number for each"),
@@ -499,6 +512,7 @@ def test_other_families_complain_alike(
         (nllb, "tokenizer.json", {"added_tokens": ["a"]}),
         (nllb, "tokenizer.json", {"added_tokens": [{"id": "a", "content": []}]}),
         (nllb, "special_tokens_map.json", {"additional_special_tokens": [{"x": 1}]}),
+        (nllb, "special_tokens_map.json", {"additional_special_tokens": ["a", "a", "b", "c", "d", "e"]}),
         (nllb, "tokenizer_config.json", {"src_lang": []}),
         (nllb, "tokenizer_config.json", {"tgt_lang": {}}),
     ],

@@ -15,8 +15,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from model.errors import TokenizerError
+from model.normaliser import Normaliser
 from model.pieces import Entry, PieceTokenizer, load_vocabulary
-from model.sentencepiece import PieceKind, parse_sentencepiece, read_sentencepiece
+from model.sentencepiece import Normalisation, PieceKind, parse_sentencepiece, read_sentencepiece
 from model.tokenizer import Tokenizer
 from tests.families.texts import LINES, ODD, learn, odd_texts
 
@@ -308,4 +309,16 @@ def test_a_damaged_sentencepiece_file_raises_nothing_else(data: st.DataObject) -
     for place in data.draw(st.lists(st.integers(0, len(content) - 1), min_size=1, max_size=5)):
         content[place] = data.draw(st.integers(0, 255))
     with contextlib.suppress(TokenizerError):
-        vocabulary(bytes(content)).encode(LINES[0])
+        ours = vocabulary(bytes(content))
+        ours.decode(ours.encode(f"½ ﬁ Ｅ① {LINES[0]}"))
+
+
+@given(st.binary(max_size=40), st.integers(0, 255))
+def test_damaged_rules_of_normalisation_raise_nothing_else(written: bytes, place: int) -> None:
+    whole = parse_sentencepiece(learn()).normalisation.charsmap
+    size = int.from_bytes(whole[:4], "little")
+    units = bytearray(whole[4 : 4 + size])
+    units[place * 97 % len(units)] ^= 0x55
+    for rules in (whole[: 4 + size] + written, whole[:4] + bytes(units) + whole[4 + size :]):
+        with contextlib.suppress(TokenizerError):
+            Normaliser(Normalisation(charsmap=rules))("½ ﬁ Ｅ① と")

@@ -206,6 +206,10 @@ def test_a_card_in_other_letters_is_read_and_one_of_another_place_is_not(setting
     card = tmp_path / "models" / "toy" / "README.md"
     card.write_bytes("# toy\n\nMündlich.\n".encode("latin-1"))
     assert "ndlich." in Service(settings).models()[0].summary
+    card.write_text("# toy\n\n" + "**a " * 1_000_000)
+    told = str(cards_values(Service(settings)))
+    assert len(told) < 1_000_000
+    assert len(Service(settings).models()[0].summary) < 1000
     card.unlink()
     (tmp_path / "secret").write_text("# x\n\nA secret.\n")
     card.symlink_to(tmp_path / "secret")
