@@ -14,7 +14,7 @@ from string import Formatter
 from threading import Event
 
 from model.families import FAMILIES
-from model.hub import HubError, Plan, Progress, find_folder, kept_models, plan, read_id
+from model.hub import HubError, Plan, Progress, find_folder, kept_models, plan, read_id, require_vocabulary
 from model.languages import languages_of
 from viz.cards import ODD, ModelCard, can_be_read, read_card, read_cards
 from viz.downloads import Downloads
@@ -127,6 +127,8 @@ class Library:
         if found.family and found.family not in FAMILIES:
             values = {"given": card.name, "family": shown(found.family), "choices": ", ".join(FAMILIES)}
             raise PageError("model", "other_family", values)
+        with hub_words():
+            require_vocabulary(found)
         return found
 
     def fetch(

@@ -12,7 +12,7 @@ from __future__ import annotations
 from model.hub.cache import find_folder, kept_models
 from model.hub.fetching import fetch
 from model.hub.names import HubError, ModelId, read_id
-from model.hub.plans import Plan, Progress, RemoteFile, plan
+from model.hub.plans import Plan, Progress, RemoteFile, plan, require_vocabulary
 
 __all__ = [
     "HubError",
@@ -25,4 +25,5 @@ __all__ = [
     "kept_models",
     "plan",
     "read_id",
+    "require_vocabulary",
 ]

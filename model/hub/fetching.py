@@ -27,6 +27,7 @@ from model.hub.plans import (
     megabytes,
     offline,
     plan,
+    require_vocabulary,
 )
 
 OFTEN = 0.25  # seconds between two pieces of news
@@ -68,6 +69,7 @@ def fetch(
     if found.missing:
         if confirm is not None and not confirm(found):
             raise HubError("refused", repository=str(wanted), megabytes=megabytes(found.missing))
+        require_vocabulary(found)
         _require_room(wanted, found.missing)
     folder = snapshot_folder(wanted.repository, found.commit)
     with hub_errors(wanted):

@@ -136,9 +136,14 @@ def chosen(wanted: ModelId, names: Any) -> list[str]:
     if CONFIG not in small or not weights:
         missing = CONFIG if CONFIG not in small else f"{WEIGHTS} or {PICKLE}"
         raise HubError("not_a_model", repository=str(wanted), missing=missing)
-    if not has_vocabulary(small):
-        raise HubError("not_a_model", repository=str(wanted), missing="vocabulary (source.spm, spiece.model, …)")
     return small + weights
+
+
+def require_vocabulary(found: Plan) -> None:
+    """Complain of a model whose files could not cut a text: of a family that nobody reads, or saved in pieces."""
+    if not has_vocabulary(file.name for file in found.files):
+        missing = "vocabulary (source.spm, spiece.model, …)"
+        raise HubError("not_a_model", repository=found.repository, missing=missing)
 
 
 def is_here(repository: str, commit: str, file: RemoteFile) -> bool:

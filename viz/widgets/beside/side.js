@@ -30,7 +30,8 @@ export class Side {
     this.beyond = make('p', { class: 'quiet' });
     this.grid = new HeadGrid({ choose, preview: (preview) => (preview || this.preview) && this.turn({ preview }) });
     [this.previous, this.next] = turnButtons(page);
-    this.title = make('h2', { class: 'numeric', 'aria-live': 'polite' });
+    this.title = make('h2', { class: 'numeric' });
+    this.announced = make('p', { class: 'hidden-text', 'aria-live': 'polite' }); // chosen heads, not those pointed at
     this.topline = make('div', { class: 'topline' }, make('div', { class: 'turn' }, this.previous, this.next, this.title));
     this.says = make('p', { class: 'says' });
     const strips = make('div', {});
@@ -40,7 +41,7 @@ export class Side {
     this.readout = make('div', { class: 'readout' }, this.value, this.words);
     this.area = make('div', { class: 'maps' });
     const part = (...children) => make('div', {}, ...children);
-    this.head = [part(this.topline, this.says), strips, this.readout, this.area];
+    this.head = [part(this.topline, this.announced, this.says), strips, this.readout, this.area];
     this.element = make('section', { class: 'one', tabindex: -1 }, part(this.controls, this.error), this.reads, part(this.meta, this.beyond), part(this.grid.element), ...this.head);
   }
 
@@ -124,6 +125,8 @@ export class Side {
     this.grid.mark(this.chosen);
     this.view = view(this.answer, this.kind, layer, head);
     this.title.textContent = headName(layer, head);
+    const chosen = headName(this.chosen.layer, this.chosen.head);
+    if (this.announced.textContent !== chosen) this.announced.textContent = chosen;
     this.title.classList.toggle('previewed', Boolean(this.preview));
     replace(this.says, ...patternSays(this.answer, this.kind, layer, head));
     this.drawMap();
