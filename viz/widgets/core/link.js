@@ -106,22 +106,26 @@ export function writeLink() {
 export function watchState() {
   let waiting = 0;
   let here = null; // what this entry's translation was asked with; none yet: the next answer is this entry's
+  let known = location.hash;
   const keep = () => {
     clearTimeout(waiting);
     waiting = setTimeout(() => {
       if (state.busy || !state.answer) return; // until the answer is there, the address says what was asked for
+      if (location.hash !== known) return; // another entry was chosen just now: what is shown must not be written into it
       const asked = JSON.stringify(state.unanswered ?? state.answer.asked());
       const anew = here !== null && asked !== here;
       here = asked;
       const hash = writeLink();
       if (hash === location.hash) return;
       history[anew ? 'pushState' : 'replaceState'](history.state, '', hash);
+      known = location.hash;
       if (window.parent !== window) window.parent.postMessage({ queryString: '', hash }, '*');
     }, 120);
   };
   on(SAVED, keep);
   addEventListener('hashchange', () => {
     here = null;
+    known = location.hash;
     keep();
   });
 }
