@@ -18,7 +18,7 @@ from model.judge import Judge
 from model.positions import POSITIONS, make_positions
 from model.records import FloatArray, Translation
 from tests.browser.acting import at_rest, open_tab, traces
-from tests.browser.conftest import visiting
+from tests.browser.conftest import Visit, visiting
 from viz.settings import MODELS
 
 NEAR = 1 / 65_535
@@ -70,6 +70,18 @@ def test_the_models_own_positions_come_first_with_products_and_waves(page: Page,
     cells = block.locator("tbody tr").nth(3).locator("td").all_inner_texts()
     assert cells == [f"{number:.4f}" for number in table[3]]
     block.locator("summary").click()
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_sliders_have_room_for_what_they_say(visit: Visit, width: int) -> None:
+    page = visit(width=width)
+    open_tab(page, "positions")
+    labels = page.locator(".headlight-positions label.picker")
+    expect(labels).to_have_count(2)
+    for label in labels.all():
+        assert label.evaluate("(label) => label.scrollWidth <= label.clientWidth + 1")
+        right = label.locator("output").evaluate("(output) => output.getBoundingClientRect().right")
+        assert right <= width - 8
 
 
 def test_another_encoding_shows_the_numbers_that_a_model_with_it_would_have(
