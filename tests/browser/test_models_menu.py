@@ -190,8 +190,11 @@ def test_languages_are_named_in_the_language_of_the_page(visit: Visit) -> None:
 @pytest.mark.parametrize(
     ("locale", "named"),
     [
-        ("en-US", "German,Traditional Chinese,Chinese,Japanese,Korean,English → Romanian,qqq_Latn,?!"),
-        ("zh-CN", "德语,繁体中文,中文,日语,韩语,英语 → 罗马尼亚语,qqq_Latn,?!"),
+        (
+            "en-US",
+            "German,Traditional Chinese,Chinese,Japanese,Korean,English → Romanian,French,Klingonisch,qqq_Latn,?!",
+        ),
+        ("zh-CN", "德语,繁体中文,中文,日语,韩语,英语 → 罗马尼亚语,法语,Klingonisch,qqq_Latn,?!"),
     ],
 )
 def test_languages_are_named_whatever_a_model_calls_them(visit: Visit, locale: str, named: str) -> None:
@@ -200,7 +203,7 @@ def test_languages_are_named_whatever_a_model_calls_them(visit: Visit, locale: s
           const script = performance.getEntriesByType('resource').find((each) => each.name.endsWith('/words.js'));
           return codes.map((await import(script.name)).languageName).join();
         }""",
-        ["deu_Latn", "zho_Hant", "zho_Hans", "jap", "kor_Hang", "en→ro", "qqq_Latn", "?!"],
+        ["deu_Latn", "zho_Hant", "zho_Hans", "jap", "kor_Hang", "en→ro", "french", "Klingonisch", "qqq_Latn", "?!"],
     )
     assert said == named
 
