@@ -181,3 +181,51 @@ def test_an_average_has_no_query_and_offers_the_nearest_head(page: Page, example
     at_rest(page)
     expect(page.locator(".headlight-why .answer .value")).to_have_text(re.compile(r"^\d\.\d{4}$"))
     assert (state(page, "layer"), state(page, "head")) == (1, nearest)
+
+
+def test_pressing_the_kind_in_use_keeps_the_pair(page: Page) -> None:
+    look_at(page, "cross", 1, 6)
+    open_tab(page, "why")
+    choose(page, 2, 4)
+    page.click(".headlight-why [data-kind=cross]")
+    assert (state(page, "row"), state(page, "column")) == (2, 4)
+    page.click(".headlight-why [aria-labelledby=why-column] [data-place='5']")
+    at_rest(page)
+    assert (state(page, "row"), state(page, "column")) == (2, 5)
+
+
+def test_a_tree_after_an_answer_without_one_takes_clicks(
+    page: Page, translator: Translator, example: Translation
+) -> None:
+    request = (
+        "dispatchEvent(new CustomEvent('headlight-request', { detail: { beam_size: 1, prefix: null, target: null } }))"
+    )
+    open_tab(page, "decoding")
+    page.evaluate(request)
+    page.locator(".headlight-decoding .none .go").click()  # search with a beam after all
+    tree = example.tree
+    expect(page.locator(".headlight-decoding .finished li")).to_have_count(
+        sum(node.fate == "finished" for node in tree.nodes)
+    )
+    at_rest(page)
+    place = steps(tree)[2][1]
+    box = page.locator(".headlight-decoding .tree")
+    box.scroll_into_view_if_needed()
+    at = box.evaluate(
+        """(element, node) => {
+          const { xaxis, yaxis } = element._fullLayout;
+          const trace = element.data.find((each) => each.customdata?.includes(node));
+          const place = trace.customdata.indexOf(node);
+          const { left, top } = element.querySelector('.main-svg').getBoundingClientRect();
+          return [left + xaxis._offset + xaxis.d2p(trace.x[place]), top + yaxis._offset + yaxis.d2p(trace.y[place])];
+        }""",
+        place,
+    )
+    readout = page.locator(".headlight-decoding .readout .about")
+    before = readout.inner_text()
+    page.mouse.move(at[0] - 3, at[1] - 3)
+    page.mouse.move(*at)
+    page.wait_for_selector(".headlight-decoding .tree .hoverlayer .hovertext")
+    page.mouse.click(*at)
+    expect(readout).not_to_have_text(before)
+    assert_at(page, translator, tree, place)
