@@ -305,37 +305,25 @@ def _read(
     values = read_json(folder / CONFIG)
     reader = _reader_for(folder, values)
     with reader.complaints(folder):
-        return _read_by(reader, folder, values, wanted, device, dtype, verify)
-
-
-def _read_by(
-    reader: FolderReader,
-    folder: Path,
-    values: dict[str, Any],
-    wanted: type[ModelType],
-    device: torch.device,
-    dtype: torch.dtype,
-    verify: bool,
-) -> Checkpoint[ModelType]:
-    config = reader.config(folder, values)
-    store = reader.store(folder)
-    if verify and (reader.needs_sums or (folder / SUMS).exists()):
-        others = [name for name in (SHARED, SOURCE, TARGET, LANGUAGES, HABITS) if (folder / name).exists()]
-        verify_sums(folder, [CONFIG, *store.files, *others])
-    config = reader.settled(config, store)
-    source, target = reader.tokenizers(folder, config)
-    check_vocabularies(f"{folder}: ", config, source, target)
-    languages = reader.languages(folder, config, source)
-    habits = reader.habits(folder, config, languages)
-    with torch.device("meta"), WithoutFirstNumbers():  # shapes alone: the numbers come straight from the file
-        model = reader.build(config)
-    if not isinstance(model, wanted):
-        raise CheckpointError(
-            f"{folder}: holds a {type(model).__name__}, but a {wanted.__name__} is needed. Choose another folder."
-        )
-    _fill(model, store, reader, device, dtype)
-    model.to(device=device).eval().requires_grad_(False)
-    return Checkpoint(model, config, source, target, folder, fingerprint(folder), languages, habits)
+        config = reader.config(folder, values)
+        store = reader.store(folder)
+        if verify and (reader.needs_sums or (folder / SUMS).exists()):
+            others = [name for name in (SHARED, SOURCE, TARGET, LANGUAGES, HABITS) if (folder / name).exists()]
+            verify_sums(folder, [CONFIG, *store.files, *others])
+        config = reader.settled(config, store)
+        source, target = reader.tokenizers(folder, config)
+        check_vocabularies(f"{folder}: ", config, source, target)
+        languages = reader.languages(folder, config, source)
+        habits = reader.habits(folder, config, languages)
+        with torch.device("meta"), WithoutFirstNumbers():  # shapes alone: the numbers come straight from the file
+            model = reader.build(config)
+        if not isinstance(model, wanted):
+            raise CheckpointError(
+                f"{folder}: holds a {type(model).__name__}, but a {wanted.__name__} is needed. Choose another folder."
+            )
+        _fill(model, store, reader, device, dtype)
+        model.to(device=device).eval().requires_grad_(False)
+        return Checkpoint(model, config, source, target, folder, fingerprint(folder), languages, habits)
 
 
 class WithoutFirstNumbers(TorchFunctionMode):

@@ -14,14 +14,12 @@ from string import Formatter
 from threading import Event
 
 from model.families import FAMILIES
-from model.hub import HubError, Plan, Progress, find_folder, kept_models, plan, read_id, require_vocabulary
+from model.hub import HubError, Plan, Progress, find_folder, kept_models, megabytes, plan, read_id, require_vocabulary
 from model.languages import languages_of
 from viz.cards import ODD, ModelCard, can_be_read, read_card, read_cards
 from viz.downloads import Downloads
 from viz.errors import ERROR_WORDS, PageError, shown
 from viz.settings import ANY, Settings, hub_list
-
-MEGABYTE = 1_000_000
 
 LOG = logging.getLogger(__name__)
 
@@ -116,7 +114,7 @@ class Library:
         folder = find_folder(read_id(card.name))
         if folder is None:
             size = card.bytes or self.offer(card.name).missing
-            raise PageError("model", "model_not_here", {"given": card.name, "megabytes": -(-size // MEGABYTE)})
+            raise PageError("model", "model_not_here", {"given": card.name, "megabytes": megabytes(size)})
         return folder
 
     def offer(self, name: str) -> Plan:

@@ -106,8 +106,10 @@ def fetched(name: str, revision: str = "main", *, unasked: bool = False) -> Path
 
 def _confirm(plan: Plan) -> bool:
     """Ask whoever sits there; nobody does where standard input is no terminal."""
+    from model.hub import megabytes
+
     terms = f", licence {plan.licence}" if plan.licence else ""
-    print(f"{plan.repository}: {-(-plan.missing // 1_000_000):,} MB to fetch{terms}.", file=sys.stderr)
+    print(f"{plan.repository}: {megabytes(plan.missing):,} MB to fetch{terms}.", file=sys.stderr)
     if not sys.stdin.isatty():
         print(f"Fetch it with `python -m model import {plan.repository} FOLDER --yes`.", file=sys.stderr)
         return False

@@ -39,7 +39,8 @@ def card(source: Path, name: str, origin: str, revision: str, storage: str) -> s
     values = read_json(source / CONFIG)
     pair = languages_of(origin) or languages_of(source.name) or languages_of(name)
     at = f", revision {revision}" if revision else ""
-    stated = licence(source)
+    theirs = source / CARD
+    stated = licence_in(theirs.read_text(encoding="utf-8", errors="replace") if theirs.exists() else "")
     terms = f"Its makers state the licence: {stated}." if stated else "Its folder states no licence: ask its makers."
     matter = [f"language: [{', '.join(pair)}]"] if pair else []
     matter += [f"license: {stated}"] if stated else []
@@ -57,10 +58,8 @@ told at its source.
 """
 
 
-def licence(folder: Path) -> str:
-    """What the front matter of the folder's README says; empty if nothing."""
-    path = folder / CARD
-    text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+def licence_in(text: str) -> str:
+    """What the front matter of a card says; empty if nothing."""
     matter = FRONT_MATTER.match(text)
     found = re.search(r"^licen[sc]e:[ \t]*['\"]?([\w .+-]+?)['\"]?[ \t]*$", matter[1], re.MULTILINE) if matter else None
     return found[1] if found else ""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from model.hub.cache import find_folder, kept_models
 from model.hub.fetching import fetch
 from model.hub.names import HubError, ModelId, read_id
-from model.hub.plans import Plan, Progress, RemoteFile, plan, require_vocabulary
+from model.hub.plans import Plan, Progress, RemoteFile, megabytes, plan, require_vocabulary
 
 __all__ = [
     "HubError",
@@ -23,6 +23,7 @@ __all__ = [
     "fetch",
     "find_folder",
     "kept_models",
+    "megabytes",
     "plan",
     "read_id",
     "require_vocabulary",

@@ -7,7 +7,7 @@ from typing import Any
 
 import gradio as gr
 
-from model.families.importing import licence
+from model.families.importing import licence_in
 from viz.calls import answering
 from viz.cards import ModelCard, card_text
 from viz.markdown import Block, curve_of, licence_of, sections
@@ -49,7 +49,7 @@ def _card_values(service: Service, card: ModelCard) -> dict[str, Any]:
         "default": card.default,
         "where": card.where,
         "downloaded": card.downloaded,
-        "licence": licence_of(introduction.source) or (licence(folder) if text and folder else ""),
+        "licence": licence_of(introduction.source) or licence_in(text),
         "summary": summary,
         "introduction": [block for block in introduction.blocks if block not in summary],
         "sections": [

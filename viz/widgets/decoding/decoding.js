@@ -2,9 +2,10 @@
 
 import { call, loadPlotly } from '../core/boot.js';
 import { make } from '../core/dom.js';
+import { Latest } from '../core/latest.js';
 import { ready } from '../core/page.js';
 import { on, set, state } from '../core/state.js';
-import { faultSays, t } from '../core/words.js';
+import { t } from '../core/words.js';
 import { Chances } from './chances.js';
 import { Chosen } from './chosen.js';
 import { DrawnTree } from './drawntree.js';
@@ -19,8 +20,9 @@ export async function mount({ element, server }) {
 
 class Decoding {
   constructor(root, server) {
-    Object.assign(this, { root, server, turn: 0, shown: '' });
+    Object.assign(this, { root, server });
     this.build();
+    this.latest = new Latest(root, this.error, 'decoding_failed');
     on(['tab', 'answer', 'language', 'theme'], () => this.update());
     on(['busy'], () => root.classList.toggle('busy', state.busy));
     this.update();
@@ -51,34 +53,17 @@ class Decoding {
     return Array.isArray(asked.target) && kept && kept.text === asked.text && kept.model === asked.model ? kept : asked;
   }
 
-  async update() {
+  update() {
     if (state.tab !== 'decoding' || !state.answer) return;
     const look = { theme: state.theme, language: state.language };
     const [origin, asked] = [this.origin(), state.answer.asked()];
-    const wanted = JSON.stringify([origin, asked, look]);
-    if (wanted === this.shown) return;
-    this.shown = wanted;
-    const turn = ++this.turn;
-    this.root.classList.add('waits');
     if (!this.drawn) {
       this.search.title.textContent = t('decoding_search');
       this.search.says.textContent = t('decoding_loading');
     }
-    try {
-      const ask = (server, request) => call(server, { request, ...look });
-      const [tree, sure] = await Promise.all([ask(this.server.draw_search, origin), ask(this.server.draw_chances, asked)]);
-      const plotly = await loadPlotly();
-      if (turn !== this.turn) return;
-      this.error.textContent = '';
-      this.draw(plotly, origin, tree, sure);
-    } catch (error) {
-      if (turn !== this.turn) return;
-      this.shown = '';
-      this.error.textContent = faultSays(error, 'decoding_failed');
-      if (!error.fault) console.warn(error);
-    } finally {
-      if (turn === this.turn) this.root.classList.remove('waits');
-    }
+    const ask = (server, request) => call(server, { request, ...look });
+    const both = () => Promise.all([ask(this.server.draw_search, origin), ask(this.server.draw_chances, asked), loadPlotly()]);
+    this.latest.show(JSON.stringify([origin, asked, look]), both, ([tree, sure, plotly]) => this.draw(plotly, origin, tree, sure));
   }
 
   request(more) {

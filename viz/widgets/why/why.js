@@ -2,10 +2,11 @@
 
 import { call, loadPlotly } from '../core/boot.js';
 import { make, phrase, replace } from '../core/dom.js';
+import { Latest } from '../core/latest.js';
 import { ready } from '../core/page.js';
 import { on, set, state } from '../core/state.js';
 import { four } from '../core/view.js';
-import { faultSays, t } from '../core/words.js';
+import { t } from '../core/words.js';
 import { headName, kindSays } from '../parts/naming.js';
 import { nearestHead, placesOf, selectionOf, strongestCell } from './pair.js';
 import { Product } from './product.js';
@@ -20,8 +21,9 @@ export async function mount({ element, server }) {
 
 class Why {
   constructor(root, server) {
-    Object.assign(this, { root, server, turn: 0, shown: '', row: null, column: null });
+    Object.assign(this, { root, server, row: null, column: null });
     this.build();
+    this.latest = new Latest(this.found, this.error, 'why_failed');
     on(['tab', 'answer', 'kind', 'layer', 'head', 'row', 'column', 'words', 'special', 'language', 'theme'], () => this.update());
     on(['busy'], () => root.classList.toggle('busy', state.busy));
     this.update();
@@ -65,7 +67,7 @@ class Why {
 
   // ---------------------------------------------------------------- asking
 
-  async update() {
+  update() {
     if (state.tab !== 'why' || !state.answer) return;
     const { answer, kind, layer, head } = state;
     this.settle();
@@ -74,28 +76,13 @@ class Why {
     this.none.hidden = single;
     this.found.hidden = !single;
     if (!single) {
-      Object.assign(this, { turn: this.turn + 1, shown: '' }); // what is on its way belongs to another head
-      return this.drawNone();
+      this.latest.drop(); // what is on its way belongs to another head
+      this.drawNone();
+      return;
     }
     const wanted = { request: answer.asked(), kind, layer, head, row: this.row, column: this.column, theme: state.theme, language: state.language };
-    const key = JSON.stringify(wanted);
-    if (key === this.shown) return;
-    this.shown = key;
-    const turn = ++this.turn;
-    this.found.classList.add('waits'); // until the last one that was asked for is here
-    try {
-      const [told, plotly] = [await call(this.server.explain_pair, wanted), await loadPlotly()];
-      if (turn !== this.turn) return;
-      this.error.textContent = '';
-      this.draw(plotly, { ...told, at: wanted.row, to: wanted.column });
-    } catch (error) {
-      if (turn !== this.turn) return;
-      this.shown = '';
-      this.error.textContent = faultSays(error, 'why_failed');
-      if (!error.fault) console.warn(error);
-    } finally {
-      if (turn === this.turn) this.found.classList.remove('waits');
-    }
+    const both = () => Promise.all([call(this.server.explain_pair, wanted), loadPlotly()]);
+    this.latest.show(JSON.stringify(wanted), both, ([told, plotly]) => this.draw(plotly, { ...told, at: wanted.row, to: wanted.column }));
   }
 
   // ---------------------------------------------------------------- drawing
