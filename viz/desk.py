@@ -112,7 +112,7 @@ def model_of(service: Service, translation: Translation) -> dict[str, Any]:
     """What is known of a translation's model: how it is used, and which languages it read and wrote."""
     request = translation.request
     name = request.model or service.default
-    found = about(next(card for card in service.models() if card.name == name))
+    found = about(service.library.card(name, "transformer"))
     manners = service.manners(name)
     return found | {
         "usual": manners.options(),

@@ -105,6 +105,13 @@ class Shelf:
     def models(self) -> tuple[ModelCard, ...]:
         return self.cards
 
+    @property
+    def library(self) -> Shelf:
+        return self
+
+    def card(self, name: str, kind: str) -> ModelCard:
+        return next(card for card in self.cards if (card.name, card.kind) == (name, kind))
+
     def manners(self, name: str) -> Manners:
         return self.known.get(name, Manners())
 
