@@ -11,6 +11,7 @@ Every file is written whole or not at all, so a run may be killed at any moment 
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from model.checkpoint import CONFIG, read_checkpoint
 from model.errors import TrainingError
@@ -48,6 +49,8 @@ class Session:
 
 
 SOURCE_VECTORS = "encoder.embedding.table.weight"
+LAYER = re.compile(r"\.layers\.\d+\.")
+SUBLAYER_END = re.compile(r"attention\.output\.|feed_forward\.narrow\.")  # what is added to the residual stream
 
 
 class Moment(NamedTuple):
@@ -263,14 +266,24 @@ def require_start(recipe: Recipe) -> None:
 
 
 def begin_with(model: nn.Module, recipe: Recipe) -> None:
-    """Take the weights of the recipe's `start`, a model of the same sizes; a new source language keeps its vectors."""
+    """Take the weights of the recipe's `start`: the same sizes, or fewer layers of them.
+
+    A new source language keeps its own vectors. Layers that `start` lacks come last and hand on what they get.
+    """
     weights, own = read_checkpoint(recipe.start, type(model)).model.state_dict(), model.state_dict()
     if recipe.new_source:
         weights[SOURCE_VECTORS] = own[SOURCE_VECTORS]
+    if recipe.model.get("norm_first"):
+        weights |= {name: _silent(name, own[name]) for name in own if name not in weights and LAYER.search(name)}
     shapes = {name: tuple(tensor.shape) for name, tensor in weights.items()}
     if shapes != {name: tuple(tensor.shape) for name, tensor in own.items()}:
         raise TrainingError(f"{recipe.start} has other sizes than the recipe's model. Give both the same.")
     model.load_state_dict(weights)
+
+
+def _silent(name: str, tensor: Tensor) -> Tensor:
+    """A new layer's weight: chance, but zero where a sub-layer ends, so that with the norm first it adds nothing yet."""
+    return torch.zeros_like(tensor) if SUBLAYER_END.search(name) else tensor
 
 
 def _name(spec: CorpusSpec) -> str:
