@@ -114,9 +114,10 @@ ROOMS = {
     "viz/markdown.py": "markdown_it",
     "viz/standalone.py": "viz.files viz.session viz.words",
     "viz/export.py": (
-        "numpy pandas model.dumps model.measures model.records viz.desk viz.errors viz.figures viz.labels viz.service"
+        "numpy pandas model.dumps model.measures model.records viz.desk viz.errors viz.labels viz.pictures viz.service"
         " viz.session viz.standalone viz.theme viz.words"
     ),
+    "viz/pictures.py": "plotly model.records viz.figures viz.labels viz.session viz.theme viz.words",
     "viz/first.py": "viz.desk viz.examples viz.service viz.settings",
     "viz/desk.py": (
         "gradio model.records viz.cards viz.errors viz.examples viz.first viz.manners viz.payload viz.service"

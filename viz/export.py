@@ -1,9 +1,8 @@
-"""What a visitor takes away: one map as CSV or picture, all maps as NPZ or JSON, the page as one HTML file."""
+"""What a visitor exports: one map as CSV or picture, the wall as picture, all maps as NPZ or JSON, the page as HTML."""
 
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -16,14 +15,16 @@ from model.measures.merging import by_words, maximum, mean, without_special
 from model.records import AttentionMap, Translation
 from viz.desk import answer_of
 from viz.errors import PageError
-from viz.figures import FIGURES
 from viz.labels import labels
+from viz.pictures import map_picture, wall_picture
 from viz.service import Service
 from viz.session import Place, Selection, check_choice, session_from
 from viz.standalone import standalone
-from viz.theme import THEMES, Theme
-from viz.words import LANGUAGES, figure_words
+from viz.theme import THEMES
+from viz.words import LANGUAGES
 
+WALL = "wall_"  # before the forms that show all heads at once
+PICTURES = ("png", "svg", "wall_png", "wall_svg")
 MARK = "\ufeff"  # tells spreadsheets that a CSV is UTF-8
 
 
@@ -109,7 +110,7 @@ class TakeAway:
 
     def take_away(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """`form`, `request`, `selection`, `theme`, `language` → a file in base64, or a figure to be saved."""
-        form = check_choice("form", values.get("form"), choices=(*self._forms, "png", "svg"))
+        form = check_choice("form", values.get("form"), choices=(*self._forms, *PICTURES))
         theme = check_choice("theme", values.get("theme"), choices=tuple(THEMES))
         language = check_choice("language", values.get("language"), choices=LANGUAGES)
         asked = values.get("request")
@@ -122,7 +123,14 @@ class TakeAway:
         if form in self._forms:
             content = self._forms[form](translation, chosen.selection, language)
             return {"name": name, "content": base64.b64encode(content).decode("ascii")}
-        figure = picture(translation, chosen.selection, theme, language)
+        model = request.model or self.service.default
+        if form.startswith(WALL):
+            figure = wall_picture(translation, chosen.selection, model=model, theme=theme, language=language)
+        else:
+            first, second = compared_map(translation, chosen.selection), chosen_map(translation, chosen.selection)
+            figure = map_picture(
+                translation, chosen.selection, first, second, model=model, theme=theme, language=language
+            )
         return {"name": name, "figure": figure}
 
 
@@ -131,25 +139,10 @@ def _numbers(translation: Translation, chosen: Selection) -> bytes:
     return map_csv(second) if first is None else comparison_csv(first, second)
 
 
-def picture(translation: Translation, chosen: Selection, theme: str, language: str) -> Any:
-    """The map, its lines, or the comparison, as a figure with all its labels."""
-    colours: Theme = THEMES[theme]  # type: ignore[index]
-    first, second = compared_map(translation, chosen), chosen_map(translation, chosen)
-    look: dict[str, Any] = {"theme": colours, "palette": chosen.palette}
-    if chosen.view == "lines":
-        maps = [(second, colours.accent)] if first is None else [(first, colours.head_a), (second, colours.head_b)]
-        words = figure_words("lines", language)
-        figure = FIGURES["lines"](maps, theme=colours, words=words, threshold=chosen.threshold)
-    elif first is not None:
-        figure = FIGURES["compare"](first, second, words=figure_words("compare", language), **look)
-    else:
-        figure = FIGURES["heatmap"](second, words=figure_words("heatmap", language), scale=chosen.scale, **look)
-    figure.update_traces(hovertext=None, hoverinfo="skip")  # print has no pointer, and texts are most of a large map
-    return json.loads(figure.to_json())
-
-
 def file_name(chosen: Selection, form: str) -> str:
     """`headlight-cross-1-4.csv`: which map, counted from one as on the page; of a comparison, which two."""
+    if form.startswith(WALL):
+        return f"headlight-{chosen.kind}-all.{form.removeprefix(WALL)}"
     if form not in ("csv", "png", "svg"):
         return f"headlight.{form}"
     both = [chosen.pinned, (chosen.layer, chosen.head)] if comparing(chosen) else [(chosen.layer, chosen.head)]

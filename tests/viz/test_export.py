@@ -11,12 +11,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from model.records import Translation
+from model.records import KINDS, Translation
 from viz.errors import PageError
 from viz.export import TakeAway, chosen_map, comparison_csv, frame, map_csv
+from viz.figures.frame import header_height
 from viz.service import Service
 from viz.session import Selection
 from viz.settings import Settings
+from viz.words import say
 
 ASKED = {"text": "ich mochte ein bier", "model": "toy"}
 
@@ -129,6 +131,64 @@ def test_a_picture_is_a_figure_with_all_its_labels(service: Service, form: str) 
     assert isinstance(figure, dict)
     assert figure["layout"]["width"] > 100
     assert any(trace["type"] == "heatmap" for trace in figure["data"])
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("form", "selection"),
+    [
+        ("png", {}),
+        ("svg", {"layer": "mean", "head": "max"}),
+        ("png", {"view": "lines"}),
+        ("svg", {"layer": 0, "head": 0, "pinned": [0, 1]}),
+        ("wall_png", {}),
+        ("wall_svg", {"layer": 0, "head": 1}),
+    ],
+)
+def test_a_picture_names_its_kind_its_model_and_both_texts(
+    service: Service, translation: Translation, form: str, kind: str, selection: dict[str, object], language: str
+) -> None:
+    asked = {"form": form, "request": ASKED, "theme": "light", "language": language}
+    answer = TakeAway(service).take_away(asked | {"selection": {"kind": kind, **selection}})
+    title = answer["figure"]["layout"]["title"]
+    below = title["subtitle"]["text"].replace("<br>", " ")
+    assert title["text"].startswith(say(f"picture_{kind}", language))
+    assert "toy" in below
+    assert ASKED["text"] in below
+    assert translation.text in below
+
+
+def test_what_is_written_on_a_picture_has_room_above_the_map(service: Service) -> None:
+    long = {"text": "ich mochte ein bier " * 15, "model": "toy"}
+    short, tall = (
+        TakeAway(service).take_away(
+            {"form": "png", "request": asked, "selection": {}, "theme": "light", "language": "en"}
+        )
+        for asked in (ASKED, long)
+    )
+    for answer in (short, tall):
+        layout = answer["figure"]["layout"]
+        assert layout["margin"]["t"] > header_height(layout["title"])
+        assert layout["height"] > layout["margin"]["t"] + layout["margin"]["b"]
+
+
+def test_tags_in_a_sentence_are_only_text_on_a_picture(service: Service) -> None:
+    asked = {"text": "<b>ein</b> $x$", "model": "toy"}
+    answer = TakeAway(service).take_away(
+        {"form": "wall_svg", "request": asked, "selection": {}, "theme": "light", "language": "en"}
+    )
+    said = answer["figure"]["layout"]["title"]["subtitle"]["text"]
+    assert "&lt;b&gt;ein" in said
+    assert "$" not in said
+
+
+def test_the_wall_shows_every_head_and_is_named_after_its_kind(service: Service) -> None:
+    answer = take(service, "wall_png", kind="decoder", layer=0, head=1, pinned=[0, 0])
+    assert answer["name"] == "headlight-decoder-all.png"
+    layers, heads = service.translator("toy").model.config.decoder_layers, service.translator("toy").model.config.heads
+    meta = answer["figure"]["layout"]["meta"]  # type: ignore[index]
+    assert (meta["figure"], meta["layers"], meta["heads"]) == ("overview", layers, heads)
 
 
 def test_a_picture_carries_no_texts_for_a_pointer(service: Service) -> None:

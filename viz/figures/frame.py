@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import ceil
 from typing import Any
 
+import plotly.graph_objects as go
+
+from viz.labels import plotly_text, wrap
 from viz.theme import CAPTION, Theme
 
 TITLE_LINE, SENTENCE_LINE = 30, 20  # pixels
@@ -19,6 +23,18 @@ def header_height(title: Mapping[str, Any]) -> float:
 def caption(text: str, theme: Theme, **place: Any) -> dict[str, Any]:
     """A small grey text; `place` says where, in Plotly's words."""
     return {"text": text, "showarrow": False, "font": {"size": CAPTION, "color": theme.ink_3}, **place}
+
+
+def add_lines(figure: go.Figure, name: str, lines: Sequence[str]) -> None:
+    """Put a name before the figure's title and more lines below its sentence; the figure grows by their height."""
+    layout = figure.layout
+    columns = max(24, int((layout.width - 32) / 7))
+    more = [plotly_text(line) for text in lines for line in wrap(text, columns)]
+    title, said = layout.title.text, layout.title.subtitle.text
+    before = header_height(layout.title)
+    figure.update_layout(title={"text": f"{name} · {title}", "subtitle": {"text": "<br>".join([said, *more])}})
+    grown = ceil(header_height(layout.title) - before)
+    figure.update_layout(height=layout.height + grown, margin={"t": layout.margin.t + grown})
 
 
 def corner(said: Mapping[str, str], theme: Theme, *, x: str = "x", y: str = "y") -> list[dict[str, Any]]:

@@ -4,9 +4,10 @@ import { call, loadPlotly } from '../core/boot.js';
 import { make, replace } from '../core/dom.js';
 import { writeLink } from '../core/link.js';
 import { shown, state } from '../core/state.js';
-import { faultSays, t } from '../core/words.js';
+import { faultSays, has, t } from '../core/words.js';
 
-const FORMS = ['png', 'svg', 'csv', 'npz', 'json', 'html', 'link'];
+const PICTURES = ['png', 'svg', 'wall_png', 'wall_svg'];
+const FORMS = [...PICTURES, 'csv', 'npz', 'json', 'html', 'link'];
 const TYPES = { csv: 'text/csv', npz: 'application/octet-stream', json: 'application/json', html: 'text/html' };
 
 export function mountTakeAway(server) {
@@ -51,7 +52,7 @@ export function mountTakeAway(server) {
     try {
       if (form === 'link') await copyLink();
       else await save(form, server);
-      tell(form === 'link' ? t('link_copied') : t('saved', { form: form.toUpperCase() }));
+      tell(form === 'link' ? t('link_copied') : t('saved', { form: nameOf(form) }));
     } catch (error) {
       console.warn(error);
       tell(faultSays(error, 'not_saved'));
@@ -65,13 +66,15 @@ export function mountTakeAway(server) {
       replace(
         menu,
         ...FORMS.map((form) => {
-          const name = form === 'link' ? t('form_link') : form.toUpperCase();
+          const name = nameOf(form);
           return make('button', { type: 'button', role: 'menuitem', onclick: () => take(form) }, make('b', {}, name), make('span', {}, t(`form_${form}_says`)));
         }),
       );
     },
   };
 }
+
+const nameOf = (form) => (has(`form_${form}`) ? t(`form_${form}`) : form.toUpperCase());
 
 async function copyLink() {
   const link = new URL(writeLink(), location.href).href;
@@ -102,7 +105,7 @@ async function save(form, server) {
   const selection = { kind, ...shown(), row, column, view, words, special, rescale, scale, palette, threshold, pinned: pinned && [pinned.layer, pinned.head] };
   const asked = { form, request: state.answer.asked(), selection, theme: state.theme, language: state.language };
   const answer = await call(server.take_away, asked);
-  if (form === 'png' || form === 'svg') return savePicture(form, answer);
+  if (PICTURES.includes(form)) return savePicture(form.split('_').at(-1), answer);
   const bytes = Uint8Array.from(atob(answer.content), (letter) => letter.charCodeAt(0));
   return download(answer.name, URL.createObjectURL(new Blob([bytes], { type: TYPES[form] })));
 }
