@@ -123,7 +123,7 @@ def _page(browser: Any, process: Any, repetitions: int, say: Say) -> dict[str, A
 def _payload(say: Say) -> dict[str, Any]:
     """What travels for an answer, against its weights."""
     from model.records import KINDS
-    from viz.desk import answer_of
+    from viz.model_values import answer_of
     from viz.service import Service
     from viz.settings import Settings
 

@@ -18,7 +18,6 @@ import re
 import secrets
 import shutil
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -38,10 +37,10 @@ from model.habits import Habits, load_habits
 from model.languages import FILE as LANGUAGES
 from model.languages import Languages, load_languages
 from model.pieces import load_vocabulary
+from model.reader import CONFIG, FolderReader
 from model.storage import (
     MissingTensorError,
     Storage,
-    TensorStore,
     Weights,
     all_finite,
     read_json,
@@ -51,7 +50,6 @@ from model.storage import (
 from model.transformer import Transformer
 from model.vocabulary import Vocabulary
 
-CONFIG = "config.json"
 SHARED, SOURCE, TARGET = "tokenizer.json", "source_tokenizer.json", "target_tokenizer.json"
 VERSION = 1
 # What an earlier save may have left that would contradict a new one.
@@ -88,52 +86,6 @@ KINDS: dict[str, Kind] = {
     "transformer": Kind(TransformerConfig, Transformer, lambda c: (c.source_vocabulary, c.target_vocabulary)),
     "classifier": Kind(ClassifierConfig, SelfAttentionClassifier, lambda c: (c.vocabulary, c.vocabulary)),
 }
-
-
-class FolderReader:
-    """How the folders of one format become our models."""
-
-    needs_sums = False  # whether a folder without SHA256SUMS is broken
-
-    def complaints(self, folder: Path) -> AbstractContextManager[None]:
-        """What goes on around reading: a format of strangers says in words what nobody thought of."""
-        return nullcontext()
-
-    def config(self, folder: Path, values: dict[str, Any]) -> Any:
-        """Our configuration, from theirs."""
-        raise NotImplementedError
-
-    def store(self, folder: Path) -> Weights:
-        """The folder's tensors."""
-        return TensorStore(folder)
-
-    def settled(self, config: Any, store: Weights) -> Any:
-        """The configuration with what only the names of the tensors tell."""
-        return config
-
-    def build(self, config: Any) -> nn.Module:
-        """The model; called while tensors are made without memory."""
-        raise NotImplementedError
-
-    def tokenizers(self, folder: Path, config: Any) -> tuple[Vocabulary, Vocabulary]:
-        """Source and target vocabulary."""
-        raise NotImplementedError
-
-    def weight(self, store: Weights, name: str) -> Tensor:
-        """The tensor that our model calls `name`; `MissingTensorError` where there is none."""
-        return store.read(name)
-
-    def spare(self, name: str) -> bool:
-        """Whether a stored tensor may be left unread, as a derived table may."""
-        return False
-
-    def languages(self, folder: Path, config: Any, source: Vocabulary) -> Languages:
-        """What the model can be asked for."""
-        return Languages()
-
-    def habits(self, folder: Path, config: Any, languages: Languages) -> Habits:
-        """How the model is used to write."""
-        return Habits()
 
 
 class HeadlightReader(FolderReader):

@@ -12,13 +12,11 @@ from typing import Any
 
 import gradio as gr
 
-from model.records import Translation
-from viz.cards import ModelCard
 from viz.errors import PageError
 from viz.examples import EXAMPLES
 from viz.first import first_answer
-from viz.manners import plain_manners
-from viz.payload import answer_json, error_json, progress_json
+from viz.model_values import answer_of, translators, usual_request
+from viz.payload import error_json, progress_json
 from viz.service import Service
 from viz.settings import ANY
 from viz.visitors import OneEach, with_turn
@@ -95,48 +93,3 @@ class Desk(OneEach):
         except Exception:
             LOG.exception("A translation failed.")
             yield error_json("text", OUR_FAULT, {})
-
-
-def usual_request(service: Service) -> dict[str, Any]:
-    """What a request holds where the visitor changes nothing."""
-    open_fields = {"target": None, "prefix": None, "source_language": "", "target_language": ""}
-    return {"model": service.default, **service.manners().options(), **open_fields}
-
-
-def answer_of(service: Service, translation: Translation) -> str:
-    """A translation with what is known of its model."""
-    return answer_json(translation, model_of(service, translation))
-
-
-def model_of(service: Service, translation: Translation) -> dict[str, Any]:
-    """What is known of a translation's model: how it is used, and which languages it read and wrote."""
-    request = translation.request
-    name = request.model or service.default
-    found = about(service.library.card(name, "transformer"))
-    manners = service.manners(name)
-    return found | {
-        "usual": manners.options(),
-        "source": request.source_language or manners.source or found["source"],
-        "target": request.target_language or manners.target or found["target"],
-        "sources": manners.sources,
-        "targets": manners.targets,
-        "usual_source": manners.source,
-        "usual_target": manners.target,
-    }
-
-
-def translators(service: Service) -> list[dict[str, Any]]:
-    """All that translate, as a menu lists them: the usual one first, the one that knows two sentences last."""
-    cards = [card for card in service.models() if card.kind == "transformer"]
-    plain = plain_manners(service.settings).options()
-    return [
-        about(card) | {"usual": None if card.manners or not card.downloaded else plain}  # None: its answer will tell
-        for card in sorted(cards, key=lambda card: (card.where == "hub", not card.default, card.name == "toy"))
-    ]
-
-
-def about(card: ModelCard) -> dict[str, Any]:
-    """A model, as the browser needs to know it."""
-    source, target = (*card.languages, "", "")[:2]
-    names = ("name", "best_head", "where", "downloaded", "bytes")
-    return {"source": source, "target": target, **{name: getattr(card, name) for name in names}}

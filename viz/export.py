@@ -13,9 +13,9 @@ import pandas as pd
 from model.dumps import harmless, json_text, npz
 from model.measures.merging import by_words, maximum, mean, without_special
 from model.records import AttentionMap, Translation
-from viz.desk import answer_of
 from viz.errors import PageError
 from viz.labels import labels
+from viz.model_values import answer_of
 from viz.pictures import map_picture, wall_picture
 from viz.service import Service
 from viz.session import Place, Selection, check_choice, session_from

@@ -18,8 +18,8 @@ import gradio as gr
 from model.hub import Progress
 from model.languages import languages_of
 from viz.calls import answering
-from viz.desk import translators
 from viz.errors import PageError, shown
+from viz.model_values import translators
 from viz.payload import error_json
 from viz.service import Service
 from viz.visitors import OneEach, with_turn

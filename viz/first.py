@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from viz.examples import EXAMPLES
+from viz.model_values import answer_of, usual_request
 from viz.service import Service
 from viz.settings import read_settings
 
@@ -28,8 +29,6 @@ def first_answer(service: Service) -> str:
 
 def make_first(service: Service) -> str:
     """The first example of the default model, translated as the page would."""
-    from viz.desk import answer_of, usual_request
-
     example = next((each for each in EXAMPLES if each.model == service.default), EXAMPLES[0])
     request = service.check(usual_request(service) | {"text": example.text})
     return answer_of(service, service.translate(request))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import gradio as gr
@@ -14,12 +15,12 @@ from viz.fetching import Fetching
 from viz.files import routes, styles
 from viz.service import Service
 from viz.settings import Settings, read_settings
-from viz.tabs import TABS
+from viz.tabs import TABS, Tab
 from viz.theme import FONT, THEMES
 from viz.widgets import widget
 
 
-def build_page(settings: Settings | None = None) -> gr.Blocks:
+def build_page(settings: Settings | None = None, tabs: Mapping[str, Tab] = TABS) -> gr.Blocks:
     """The Gradio app, not yet launched."""
     service = Service(settings or read_settings())
     page: gr.Blocks
@@ -29,8 +30,8 @@ def build_page(settings: Settings | None = None) -> gr.Blocks:
         desk.build()
         fetching = Fetching(service)
         fetching.build()
-        widget("frame/tabs", value=json.dumps(list(TABS)))
-        for name, build in TABS.items():
+        widget("frame/tabs", value=json.dumps(list(tabs)))
+        for name, build in tabs.items():
             with gr.Column(elem_id=f"panel-{name}", elem_classes=["panel"]):
                 build(service)
         widget("frame/footer")

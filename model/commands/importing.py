@@ -11,7 +11,7 @@ from typing import get_args
 
 from model.commands.common import fetched, is_id
 from model.errors import CheckpointError
-from model.families.importing import import_folder
+from model.importing import import_folder
 from model.storage import Storage
 
 

@@ -11,13 +11,13 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from model.checkpoint import CONFIG, FolderReader
 from model.config import TransformerConfig
 from model.errors import CheckpointError, ConfigError, RequestError, TokenizerError
 from model.habits import Habits
 from model.languages import Languages
 from model.pickled import PICKLED, PickledStore
 from model.pieces import Entry
+from model.reader import CONFIG, FolderReader
 from model.sentencepiece import PieceKind, SentencePieceModel
 from model.storage import INDEX, WEIGHTS, MissingTensorError, TensorStore, Weights, is_plain_name, read_json
 from model.transformer import Transformer

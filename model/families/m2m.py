@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from model.checkpoint import FolderReader
 from model.config import TransformerConfig
 from model.errors import TokenizerError
 from model.families.common import (
@@ -32,6 +31,7 @@ from model.families.common import (
 from model.families.marian import TABLES, renamed
 from model.languages import Language, Languages
 from model.pieces import Entry, PieceTokenizer
+from model.reader import FolderReader
 from model.sentencepiece import SentencePieceModel, read_sentencepiece
 from model.vocabulary import Vocabulary
 

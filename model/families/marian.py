@@ -16,7 +16,6 @@ from typing import Any
 
 from torch import Tensor
 
-from model.checkpoint import FolderReader
 from model.config import TransformerConfig
 from model.errors import TokenizerError
 from model.families.common import (
@@ -34,6 +33,7 @@ from model.families.common import (
 )
 from model.languages import Language, Languages
 from model.pieces import Entry, PieceTokenizer
+from model.reader import FolderReader
 from model.sentencepiece import read_sentencepiece
 from model.storage import Weights
 from model.vocabulary import Vocabulary

@@ -15,7 +15,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from model.checkpoint import CONFIG, FolderReader
 from model.config import TransformerConfig
 from model.errors import TokenizerError
 from model.families.common import (
@@ -33,6 +32,7 @@ from model.families.common import (
 from model.habits import Habits
 from model.languages import Language, Languages
 from model.pieces import PieceTokenizer
+from model.reader import CONFIG, FolderReader
 from model.sentencepiece import read_sentencepiece
 from model.storage import read_json
 from model.vocabulary import Vocabulary

@@ -21,8 +21,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from model.checkpoint import CONFIG, read_checkpoint
+from model.checkpoint import read_checkpoint
 from model.errors import TrainingError
+from model.reader import CONFIG
 from model.training import checkpoints
 from model.training.corpora import CorpusSpec
 from model.training.files import write_text
@@ -282,7 +283,7 @@ def begin_with(model: nn.Module, recipe: Recipe) -> None:
 
 
 def _silent(name: str, tensor: Tensor) -> Tensor:
-    """A new layer's weight: chance, but zero where a sub-layer ends, so that with the norm first it adds nothing yet."""
+    """A new layer's weight: chance, but zero where a sub-layer ends: with the norm first it adds nothing yet."""
     return torch.zeros_like(tensor) if SUBLAYER_END.search(name) else tensor
 
 

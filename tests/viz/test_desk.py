@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 from model.records import KINDS
-from viz.desk import Desk, usual_request
+from viz.desk import Desk
 from viz.examples import EXAMPLES
 from viz.first import FIRST, first_answer, make_first
+from viz.model_values import usual_request
 from viz.service import Service
 from viz.settings import Settings
 

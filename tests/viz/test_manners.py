@@ -14,8 +14,9 @@ import pytest
 from model.translator import Translator
 from tests.families import folders
 from viz.api import Endpoints
-from viz.desk import Desk, translators
+from viz.desk import Desk
 from viz.errors import PageError
+from viz.model_values import translators
 from viz.service import Service
 from viz.settings import MODELS, Settings
 

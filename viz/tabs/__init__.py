@@ -13,7 +13,8 @@ from viz.tabs.positions import build as build_positions
 from viz.tabs.sentiment import build as build_sentiment
 from viz.tabs.why import build as build_why
 
-TABS: dict[str, Callable[[Service], object]] = {
+Tab = Callable[[Service], object]  # builds it, inside a `gr.Blocks`
+TABS: dict[str, Tab] = {
     "heads": build_heads,
     "beside": build_beside,
     "positions": build_positions,

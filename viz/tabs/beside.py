@@ -16,8 +16,8 @@ import gradio as gr
 from model.measures.matching import Matching, Unit, match
 from model.records import Translation, TranslationRequest
 from viz.calls import answering
-from viz.desk import model_of, translators
 from viz.labels import shorten, visible
+from viz.model_values import model_of, translators
 from viz.payload import answer_values
 from viz.service import Service
 from viz.widgets import widget
@@ -77,9 +77,3 @@ def unit_values(unit: Unit) -> dict[str, Any]:
     """One unit with its label."""
     full = visible(unit.text)
     return {"label": shorten(full), "full": full, "special": unit.special, "first": unit.first, "second": unit.second}
-
-
-if __name__ == "__main__":
-    from viz.tabs.alone import launch_alone
-
-    launch_alone("beside", build)

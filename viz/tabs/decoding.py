@@ -119,9 +119,3 @@ def reasons(nodes: Sequence[BeamNode], beam: int, end: int) -> list[Reason]:
         rank += 1
         ahead += node.id != end and node.fate != "finished"
     return found
-
-
-if __name__ == "__main__":
-    from viz.tabs.alone import launch_alone
-
-    launch_alone("decoding", build)

@@ -7,7 +7,7 @@ from typing import Any
 
 import gradio as gr
 
-from model.families.importing import licence_in
+from model.importing import licence_in
 from viz.calls import answering
 from viz.cards import ModelCard, card_text
 from viz.markdown import Block, curve_of, licence_of, sections
@@ -56,9 +56,3 @@ def _card_values(service: Service, card: ModelCard) -> dict[str, Any]:
             {"title": section.title, "blocks": section.blocks, "curve": curve_of(section.blocks)} for section in rest
         ],
     }
-
-
-if __name__ == "__main__":
-    from viz.tabs.alone import launch_alone
-
-    launch_alone("models", build)

@@ -129,9 +129,3 @@ def _length(given: Any) -> int:
             "length", "not_whole", {"name": "length", "low": SHORTEST, "high": LONGEST, "given": shown(given)}
         )
     return given
-
-
-if __name__ == "__main__":
-    from viz.tabs.alone import launch_alone
-
-    launch_alone("positions", build)

@@ -94,9 +94,3 @@ def judgement_values(judgement: Judgement) -> dict[str, Any]:
         # How much of an average row each token gets: [layer, head, key], and the keys sum to one.
         "received": judgement.attention.mean(axis=2).astype(float).round(7).tolist(),
     }
-
-
-if __name__ == "__main__":
-    from viz.tabs.alone import launch_alone
-
-    launch_alone("sentiment", build)

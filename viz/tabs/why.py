@@ -136,9 +136,3 @@ def _within(name: str, value: Any, count: int) -> int:
     if not isinstance(value, int) or value >= count:
         raise PageError(name, "not_whole", {"name": name, "low": 0, "high": count - 1, "given": shown(value)})
     return value
-
-
-if __name__ == "__main__":
-    from viz.tabs.alone import launch_alone
-
-    launch_alone("why", build)

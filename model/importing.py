@@ -6,10 +6,11 @@ import re
 from pathlib import Path
 
 from model import habits, languages
-from model.checkpoint import CONFIG, load_checkpoint, save_checkpoint
+from model.checkpoint import load_checkpoint, save_checkpoint
 from model.checksums import CARD
 from model.errors import CheckpointError
 from model.languages import languages_of
+from model.reader import CONFIG
 from model.storage import Storage, read_json
 
 FRONT_MATTER = re.compile(r"\A---\s*\n(.*?)\n---\s*\n", re.DOTALL)
