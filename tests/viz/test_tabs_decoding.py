@@ -13,9 +13,9 @@ from model.records import BeamNode
 from tests.viz.figures_examples import translation_of, tree_of
 from viz.calls import answering
 from viz.errors import PageError
+from viz.page import build_page
 from viz.service import Service
 from viz.settings import Settings
-from viz.tabs.alone import page_of
 from viz.tabs.decoding import build, chances_of, finished, reasons, search_of, texts_of
 from viz.tabs.drawn import drawn, look_from
 from viz.words import LANGUAGES, words
@@ -205,7 +205,7 @@ def test_what_makes_no_sense_is_refused_by_name(
 
 def test_the_tab_runs_alone() -> None:
     async def made() -> gr.Blocks:  # in a loop: outside, Gradio leaves some open
-        return page_of("decoding", build, Settings(model="toy"))
+        return build_page(Settings(model="toy"), {"decoding": build})
 
     page = asyncio.run(made())
     names = {block.elem_id for block in page.blocks.values() if getattr(block, "elem_id", None)}
