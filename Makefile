@@ -55,7 +55,7 @@ screenshots: $(VENV)/.dev ## take the README's pictures
 bench-page: $(VENV)/.dev ## measure the page in a browser, write docs/benchmarks.md
 	$(BIN)/python -m benchmarks page --date "$$(date +%F)"
 
-first: $(VENV)/.app ## make the first answer anew, after a change of the default model
+first: $(VENV)/.app ## make the first answer anew, after a change of the default model or of what answers hold
 	$(BIN)/python -m viz.first
 
 clean: ## remove what make and the tools made

@@ -118,7 +118,7 @@ ROOMS = {
         " viz.service viz.session viz.standalone viz.theme viz.words"
     ),
     "viz/pictures.py": "plotly model.records viz.figures viz.labels viz.session viz.theme viz.words",
-    "viz/first.py": "viz.examples viz.model_values viz.service viz.settings",
+    "viz/first.py": "numpy model.records viz.examples viz.model_values viz.payload viz.service viz.settings",
     "viz/manners.py": "model.habits model.records model.translator viz.errors viz.session viz.settings",
     "viz/model_values.py": "model.records viz.cards viz.manners viz.payload viz.service",
     "viz/visitors.py": "gradio",
