@@ -40,8 +40,6 @@ def draw(name: str, translation: Translation, theme: Theme, words: dict[str, str
     first, second = translation.attention_map("decoder", 1, 3), translation.attention_map("decoder", 2, None)
     if name == "heatmap":
         return figure(first, **common)
-    if name == "overview":
-        return figure(translation, "decoder", **common)
     if name == "compare":
         return figure(first, second, **common)
     if name == "lines":
@@ -51,12 +49,10 @@ def draw(name: str, translation: Translation, theme: Theme, words: dict[str, str
         return figure(table, dimension=2, **common)
     if name in ("confidence", "beam"):
         return figure(translation if name == "confidence" else translation.tree, **common)
-    if name == "neurons":
-        vectors = np.random.default_rng(5).normal(size=(2, 11))
-        row, column = translation.target_tokens[0], translation.source_tokens[0]
-        return figure(vectors[0], vectors[1], row, column, weight=0.25, bias=-0.5, **common)
-    values = np.array([[0.5, np.nan, 0.25], [0.125, 1.0, 0.0]])
-    return figure(values, "confidence", **common)
+    assert name == "neurons", name
+    vectors = np.random.default_rng(5).normal(size=(2, 11))
+    row, column = translation.target_tokens[0], translation.source_tokens[0]
+    return figure(vectors[0], vectors[1], row, column, weight=0.25, bias=-0.5, **common)
 
 
 def example(sentence: str) -> Translation:
@@ -88,10 +84,8 @@ every_figure = pytest.mark.parametrize("name", FIGURES)
 every_theme = pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES.keys())
 
 
-def test_all_nine_figures_are_registered() -> None:
-    assert set(FIGURES) == {
-        *("heatmap", "overview", "compare", "lines", "positions", "confidence", "beam", "neurons", "statistics")
-    }
+def test_all_seven_figures_are_registered() -> None:
+    assert set(FIGURES) == {"heatmap", "compare", "lines", "positions", "confidence", "beam", "neurons"}
 
 
 @every_figure
@@ -116,8 +110,6 @@ def test_tokens_are_text_and_nothing_else(name: str, sentence: str) -> None:
         without = text.replace("<br>", "").replace("<extra></extra>", "")
         if name == "positions":  # whose templates hold numbers alone
             without = re.sub(r"%\{[xyz](:\.4f)?\}", "", without)
-        if name == "statistics":
-            without = without.replace("%{text}", "")
         assert not set("<>$%") & set(without), text
         assert re.fullmatch(r"(?:[^&]|&(?:lt|gt|amp|#36|#37);)*", without), text
 

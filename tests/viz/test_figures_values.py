@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from model.errors import RequestError
-from model.measures.statistics import STATISTICS
 from model.records import BeamNode, BeamTree, Token
 from tests.viz.figures_examples import tokens_of, translation_of, tree_of, words_of_length
-from viz.figures import beam, confidence, neurons, positions, statistics
+from viz.figures import beam, confidence, neurons, positions
 from viz.theme import THEMES, colour_scale
 
 LIGHT = THEMES["light"]
@@ -234,38 +233,3 @@ def test_vectors_that_make_no_pair_are_refused() -> None:
         neurons(QUERY, KEY[:3], ROW, COLUMN, weight=0.1, theme=LIGHT)
     with pytest.raises(RequestError, match="make no pair"):
         neurons(QUERY[:0], KEY[:0], ROW, COLUMN, weight=0.1, theme=LIGHT)
-
-
-# ---------------------------------------------------------------- statistics
-
-
-def test_each_head_has_its_number_in_its_cell() -> None:
-    values = np.array([[0.5, 0.25, 0.125], [1.0, 0.0, 0.75]])
-    figure = statistics(values, "confidence", theme=LIGHT)
-    np.testing.assert_array_equal(figure.data[0].z, values)
-    assert figure.data[0].text[1][2] == "0.75"
-    assert figure.data[0].hovertext[0][2] == "Layer 1 · Head 3: 0.1250"
-    assert (figure.data[0].zmin, figure.data[0].zmax) == (0, 1)
-    assert list(figure.layout.yaxis.range) == [1.5, -0.5]
-
-
-def test_measures_without_a_limit_reach_to_their_highest_number() -> None:
-    assert statistics(np.array([[2.5, 1.0]]), "entropy", theme=LIGHT).data[0].zmax == 2.5
-    assert statistics(np.array([[0.5, 0.25]]), "distance", theme=LIGHT).data[0].zmax == 1
-
-
-def test_where_nothing_was_measured_the_cell_is_empty() -> None:
-    figure = statistics(np.array([[np.nan, 0.5]]), "special", theme=LIGHT)
-    assert np.isnan(figure.data[0].z[0, 0])
-    assert figure.data[0].text[0][0] == ""
-    assert figure.data[0].hovertext[0][0] == "Layer 1 · Head 1: nothing to measure"
-
-
-@pytest.mark.parametrize("name", STATISTICS)
-def test_every_measure_can_be_drawn(name: str) -> None:
-    assert statistics(np.array([[0.5]]), name, theme=LIGHT).layout.meta["measure"] == name
-
-
-def test_an_unknown_measure_is_refused() -> None:
-    with pytest.raises(RequestError, match="'speed': choose entropy"):
-        statistics(np.array([[0.5]]), "speed", theme=LIGHT)

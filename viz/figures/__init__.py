@@ -16,20 +16,16 @@ from viz.figures.confidence import confidence
 from viz.figures.heatmap import heatmap
 from viz.figures.lines import lines
 from viz.figures.neurons import neurons
-from viz.figures.overview import overview
 from viz.figures.positions import positions
-from viz.figures.statistics import statistics
 
 FIGURES: dict[str, Callable[..., go.Figure]] = {
     "heatmap": heatmap,
-    "overview": overview,
     "compare": compare,
     "lines": lines,
     "positions": positions,
     "confidence": confidence,
     "beam": beam,
     "neurons": neurons,
-    "statistics": statistics,
 }
 __all__ = [
     "FIGURES",
@@ -40,9 +36,7 @@ __all__ = [
     "heatmap",
     "lines",
     "neurons",
-    "overview",
     "positions",
-    "statistics",
 ]
 
 
