@@ -1,4 +1,4 @@
-"""`python -m model data get | list | unseen`: public sets to train on, and lines worth translating back."""
+"""`python -m model data get | list | unseen | templates`: public sets, lines to translate back, sentences by rule."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 
 from model.training.datasets import SETS
 from model.training.download import find_set, get_set
-from model.training.unseen import unseen_lines
+from model.training.templates.make import PAIRS, write_templates
+from model.training.unseen import letters_of_lines, unseen_lines
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -22,10 +23,30 @@ def add(parser: argparse.ArgumentParser) -> None:
     unseen.add_argument("--known", nargs="+", type=Path, metavar="FILE", default=[], help="what must not have them")
     unseen.add_argument("--shortest", type=int, default=2, metavar="N", help="words of a line at least (2)")
     unseen.add_argument("--longest", type=int, default=80, metavar="N", help="words of a line at most (80)")
+    templates = actions.add_parser("templates", help="sentences made by rule: numbers, times, dates, prices, names")
+    templates.add_argument(
+        "--data", type=Path, default=Path("data"), help="they go to templates/ in this folder (data)"
+    )
+    templates.add_argument(
+        "--pairs", nargs="+", metavar="PAIR", default=["-".join(pair) for pair in PAIRS], help="de-en … (all)"
+    )
+    templates.add_argument(
+        "--count", type=int, default=60_000, metavar="N", help="of each pair, tests included (60000)"
+    )
+    templates.add_argument(
+        "--apart", nargs="+", type=Path, metavar="FILE", default=[], help="test files: none of their lines is written"
+    )
+    templates.add_argument("--seed", type=int, default=1, help="(1)")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Fetch a public set, list them, or print lines that other files lack."""
+    """Fetch a public set, list them, print lines that other files lack, or write sentences made by rule."""
+    if arguments.action == "templates":
+        pairs = tuple((name.partition("-")[0], name.partition("-")[2]) for name in arguments.pairs)
+        folder, apart = arguments.data / "templates", letters_of_lines(arguments.apart)
+        for line in write_templates(folder, pairs, arguments.count, arguments.seed, apart):
+            print(line)
+        return 0
     if arguments.action == "unseen":
         for line in unseen_lines(arguments.files, arguments.known, arguments.shortest, arguments.longest):
             print(line)

@@ -17,17 +17,23 @@ NO_LETTERS = re.compile(r"\W+")
 
 def unseen_lines(files: Sequence[Path], known: Sequence[Path], shortest: int, longest: int) -> Iterator[str]:
     """The lines of `files` of so many words, each once, that none of `known` has: signs and capitals don't count."""
-    seen = {_letters(line) for path in known for line in read_lines(path)}
+    seen = letters_of_lines(known)
     return _unseen((line for path in files for line in read_lines(path)), seen, shortest, longest)
+
+
+def letters_of_lines(files: Sequence[Path]) -> set[str]:
+    """Every line of the files as `letters` writes it."""
+    return {letters(line) for path in files for line in read_lines(path)}
 
 
 def _unseen(lines: Iterable[str], seen: set[str], shortest: int, longest: int) -> Iterator[str]:
     for line in lines:
-        letters = _letters(line)
-        if letters and letters not in seen and shortest <= len(line.split()) <= longest:
-            seen.add(letters)
+        key = letters(line)
+        if key and key not in seen and shortest <= len(line.split()) <= longest:
+            seen.add(key)
             yield line
 
 
-def _letters(line: str) -> str:
+def letters(line: str) -> str:
+    """Letters and digits alone, in lower case: two lines that differ in signs and capitals are the same."""
     return NO_LETTERS.sub("", line.casefold())
