@@ -16,6 +16,7 @@ from model.tokenizer import Tokenizer
 from model.training.batches import Ragged, Sentences, SpecialIds
 from model.training.corpora import Cleaner, CleaningReport, CorpusSpec, Pair, read_pairs
 from model.training.files import copy_file, write_atomically
+from model.training.noise import noisy_sources
 from model.training.processes import Processes
 from model.training.recipe import Recipe
 
@@ -117,30 +118,45 @@ def _learn(paths: list[Path], recipe: Recipe, text: Text, report: Report) -> Non
 
 
 class EpochData:
-    """The encoded pairs of each epoch: always the same, or with sources cut anew.
+    """The encoded pairs of each epoch: always the same, or with sources misspelt or cut anew.
 
     The sub-word library's dropout takes no seed, so what an epoch drew is kept in the run folder while it lasts:
-    a resumed run, and every other process, reads the same.
+    a resumed run, and every other process, reads the same. Noise follows from seed and epoch, and is made again.
     """
 
     def __init__(
-        self, text: Text, plain: Sentences, tokenizers: Tokenizers, dropout: float, folder: Path, processes: Processes
+        self, text: Text, plain: Sentences, tokenizers: Tokenizers, recipe: Recipe, folder: Path, processes: Processes
     ) -> None:
-        self.text, self.plain, self.tokenizers, self.dropout = text, plain, tokenizers, dropout
+        self.text, self.plain, self.tokenizers, self.recipe = text, plain, tokenizers, recipe
         self.folder, self.processes = folder, processes
 
     def __call__(self, epoch: int) -> Sentences:
         """The pairs as this epoch shows them."""
-        if not self.dropout:
-            return self.plain
+        recipe, plain, encoder = self.recipe, self.plain, self.tokenizers.source
+        dropout, share = recipe.tokenizer.source_dropout, recipe.noise.share
+        if not dropout and not share:
+            return plain
+        sources = [pair.source for pair in self.text.pairs]
+        noisy = noisy_sources(sources, recipe.source_language, share, recipe.seed, epoch)
+        if dropout:
+            for row, text in noisy.items():
+                sources[row] = text
+            drawn = self._drawn_once(
+                epoch, lambda: encode_all(sources, lambda texts: encoder.source_with_dropout(texts, dropout))
+            )
+        else:
+            again = Ragged(encoder.encode_batch(list(noisy.values())))
+            drawn = plain.source.with_rows(dict(zip(noisy, again, strict=True)))
+        return Sentences(drawn, plain.target, plain.corpus, plain.weights)
+
+    def _drawn_once(self, epoch: int, draw: Callable[[], Ragged]) -> Ragged:
+        """What the first process drew for an epoch, now or before it was stopped."""
         path = self.folder / f"epoch-{epoch:05d}.safetensors"
         if self.processes.first and not path.exists():
-            sources = [pair.source for pair in self.text.pairs]
-            drawn = encode_all(sources, lambda texts: self.tokenizers.source.source_with_dropout(texts, self.dropout))
+            drawn = draw()
             write_atomically(path, lambda part: save_file({"ids": drawn.ids, "starts": drawn.starts}, part))
             for old in sorted(self.folder.glob("epoch-*.safetensors"))[:-2]:  # a kill may need the one before
                 old.unlink(missing_ok=True)
         self.processes.wait()
         arrays = load_file(path)
-        source = Ragged.of_arrays(arrays["ids"], arrays["starts"])
-        return Sentences(source, self.plain.target, self.plain.corpus, self.plain.weights)
+        return Ragged.of_arrays(arrays["ids"], arrays["starts"])

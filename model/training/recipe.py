@@ -13,6 +13,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 from model.config import ClassifierConfig, TransformerConfig
 from model.errors import ConfigError, TrainingError
 from model.training.corpora import Cleaning, CorpusSpec
+from model.training.noise import NoiseSettings
 
 TASKS = ("translation", "classification")
 SCHEDULES = ("inverse_square_root", "cosine", "constant")
@@ -87,6 +88,7 @@ class Recipe:
     corpora: tuple[CorpusSpec, ...]
     validation: tuple[CorpusSpec, ...]
     cleaning: Cleaning = field(default_factory=Cleaning)
+    noise: NoiseSettings = field(default_factory=NoiseSettings)
     tokenizer: TokenizerSettings = field(default_factory=TokenizerSettings)
     model: Mapping[str, Any] = field(default_factory=dict)  # of TransformerConfig or ClassifierConfig, no vocabulary
     optimisation: Optimisation = field(default_factory=Optimisation)
@@ -123,6 +125,7 @@ class Recipe:
         else:
             _require(self.tokenizer.shared, "tokenizer.shared must be true: labels have no vocabulary.")
             _require(not self.tokenizer.source_dropout, "tokenizer.source_dropout is for translation; set it to 0.")
+            _require(not self.noise.share, "noise.share is for translation; set it to 0.")
             self.classifier_config(vocabulary=1000)
 
     def model_config(self, *, source_vocabulary: int, target_vocabulary: int, **ids: Any) -> TransformerConfig:

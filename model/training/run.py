@@ -128,8 +128,7 @@ class Run:
             held = read_text((spec,), recipe, data, self.report)
             held_out.append(HeldOut(_name(spec), held, self.task.encode(held, tokenizers, recipe)))
         plain = self.task.encode(text, tokenizers, recipe)
-        dropout = recipe.tokenizer.source_dropout
-        epochs = EpochData(text, plain, tokenizers, dropout, self.folder, self.processes)
+        epochs = EpochData(text, plain, tokenizers, recipe, self.folder, self.processes)
         return tokenizers, epochs, held_out, text.digest
 
     def _check_folder(self, digest: str) -> None:

@@ -195,9 +195,7 @@ def test_sources_cut_by_chance_are_the_same_after_a_stop(tmp_path: Path) -> None
     run = make_run(recipe, CORPORA, tmp_path)
     drawn = [run.data(epoch).source.ids for epoch in (0, 1)]
     assert not np.array_equal(drawn[0], drawn[1])
-    again = EpochData(
-        run.data.text, run.data.plain, run.tokenizers, recipe.tokenizer.source_dropout, tmp_path, Processes()
-    )
+    again = EpochData(run.data.text, run.data.plain, run.tokenizers, recipe, tmp_path, Processes())
     assert np.array_equal(again(1).source.ids, drawn[1])
 
 

@@ -1,0 +1,154 @@
+"""Sources as hurried people type them: without capitals, full stops, umlauts or apostrophes, with slips of the finger.
+
+The target stays as it was, so a translator learns what was meant. Chance is a function of (seed, epoch, row).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+
+from model.errors import TrainingError
+
+Change = Callable[[str, Random], str]
+
+ENDS = ".!?…。！？"
+IN_TWO_LETTERS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ß": "ss"})
+WITHOUT_DOTS = str.maketrans({"ä": "a", "ö": "o", "ü": "u", "Ä": "A", "Ö": "O", "Ü": "U", "ß": "ss"})
+NARROW = str.maketrans("，。？！：；（）", ",.?!:;()")
+SLIPPABLE = re.compile(r"\b[a-zß-ÿ]{4,}\b")  # a capital may begin a name, which must stay as it is
+MISSPELT = {
+    "de": {
+        "dass": "das", "das": "dass", "seid": "seit", "seit": "seid", "wieder": "wider", "vielleicht": "villeicht",
+        "ziemlich": "zimlich", "nämlich": "nähmlich", "wahrscheinlich": "warscheinlich", "interessant": "interresant",
+        "eigentlich": "eigendlich", "endlich": "entlich", "standen": "standten", "nicht": "nich", "ist": "is",
+        "ein": "n", "eine": "ne", "habe": "hab", "gibt es": "gibts", "geht es": "gehts", "haben wir": "hamwa",
+        "zurück": "zurrück", "immer": "imer", "kommt": "komt", "muss": "mus", "wenn": "wen", "denn": "den",
+        "bisschen": "bischen", "gern": "gerne", "morgen": "morgn", "heute": "heut", "jetzt": "jezt", "viel": "fiel",
+    },
+    "en": {
+        "their": "there", "there": "their", "they're": "their", "your": "you're", "you're": "your", "its": "it's",
+        "it's": "its", "to": "too", "too": "to", "than": "then", "receive": "recieve", "believe": "beleive",
+        "friend": "freind", "because": "becuase", "the": "teh", "definitely": "definately", "until": "untill",
+        "tomorrow": "tommorow", "beautiful": "beatiful", "which": "wich", "really": "realy", "would": "woud",
+        "have": "hav", "restaurant": "restaraunt", "weather": "wether", "whether": "weather", "you": "u", "are": "r",
+        "want to": "wanna", "going to": "gonna", "separate": "seperate", "address": "adress", "lose": "loose",
+    },
+    "zh": {
+        "的": "得", "得": "的", "地": "的", "在": "再", "再": "在", "那": "哪", "哪": "那", "做": "作", "作": "做",
+        "像": "象", "吗": "嘛", "以后": "已后", "已经": "以经", "知道": "知到", "什么": "甚么",
+    },
+}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoiseSettings:
+    """How many sources an epoch shows as somebody typed them in a hurry."""
+
+    share: float = 0.0  # of the pairs, others each epoch; 0: none
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.share <= 1.0:
+            raise TrainingError(f"noise.share is {self.share:g}, but must lie in [0, 1].")
+
+
+def noisy_sources(texts: Sequence[str], language: str, share: float, seed: int, epoch: int) -> dict[int, str]:
+    """Row → text of those sources that this epoch shows changed."""
+    chosen = np.flatnonzero(np.random.default_rng([seed, 3_000_003, epoch]).random(len(texts)) < share)
+    changed = ((row, carelessly(texts[row], language, Random(f"{seed} {epoch} {row}"))) for row in chosen.tolist())  # noqa: S311
+    return {row: text for row, text in changed if text != texts[row]}
+
+
+def carelessly(text: str, language: str, random: Random) -> str:
+    """One text typed in a hurry: one change, or two that go together."""
+    changes, weights = zip(*CHANGES[language if language in CHANGES else "en"], strict=True)
+    for change in random.choices(changes, weights, k=random.choice((1, 1, 2))):
+        text = change(text, random) or text
+    return text
+
+
+def lower(text: str, random: Random) -> str:
+    """No capitals at all."""
+    return text.lower()
+
+
+def upper(text: str, random: Random) -> str:
+    """Nothing but capitals."""
+    return text.upper()
+
+
+def lower_start(text: str, random: Random) -> str:
+    """No capital at the start."""
+    return text[:1].lower() + text[1:]
+
+
+def no_stop(text: str, random: Random) -> str:
+    """No sign at the end."""
+    return text.rstrip(ENDS)
+
+
+def no_commas(text: str, random: Random) -> str:
+    """No comma but within numbers."""
+    return re.sub(r"[,，](?!\d)", "", text)
+
+
+def no_apostrophes(text: str, random: Random) -> str:
+    """`dont`, `gehts`."""
+    return re.sub(r"(?<=\w)['’](?=\w)", "", text)
+
+
+def umlauts_in_two_letters(text: str, random: Random) -> str:
+    """`Muenchen`, `Strasse`."""
+    return text.translate(IN_TWO_LETTERS)
+
+
+def umlauts_without_dots(text: str, random: Random) -> str:
+    """`Munchen`, `Strasse`."""
+    return text.translate(WITHOUT_DOTS)
+
+
+def narrow_signs(text: str, random: Random) -> str:
+    """Signs as a Latin keyboard has them."""
+    return text.translate(NARROW)
+
+
+def misspelling(language: str) -> Change:
+    """One word of those that are often misspelt."""
+    table = MISSPELT[language]
+    border = "" if language == "zh" else r"\b"
+    pattern = re.compile(border + f"(?:{'|'.join(sorted(table, key=len, reverse=True))})" + border)
+
+    def change(text: str, random: Random) -> str:
+        found = list(pattern.finditer(text))
+        if not found:
+            return slip(text, random)
+        match = random.choice(found)
+        return text[: match.start()] + table[match.group()] + text[match.end() :]
+
+    return change
+
+
+def slip(text: str, random: Random) -> str:
+    """Two letters change places, or one is left out or typed twice, in a word that is surely no name."""
+    words = list(SLIPPABLE.finditer(text))
+    if not words:
+        return text
+    word = random.choice(words)
+    place = random.randrange(word.start() + 1, word.end() - 1)  # the first letter stays
+    first, second = text[place], text[place + 1]
+    written = random.choice((second + first, second, first + first + second))
+    return text[:place] + written + text[place + 2 :]
+
+
+LATIN: tuple[tuple[Change, float], ...] = (
+    (lower, 4), (lower_start, 2), (upper, 0.3), (no_stop, 4), (no_commas, 2), (no_apostrophes, 1), (slip, 2),
+)  # fmt: skip
+CHANGES: dict[str, tuple[tuple[Change, float], ...]] = {
+    "de": (*LATIN, (umlauts_in_two_letters, 3), (umlauts_without_dots, 2), (misspelling("de"), 2)),
+    "en": (*LATIN, (misspelling("en"), 2)),
+    "zh": ((no_stop, 4), (narrow_signs, 2), (no_commas, 2), (misspelling("zh"), 1)),
+}
