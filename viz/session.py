@@ -1,18 +1,16 @@
-"""What a visitor asks and what they look at: checked when a browser sends it, and kept in the page's address.
+"""What a visitor asks and what they look at, checked when a browser or a program sends it.
 
 A `Session` is a request, which decides the answer, and a `Selection`, which decides what of it is on the screen. Both
-are frozen; `to_link` writes what differs from what the page does of itself, `from_link` reads it back and passes over
-what is broken. A program that names no option gets none; the page has usual ones: `usual_options`.
+are frozen. A program that names no option gets none; the page has usual ones: `usual_options`. The page's address holds
+a session, too: the browser writes and reads it, in `widgets/core/link.js`.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, Literal, get_args
-from urllib.parse import quote, unquote_plus
 
 from model.errors import ModelError
 from model.records import KINDS, DecodingOptions, Kind, TranslationRequest, Words
@@ -30,7 +28,6 @@ MOST_LAYERS = 1000  # of layers and heads: beyond any model; the page goes to th
 MOST_TOKENS = 4096
 MOST_IDS = 10_000_000  # of a vocabulary
 LONGEST_LANGUAGE = 40  # characters of what a model calls a language
-MOST_PARTS = 64  # of a link: more than it can have names
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,11 +64,6 @@ class Session:
 def usual_options(settings: Settings) -> DecodingOptions:
     """How the page translates where a visitor changes nothing."""
     return DecodingOptions(beam_size=min(4, settings.max_beam), no_repeat=4)
-
-
-def start_of(settings: Settings) -> Session:
-    """What an address means that says nothing."""
-    return Session(request=TranslationRequest(text="", options=usual_options(settings)))
 
 
 _OPTIONS = (
@@ -263,85 +255,3 @@ def _session(checked: Mapping[str, Any], usual: DecodingOptions | None = None) -
         raise page_error(error) from error
     chosen = {name: value for name, value in checked.items() if name in _SELECTION}
     return Session(request=request, selection=replace(Selection(), **chosen))
-
-
-# ---------------------------------------------------------------- in an address
-
-
-def to_link(session: Session, settings: Settings | None = None) -> str:
-    """The part of an address behind `#`, without it: layer and head, and all else that is not usual."""
-    usual = start_of(settings or Settings())
-    return "&".join(f"{name}={quote(value, safe='')}" for name, value in _parts(session, usual))
-
-
-def _parts(session: Session, start: Session) -> Iterator[tuple[str, str]]:
-    values, usual = _values(session), _values(start)
-    for name in NAMES:
-        value = values[name]
-        if value == usual[name] and name not in ("layer", "head"):  # without them, the page goes to the best head
-            continue
-        if name in ("target", "prefix") and isinstance(value, tuple):
-            yield f"{name}_ids", ".".join(map(str, value))
-        elif isinstance(value, tuple):
-            yield name, ".".join(map(str, value))
-        elif isinstance(value, bool):
-            yield name, str(int(value))
-        else:
-            yield name, str(value)
-
-
-def _values(session: Session) -> dict[str, Any]:
-    """All values by name, as `session_from` takes them."""
-    request, selection = session.request, session.selection
-    found = {name: getattr(request, name) for name in _REQUEST}
-    found |= {name: getattr(request.options, name) for name in _OPTIONS}
-    return found | {name: getattr(selection, name) for name in _SELECTION}
-
-
-def from_link(link: str, settings: Settings | None = None) -> Session:
-    """The session of an address. A part that is unknown, broken or at odds with earlier ones is left out."""
-    settings = settings or Settings()
-    checks = _checks(settings)
-    found: dict[str, Any] = {}
-    session = start_of(settings)
-    usual = session.request.options
-    for part in link.removeprefix("#").split("&", MOST_PARTS)[:MOST_PARTS]:
-        name, equals, written = part.partition("=")
-        if not equals:
-            continue
-        try:
-            name, value = _read(name, unquote_plus(written, errors="strict"))
-            more = found | {name: checks[name](name, value)}
-            session = _session(more, usual)
-            found = more
-        except (PageError, ValueError, KeyError, OverflowError):
-            continue
-    return session
-
-
-def _read(name: str, written: str) -> tuple[str, Any]:
-    """A value as it was before it was written; where it makes no sense, the check of its name will say so."""
-    if name in ("target_ids", "prefix_ids"):
-        return name.removesuffix("_ids"), tuple(map(_digits, written.split(".")))
-    if name in ("words", "special", "rescale", "beside_same"):
-        return name, {"1": True, "0": False}[written]
-    if name in ("pinned", "beside_head"):
-        return name, tuple(map(_place_written, written.split(".")))
-    if name in ("layer", "head"):
-        return name, _place_written(written)
-    if name in ("length_penalty", "temperature", "top_p", "threshold"):
-        number = float(written) if written.isascii() and len(written) < 40 else math.nan
-        return name, number
-    if name in (*_OPTIONS, "row", "column", "beside_beam"):
-        return name, _digits(written)
-    return name, written
-
-
-def _digits(written: str) -> int:
-    if not (written.isascii() and written.isdecimal() and len(written) < 20):
-        raise ValueError(written[:40])
-    return int(written)
-
-
-def _place_written(written: str) -> Any:
-    return written if written in get_args(Merged) else _digits(written)

@@ -18,7 +18,6 @@ DENSE = 44  # more tokens than this, and every tenth alone is named
 LARGEST_CELL, WIDEST_MAP = 38, 680  # pixels
 GAP = 10  # between labels and cells
 SIDE = 16  # around everything
-BELOW_TITLE = 24
 
 
 @dataclass(frozen=True)
