@@ -22,7 +22,7 @@ export function browserLanguage() {
   return wanted.map((tag) => tag.slice(0, 2)).find((tag) => tag === 'zh' || tag === 'en') ?? 'en';
 }
 
-export async function loadWords(language) {
+async function loadWords(language) {
   tables[language] ??= await fetchJson(`words/${language}.json`);
 }
 

@@ -91,8 +91,8 @@ export class HeadGrid {
   }
 }
 
-export const headPlaces = (heads) => [...Array(heads).keys(), 'mean', 'max'];
-export const layerPlaces = (layers) => [...Array(layers).keys(), 'mean'];
+const headPlaces = (heads) => [...Array(heads).keys(), 'mean', 'max'];
+const layerPlaces = (layers) => [...Array(layers).keys(), 'mean'];
 
 /** The head so many steps on in reading order; after the last of a layer the first of the next. */
 export function pageHead({ layer, head }, step, heads, layers) {
