@@ -10,6 +10,7 @@ source and translation captures every map, and every probability comes from that
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -28,7 +29,7 @@ from model.decoding.search import Beam, Candidate, OneByOne, Plan
 from model.decoding.step import Row, Sample, choose_best, make_rules, never_written
 from model.device import DeviceChoice, choose_device, in_smaller_batches
 from model.errors import RequestError
-from model.fast import StepWeights, prepare_passes, prepare_step
+from model.fast import Packing, StepWeights, prepare
 from model.habits import Habits
 from model.interventions import intervening
 from model.jobs import Intake, Job, alike, batches_by_length, check_several
@@ -38,12 +39,15 @@ from model.records import Progress, Timing, Translation, TranslationRequest
 from model.transformer import Memory, Transformer, count_bytes
 from model.vocabulary import Vocabulary
 
+logger = logging.getLogger(__name__)
+
 
 class Translator:
     """One loaded model with its vocabularies. It keeps nothing of a sentence, so threads may share it.
 
     The model is put to use as it is: in evaluation mode, without gradients, its weights packed for the processor. Who
     changes weights afterwards makes a new `Translator`, or takes `step_weights="plain"`, which packs nothing.
+    `packing` says which copies of weights were made, and why.
     """
 
     def __init__(
@@ -77,15 +81,15 @@ class Translator:
         self.intake = Intake(
             self.model, source_tokenizer, target_tokenizer, name, self.device, self.languages, self.habits
         )
-        if not on_cpu:
-            step_weights = "plain"
-        self.step, step_bytes = prepare_step(self.model.decoder, step_weights)
+        own_bytes = count_bytes(self.model)
+        self.step: Any = self.model.decoder
         self.passes: Any = self.model
-        pass_bytes = 0
-        if step_weights != "plain":
-            self.passes, pass_bytes = prepare_passes(self.model)
-        self.copied_bytes = step_bytes + pass_bytes
-        self.weight_bytes = count_bytes(self.model) + self.copied_bytes
+        self.packing = Packing(0, 0, _unpacked(step_weights, self.choice))  # which copies were made, and why
+        if on_cpu and step_weights != "plain":
+            self.step, self.passes, self.packing = prepare(self.model, step_weights, own_bytes)
+        logger.info("%s: %s", self.name or "model", self.packing.reason)
+        self.copied_bytes = self.packing.step_bytes + self.packing.pass_bytes
+        self.weight_bytes = own_bytes + self.copied_bytes
 
     @classmethod
     def load(
@@ -312,6 +316,14 @@ class Clock:
     def timing(self) -> Timing:
         """The laps as a record."""
         return Timing(**self._laps)
+
+
+def _unpacked(step_weights: StepWeights, choice: DeviceChoice) -> str:
+    """Why no copies of weights are made."""
+    if step_weights == "plain":
+        return "The model's weights are used as they are: step_weights is plain."
+    kind = str(choice.dtype).removeprefix("torch.")
+    return f"The model's weights are used as they are: only float32 on a CPU is packed, not {kind} on {choice.device}."
 
 
 def _given(target: list[int]) -> list[Candidate]:
