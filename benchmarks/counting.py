@@ -73,7 +73,7 @@ class Counting:
             answer = self.answer(length)
             sources = torch.tensor([[*self._sentence(length), config.end_id] for _ in range(EXAMPLES)])
             targets = torch.tensor([[config.start_id, *answer[:-1]]] * EXAMPLES)
-            state = self.model.decoder.start(self.model.encode(sources), cached=False)
+            state = self.model.decoder.start(self.model.encode(sources, padded=False), cached=False)
             vectors = self.model.decoder.through_layers(self.model.decoder.embedding(targets), state)
             for place, number in enumerate(answer):
                 before.setdefault(number, []).extend(vectors[:, place])

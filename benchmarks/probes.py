@@ -77,7 +77,7 @@ class Pairs:
     def _steps(self, model: Any, step: Callable[[Tensor, DecoderState], Tensor] | None = None) -> float:
         """Seconds of one of `TOKENS` steps."""
         decoder = step or model.decoder
-        state = model.decoder.start(model.encode(self.source), cached=True)
+        state = model.decoder.start(model.encode(self.source, padded=False), cached=True)
         ids = [self.target[:, place : place + 1] for place in range(TOKENS)]
         start = time.perf_counter()
         for one in ids:
@@ -87,7 +87,7 @@ class Pairs:
     @torch.inference_mode()
     def _pass(self, model: Any) -> float:
         start = time.perf_counter()
-        model(self.source, self.target)
+        model(self.source, self.target, padded=False)
         return time.perf_counter() - start
 
 

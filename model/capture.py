@@ -41,16 +41,17 @@ class Scores:
 
 
 def read_source(
-    model: Transformer, passes: Transformer, source_ids: Tensor, further: Sequence[str]
+    model: Transformer, passes: Transformer, source_ids: Tensor, further: Sequence[str], *, padded: bool = True
 ) -> tuple[Memory, Sight]:
     """Encode, watched: `[batch, source]` → the memory, and the encoder's attention.
 
-    `passes` is the model itself, or its twin on prepared weights with the same probes.
+    `passes` is the model itself, or its twin on prepared weights with the same probes; `padded`: whether there is
+    padding among the ids.
     """
     sight = Sight()
     further = _of("encoder", further, model)
     with watch(model, ENCODER_WEIGHTS, *further) as seen:
-        memory = passes.encode(source_ids)
+        memory = passes.encode(source_ids, padded=padded)
     _collect(sight, seen, "encoder", model.config.encoder_layers)
     _collect_further(model, sight, seen, further)
     return memory, sight

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -13,6 +12,12 @@ from model.errors import ConfigError
 POSITION_NAMES = ("none", "sinusoidal", "sinusoidal_halves", "learned", "rotary", "alibi", "relative")
 ACTIVATION_NAMES = ("relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu", "reglu")
 NORM_NAMES = ("layer", "rms")
+# Beyond any model: a slip, or malice. Sizes within these can be built, and their derived tables computed.
+MOST_ENTRIES = 10_000_000  # of vocabularies and of tables
+MOST = {
+    "encoder_layers": 1_000, "decoder_layers": 1_000, "layers": 1_000,
+    "d_model": 100_000, "heads": 10_000, "head_width": 100_000, "d_ff": 1_000_000,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +35,7 @@ class Config:
         """Read what `to_json` wrote; a field too many, one too few or one of another type is an error."""
         try:
             values = json.loads(text)
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:  # also numbers of thousands of digits, and brackets as deep
             raise ConfigError(f"{origin} is not JSON: {error}. Download or write it again.") from error
         if not isinstance(values, dict):
             raise ConfigError(f"{origin} holds {type(values).__name__}, but an object of fields is needed.")
@@ -62,8 +67,17 @@ class Config:
             value = getattr(self, name)
             whole = isinstance(value, int) and not isinstance(value, bool)
             self._require(whole and value > 0, f"{name} is {value!r}, but must be a whole number above 0.")
-            most = 1_000 if name.endswith("layers") else 10_000_000  # beyond any model: a slip, or malice
-            self._require(value <= most, f"{name} is {value:,}, but no more than {most:,} can be built.")
+            self._require_at_most(name, MOST.get(name, MOST_ENTRIES))
+
+    def _require_at_most(self, name: str, most: int) -> None:
+        value = getattr(self, name)
+        self._require(value <= most, f"{name} is {_in_words(value)}, but no more than {most:,} can be built.")
+
+    def _require_between(self, name: str, least: float, most: float) -> None:
+        value = getattr(self, name)
+        self._require(value > 0, f"{name} is {value!r}, but must be a number above 0.")
+        complaint = f"{name} is {_in_words(value)}, but must lie between {least:g} and {most:g}: nothing else computes."
+        self._require(least <= value <= most, complaint)
 
     def _require_probability(self, *names: str) -> None:
         for name in names:
@@ -133,15 +147,22 @@ class TransformerConfig(Config):
         self._require_choice("activation", ACTIVATION_NAMES)
         self._require_choice("norm", NORM_NAMES)
         self._require_probability("dropout", "attention_dropout")
-        for name in ("norm_epsilon", "rotary_base"):
-            value = getattr(self, name)
-            self._require(math.isfinite(value) and value > 0, f"{name} is {value}, but must be a number above 0.")
+        # Beyond these, float32 divides by zero, or every vector that is normed becomes zero.
+        self._require_between("norm_epsilon", 1e-30, 1.0)
+        self._require_between("rotary_base", 1.0, 1e12)
         self._require(
             self.head_width is not None or self.d_model % self.heads == 0,
             f"d_model {self.d_model} cannot be split into {self.heads} equal heads; "
             "change one of them, or set head_width.",
         )
         self._require(self.head_width is None or self.head_width > 0, "head_width must be above 0, or null.")
+        if self.head_width is not None:
+            self._require_at_most("head_width", MOST["head_width"])
+        self._require(
+            self.heads * self.width_of_head <= MOST["d_ff"],
+            f"{self.heads:,} heads of {self.width_of_head:,} numbers are more than can be built: "
+            f"{MOST['d_ff']:,} in all.",
+        )
         self._require(
             not self.share_embeddings or self.source_vocabulary == self.target_vocabulary,
             f"share_embeddings needs one vocabulary, but there are {self.source_vocabulary} source "
@@ -257,6 +278,13 @@ class ClassifierConfig(Config):
     def classes(self) -> tuple[str, str]:
         """The names of 0 and of 1."""
         return self.negative, self.positive
+
+
+def _in_words(value: float) -> str:
+    """A number as an error shows it."""
+    if isinstance(value, int):
+        return f"{value:,}" if abs(value) < 10**30 else "a number of more than 30 digits"
+    return repr(value)
 
 
 def _check_type(origin: str, name: str, value: Any, annotation: str) -> None:

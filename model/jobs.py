@@ -32,6 +32,7 @@ class Job:
     sources: list[tuple[Token, ...]]  # empty for lines: nobody will look at them
     texts: list[str]
     source_ids: Tensor  # [batch, source]
+    padded: bool  # whether padding stands anywhere in them
     limits: list[int]
     prefixes: list[list[int]]
     targets: list[list[int] | None]
@@ -131,6 +132,7 @@ class Intake:
     ) -> Job:
         for source in ids:
             self.check_length(len(source), "text")
+        longest, padding = max(map(len, ids)), self.config.pad_id
         firsts = [list(self.route(request).first or self.habits.first) for request in requests]
         prefixes = [
             self._ids(request.prefix, "prefix", first, ended=False) or first
@@ -141,6 +143,7 @@ class Intake:
             sources=sources,
             texts=texts,
             source_ids=self.pad(ids),
+            padded=any(len(source) < longest or padding in source for source in ids),
             limits=list(map(self._limit, requests, ids, prefixes)),
             prefixes=prefixes,
             targets=[

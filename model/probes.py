@@ -7,6 +7,7 @@ A layer declares a place: `self.weights = Probe("batch heads queries keys")`, an
         model(source_ids, target_ids)
     seen["encoder.layers.0.self_attention.weights"]  # [batch, heads, queries, keys]
 
+PyTorch's own hooks may hang at a probe, too; unlike a watch they act on every run, and so take the fast paths from all.
 Watches nest: an outer one's edit acts first, and an inner one sees what the outer left. A watch belongs to the run
 that opened it. PyTorch's hooks act on every thread that runs the model, so a hook first asks a `ContextVar` whether
 this run is its own. For the same reason keep no watch open across a `yield`: a server may go on with a generator in
@@ -21,11 +22,13 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import lru_cache, partial
+from functools import lru_cache
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
 
 from model.errors import ProbeError
 
@@ -38,8 +41,12 @@ class Probe(nn.Module):
     def __init__(self, axes: str) -> None:
         super().__init__()
         self.axes = tuple(axes.split())
+        self._may_be_hooked = False  # whether anybody but a watch ever hung a hook here
 
     def __call__(self, value: Tensor) -> Tensor:
+        if self._may_be_hooked:
+            passed: Tensor = super().__call__(value)
+            return passed
         # A call of an empty nn.Module costs half a microsecond, twelve of them a tenth of a small model's step.
         if not self._forward_hooks:
             return value
@@ -56,9 +63,42 @@ class Probe(nn.Module):
 
     @property
     def watched(self) -> bool:
-        """Whether the run that asks is watching: other runs' hooks may hang here too, and do not count."""
+        """Whether the run that asks is watching: other runs' watches may hang here too, and do not count.
+
+        A hook that no watch hung here counts in every run.
+        """
+        if self._may_be_hooked and self.hooked:
+            return True
         watches = _watches.get()
         return bool(watches) and any(self in watch.places for watch in watches)
+
+    @property
+    def hooked(self) -> bool:
+        """Whether a hook hangs here that is no watch's: forward or backward, before or after."""
+        if not self._may_be_hooked:
+            return False
+        plain = any(not isinstance(hook, _Hook) for hook in tuple(self._forward_hooks.values()))
+        return plain or bool(self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks)
+
+    def register_forward_hook(self, hook: Callable[..., Any], **options: Any) -> RemovableHandle:
+        """As of any module. It acts on every run, in every thread: `watch` is for one's own."""
+        self._may_be_hooked |= not isinstance(hook, _Hook)
+        return super().register_forward_hook(hook, **options)
+
+    def register_forward_pre_hook(self, hook: Callable[..., Any], **options: Any) -> RemovableHandle:
+        """As of any module."""
+        self._may_be_hooked = True
+        return super().register_forward_pre_hook(hook, **options)
+
+    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """As of any module."""
+        self._may_be_hooked = True
+        return super().register_full_backward_hook(hook, prepend)
+
+    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """As of any module."""
+        self._may_be_hooked = True
+        return super().register_full_backward_pre_hook(hook, prepend)
 
     def extra_repr(self) -> str:
         """The axes, for `print(model)`."""
@@ -117,7 +157,7 @@ class _Watch:
         self.edit = edit
         self.seen = Seen()
 
-    def hook(self, name: str, probe: Probe, arguments: tuple[Tensor, ...], value: Tensor) -> Tensor | None:
+    def passed(self, name: str, probe: Probe, value: Tensor) -> Tensor | None:
         if self not in _watches.get():
             return None  # another run's tensor
         if self.edit is None:
@@ -131,6 +171,17 @@ class _Watch:
             )
         self.seen._add(name, edited)
         return edited
+
+
+class _Hook:
+    """What a watch hangs at one of its places."""
+
+    def __init__(self, watch: _Watch, name: str) -> None:
+        self.watch = watch
+        self.name = name
+
+    def __call__(self, probe: Probe, arguments: tuple[Tensor, ...], value: Tensor) -> Tensor | None:
+        return self.watch.passed(self.name, probe, value)
 
 
 def _form(value: Tensor) -> tuple[torch.Size, torch.dtype, torch.device]:
@@ -162,7 +213,7 @@ def watch(model: nn.Module, *patterns: str, edit: Edit | None = None) -> Iterato
     try:
         with _registering:
             for probe, name in places.items():
-                handles.append(probe.register_forward_hook(partial(opened.hook, name)))
+                handles.append(probe.register_forward_hook(_Hook(opened, name)))
         yield opened.seen
     finally:
         with _registering:
@@ -174,6 +225,11 @@ def watch(model: nn.Module, *patterns: str, edit: Edit | None = None) -> Iterato
 def editing() -> bool:
     """Whether the run that asks has opened a watch that edits."""
     return any(watch.edit is not None for watch in _watches.get())
+
+
+def hooked(model: nn.Module) -> bool:
+    """Whether a hook that is no watch's hangs at a probe: whoever hung it there means every run."""
+    return any(probe.hooked for probe in all_probes(model).values())
 
 
 def all_probes(model: nn.Module) -> dict[str, Probe]:

@@ -194,18 +194,22 @@ class Transformer(nn.Module):
             if isinstance(module, nn.Embedding):
                 nn.init.normal_(module.weight, std=self.config.d_model**-0.5)
 
-    def forward(self, source_ids: Tensor, target_ids: Tensor, source_mask: Tensor | None = None) -> Tensor:
+    def forward(
+        self, source_ids: Tensor, target_ids: Tensor, source_mask: Tensor | None = None, *, padded: bool = True
+    ) -> Tensor:
         """`[batch, source]`, `[batch, target]` → logits `[batch, target, vocabulary]`; row t scores what follows t."""
-        state = self.decoder.start(self.encode(source_ids, source_mask), cached=False)
+        state = self.decoder.start(self.encode(source_ids, source_mask, padded=padded), cached=False)
         logits: Tensor = self.decoder(target_ids, state)
         return logits
 
-    def encode(self, source_ids: Tensor, source_mask: Tensor | None = None) -> Memory:
-        """Read the source, `[batch, source]`; without a mask, its padding is masked."""
-        if source_mask is None:
+    def encode(self, source_ids: Tensor, source_mask: Tensor | None = None, *, padded: bool = True) -> Memory:
+        """Read the source, `[batch, source]`; without a mask, its padding is masked.
+
+        Where there is none, a caller who says so (`padded=False`) spares every layer the mask. The ids are not asked:
+        that would make a GPU wait, and the model's way depend on its input, which `torch.export` refuses.
+        """
+        if source_mask is None and padded:
             source_mask = padding_mask(source_ids, self.config.pad_id)
-            if bool(source_mask.all()):
-                source_mask = None
         vectors = self.encoder(source_ids, source_mask)
         return Memory(vectors, source_mask)
 

@@ -34,7 +34,7 @@ from model.habits import Habits
 from model.interventions import intervening
 from model.jobs import Intake, Job, alike, batches_by_length, check_several
 from model.languages import Languages
-from model.probes import editing
+from model.probes import editing, hooked
 from model.records import Progress, Timing, Translation, TranslationRequest
 from model.transformer import Memory, Transformer, count_bytes
 from model.vocabulary import Vocabulary
@@ -167,7 +167,7 @@ class Translator:
         job = self.intake.job([request])
         clock = Clock()
         with torch.inference_mode(), intervening(self.model, request.interventions):
-            memory, sight = read_source(self.model, self.passes, job.source_ids, request.capture)
+            memory, sight = read_source(self.model, self.passes, job.source_ids, request.capture, padded=job.padded)
         clock.lap("encode")
         search, cross = self._search(job, memory, scored=True)
         step = 0
@@ -195,7 +195,7 @@ class Translator:
         job = self.intake.job(requests)
         clock = Clock()
         with torch.inference_mode(), intervening(self.model, requests[0].interventions):
-            memory, sight = read_source(self.model, self.passes, job.source_ids, requests[0].capture)
+            memory, sight = read_source(self.model, self.passes, job.source_ids, requests[0].capture, padded=job.padded)
             clock.lap("encode")
             search, cross = self._search(job, memory, scored=False)
             while search is not None and search.advance():
@@ -207,7 +207,8 @@ class Translator:
     def _write_only(self, requests: Sequence[TranslationRequest]) -> list[str]:
         job = self.intake.job_of_lines(requests)
         with torch.inference_mode():
-            search, _ = self._search(job, self.passes.encode(job.source_ids), scored=False, keep_tree=False)
+            memory = self.passes.encode(job.source_ids, padded=job.padded)
+            search, _ = self._search(job, memory, scored=False, keep_tree=False)
             while search is not None and search.advance():
                 pass
         assert search is not None  # noqa: S101 - lines come without targets
@@ -224,8 +225,8 @@ class Translator:
             return None, cross
         options, config = job.options, self.model.config
         plan = Plan(
-            # The step has no probes; where somebody changes what passes them, words are chosen by a twin that does.
-            decoder=self.passes.decoder if job.requests[0].interventions or editing() else self.step,
+            # The step has no probes; where somebody changes what passes them, words are chosen by a twin that has.
+            decoder=self.passes.decoder if self._is_changed(job) else self.step,
             state=state,
             rules=make_rules(config, options, job.prefixes, self.device, self.habits, job.limits),
             limits=job.limits,
@@ -238,6 +239,9 @@ class Translator:
             return Beam(plan, width=width, length_penalty=penalty, keep_tree=keep_tree, habits=self.habits), cross
         choose = Sample(options, len(job.limits)) if options.samples else choose_best
         return OneByOne(plan, choose, scored=scored), cross
+
+    def _is_changed(self, job: Job) -> bool:
+        return bool(job.requests[0].interventions) or editing() or hooked(self.model)
 
     def _answer(
         self,

@@ -34,6 +34,28 @@ for folder in sys.argv[2:]:
 assert "torch._dynamo" not in sys.modules, "loading must not load the compiler: it takes a second"
 """
 
+PUT_TO_USE = """
+import sys
+from pathlib import Path
+import model.fast
+from model.translator import Translator
+
+def status(field):  # bytes
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(field))
+
+small, folder, model.fast.ALWAYS = sys.argv[1], sys.argv[2], int(sys.argv[3])
+Translator.load(small, device="cpu").translate("a")  # what libraries take for themselves is not the model's
+try:
+    Path("/proc/self/clear_refs").write_text("5")
+except OSError:
+    pass
+before = status("VmRSS")
+translator = Translator.load(folder, device="cpu")
+translator.translate("a", max_length=3)
+print(translator.weight_bytes - translator.copied_bytes, status("VmHWM") - before, translator.copied_bytes)
+"""
+
 needs_proc = pytest.mark.skipif(
     not Path("/proc/self/status").exists(), reason="the peak of memory is read from Linux's /proc"
 )
@@ -49,9 +71,26 @@ class Load(NamedTuple):
 
 def measure_loading(small: Path, folders: Sequence[Path]) -> list[Load]:
     """One after the other in one process, after a small one that does not count."""
+    return [Load(*numbers) for numbers in _measured(MEASURE, small, *folders)]
+
+
+class Use(NamedTuple):
+    """Bytes of a model put to use: its own weights, how much the process grew at the peak, the copies it made."""
+
+    weights: int
+    peak: int
+    copies: int
+
+
+def measure_use(small: Path, folder: Path, always: int) -> Use:
+    """A translator is loaded and writes a word; `always`: bytes that copies may take of any model."""
+    return Use(*_measured(PUT_TO_USE, small, folder, always)[0])
+
+
+def _measured(program: str, *arguments: object) -> list[list[int]]:
     # A fixed threshold makes malloc give large blocks back at once, so that one load does not use what another left.
     result = subprocess.run(
-        [sys.executable, "-c", MEASURE, str(small), *map(str, folders)],
+        [sys.executable, "-c", program, *map(str, arguments)],
         check=True, capture_output=True, text=True, env={"MALLOC_MMAP_THRESHOLD_": "65536", "PYTHONPATH": "."},
     )  # fmt: skip
-    return [Load(*map(int, line.split())) for line in result.stdout.splitlines()]
+    return [list(map(int, line.split())) for line in result.stdout.splitlines()]

@@ -434,6 +434,16 @@ def test_a_cache_gives_back_all_that_was_written_in_order() -> None:
     assert torch.equal(got.values, torch.cat([new.values for new in written], dim=2))
 
 
+def test_a_cache_that_is_full_to_the_last_column_loses_none_when_it_grows() -> None:
+    """One token after the other fills the first room of 16, and the next of 32, before they grow."""
+    cache, written = KeysValuesCache(), []
+    for _ in range(35):
+        written.append(new_tokens(1))
+        got = cache.append(written[-1])
+        assert torch.equal(got.keys, torch.cat([new.keys for new in written], dim=2))
+        assert torch.equal(got.values, torch.cat([new.values for new in written], dim=2))
+
+
 def test_a_cache_keeps_the_selected_rows_in_their_order() -> None:
     cache, first, second = KeysValuesCache(), new_tokens(3), new_tokens(1, rows=3)
     cache.append(first)

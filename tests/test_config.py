@@ -7,10 +7,21 @@ import json
 from typing import Any
 
 import pytest
+import torch
 
 from model.blocks import ACTIVATIONS
-from model.config import ACTIVATION_NAMES, NORM_NAMES, POSITION_NAMES, TransformerConfig
+from model.checkpoint import WithoutFirstNumbers
+from model.config import (
+    ACTIVATION_NAMES,
+    MOST,
+    MOST_ENTRIES,
+    NORM_NAMES,
+    POSITION_NAMES,
+    ClassifierConfig,
+    TransformerConfig,
+)
 from model.errors import ConfigError, ModelError
+from model.transformer import Transformer
 from tests.sizes import small_config
 
 POSITIVE = (
@@ -37,6 +48,23 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"norm_epsilon": 0.0}, "norm_epsilon is 0.0, but must be a number above 0"),
     ({"norm_epsilon": float("nan")}, "norm_epsilon is nan"),
     ({"norm_epsilon": float("inf")}, "norm_epsilon is inf"),
+    ({"norm_epsilon": 1e308}, "norm_epsilon is 1e.308, but must lie between 1e-30 and 1"),
+    ({"norm_epsilon": 1.5}, "norm_epsilon is 1.5, but must lie between 1e-30 and 1"),
+    ({"norm_epsilon": 5e-324}, "norm_epsilon is 5e-324, but must lie"),  # zero in float32
+    ({"norm_epsilon": 10**400}, "norm_epsilon is a number of more than 30 digits, but must lie"),
+    ({"rotary_base": 10**400}, "rotary_base is a number of more than 30 digits, but must lie"),
+    ({"rotary_base": 1e308}, "rotary_base is 1e.308, but must lie between 1 and 1e.12"),
+    ({"rotary_base": 1e-308}, "rotary_base is 1e-308, but must lie"),
+    ({"dropout": 10**400}, "dropout is 1000"),
+    ({"head_width": 10**18}, "head_width is 1,000,000,000,000,000,000, but no more than 100,000 can be built"),
+    ({"head_width": 100_001}, "head_width is 100,001, but no more than 100,000 can be built"),
+    ({"heads": 10_000, "head_width": 101}, "10,000 heads of 101 numbers are more than can be built: 1,000,000 in all"),
+    ({"d_model": 10**18, "heads": 10}, "d_model is 1,000,000,000,000,000,000, but no more than 100,000 can be built"),
+    ({"d_ff": 10**4000}, "d_ff is a number of more than 30 digits, but no more than 1,000,000 can be built"),
+    ({"heads": 10_001}, "heads is 10,001, but no more than 10,000"),
+    ({"max_length": 10**18}, "max_length is 1,000,000,000,000,000,000, but no more than 10,000,000"),
+    ({"encoder_layers": 1_001}, "encoder_layers is 1,001, but no more than 1,000"),
+    ({"position_offset": 10**18}, "position_offset is beyond any use"),
     ({"rotary_base": 0.0}, "rotary_base is 0.0, but must be a number above 0"),
     ({"rotary_base": -10.0}, "rotary_base is -10.0"),
     ({"rotary_base": float("inf")}, "rotary_base is inf"),
@@ -66,6 +94,37 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 def test_a_configuration_that_cannot_be_built_is_refused_in_words(fields: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ConfigError, match=f"TransformerConfig: .*{complaint}"):
         small_config(**fields)
+
+
+SIZES = (*POSITIVE, "head_width", "position_width", "position_offset", "pad_id", "end_id", "start_id")
+
+
+@pytest.mark.parametrize("name", SIZES)
+@pytest.mark.parametrize("value", [10**18, -(10**18), 10**400])
+def test_no_whole_number_is_too_large_for_words(name: str, value: int) -> None:
+    with pytest.raises(ConfigError, match=name):
+        small_config(**{name: value})
+
+
+@pytest.mark.parametrize("name", ["vocabulary", "d_model", "heads", "head_width", "layers", "max_length"])
+def test_a_classifier_has_the_same_bounds(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"{name} is 1,000,000,000,000,000,000, but no more than"):
+        ClassifierConfig(**({"vocabulary": 31} | {name: 10**18}))
+
+
+def test_the_largest_sizes_can_be_built_without_memory() -> None:
+    largest = TransformerConfig(
+        source_vocabulary=MOST_ENTRIES, target_vocabulary=MOST_ENTRIES, d_model=MOST["d_model"], heads=MOST["heads"],
+        head_width=100, d_ff=MOST["d_ff"], encoder_layers=1, decoder_layers=1, max_length=MOST_ENTRIES,
+    )  # fmt: skip
+    with torch.device("meta"), WithoutFirstNumbers():
+        assert Transformer(largest).parameter_count() > 10**12
+
+
+@pytest.mark.parametrize("text", ['{"d_model": ' + "1" * 5000 + "}", "[" * 100_000])
+def test_json_that_no_parser_takes_is_refused_in_words(text: str) -> None:
+    with pytest.raises(ConfigError, match="origin is not JSON"):
+        TransformerConfig.from_json(text, origin="origin")
 
 
 @pytest.mark.parametrize("name", POSITIVE)

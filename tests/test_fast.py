@@ -6,6 +6,9 @@ Tolerances: with float32 weights 1e-5; with float16 weights the probability of a
 from __future__ import annotations
 
 import copy
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +17,7 @@ from torch import Tensor, nn
 
 import model.fast
 from model.config import ACTIVATION_NAMES, NORM_NAMES, POSITION_NAMES
-from model.fast import StepWeights, can_pack_float16, can_pack_float32, prepare_passes, prepare_step
+from model.fast import Copies, StepWeights, can_pack_float16, can_pack_float32, prepare, prepare_passes, prepare_step
 from model.probes import watch
 from model.transformer import Transformer, count_bytes
 from model.translator import Translator
@@ -32,6 +35,7 @@ from tests.tiny import (
     tokenizers,
 )
 
+ROOT = Path(__file__).resolve().parent.parent
 STEPS = 40  # beyond the room that caches begin with
 FLOAT16 = 0.002
 VARIANTS: list[dict[str, Any]] = [
@@ -172,7 +176,7 @@ def packed_entries() -> int:
 def test_copied_bytes_are_two_for_each_packed_entry(pack_all: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model.fast, "can_pack_float16", lambda: True)
     linear = torch.nn.functional.linear  # only counted here: any stand-in for the kernel will do
-    monkeypatch.setattr(model.fast, "_linear_float16", lambda packed, x: linear(x, *packed))
+    monkeypatch.setattr(model.fast, "_linear_float16", lambda kernel, packed, x: linear(x, *packed))
     _, copied = prepare_step(tiny_model().decoder, "float16")
     assert copied == 2 * packed_entries()
 
@@ -260,6 +264,111 @@ def test_a_matrix_of_few_entries_is_left_as_it_is(monkeypatch: pytest.MonkeyPatc
     _, copied = prepare_step(plain.decoder, "float16")
     joined = DECODER_LAYERS * 3 * HEADS * HEAD_WIDTH * D_MODEL
     assert copied == (2 * (joined + TARGET_VOCABULARY * D_MODEL) if can_pack_float16() else 4 * joined)
+
+
+# What a platform may lack, as an Apple-silicon Mac's wheel lacks oneDNN's linear product.
+OPERATORS = (
+    "mkldnn._linear_pointwise", "mkldnn._reorder_linear_weight", "quantized.linear_prepack_fp16",
+    "quantized.linear_dynamic_fp16",
+)  # fmt: skip
+WITHOUT = """
+import platform
+import sys
+import torch
+from torch._ops import _OpNamespace
+
+hidden, asked = set(sys.argv[1].split()), set()
+find = _OpNamespace.__getattr__
+
+def without(self, name):
+    if f"{self.name}.{name}" in hidden:
+        asked.add(f"{self.name}.{name}")
+        raise AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{name}'")
+    return find(self, name)
+
+_OpNamespace.__getattr__ = without
+for name in hidden:
+    getattr(torch.ops, name.partition(".")[0]).__dict__.pop(name.partition(".")[2], None)
+
+import model, model.fast, viz.page  # noqa: all that the app imports
+assert not asked, f"looked for at import: {asked}"
+model.fast.SMALL = 1
+translator = model.Translator.load("assets/models/toy", device="cpu")
+assert asked or platform.machine().lower() not in ("x86_64", "amd64"), "this would not see a kernel in use"
+print(translator.translate("der hund schläft").text)
+"""
+
+
+@pytest.mark.parametrize("hidden", [*OPERATORS, " ".join(OPERATORS)])
+def test_a_platform_without_a_kernel_starts_and_translates(hidden: str) -> None:
+    text = Translator.load("assets/models/toy", device="cpu", step_weights="plain").translate("der hund schläft").text
+    result = subprocess.run(
+        [sys.executable, "-c", WITHOUT, hidden], capture_output=True, text=True, cwd=ROOT, encoding="utf-8"
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.strip() == text
+
+
+# ---------------------------------------------------------------- no more copies than there is room for
+
+
+def test_copies_keep_within_their_limit_and_steps_come_first(pack_all: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model.fast, "ALWAYS", 0)
+    plain = tiny_model()
+    own = count_bytes(plain)
+    limit = int(model.fast.SHARE * own)
+    prepared = prepare(plain, "float16", own)
+    packing = prepared.packing
+    largest = 4 * TARGET_VOCABULARY * D_MODEL
+    assert limit - largest < packing.step_bytes + packing.pass_bytes <= limit
+    assert packing.step_bytes > packing.pass_bytes
+    if can_pack_float16():
+        assert "float16 for writing" in packing.reason
+    assert "more would be faster, but are read where the model has them" in packing.reason
+    expected, given = steps(plain, plain.decoder).exp(), steps(plain, prepared.step).exp()
+    assert float((given - expected).abs().max()) < FLOAT16
+    assert_close(whole(plain, prepared.passes), whole(plain, plain))
+
+
+def test_a_model_without_room_for_any_copy_computes_the_same(pack_all: None) -> None:
+    plain = tiny_model()
+    (step, for_steps), (passes, for_passes) = (
+        prepare_step(plain.decoder, "float16", Copies(0)),
+        prepare_passes(plain, Copies(0)),
+    )
+    assert for_steps == for_passes == 0
+    assert_close(steps(plain, step), steps(plain, plain.decoder))
+    assert_close(whole(plain, passes), whole(plain, plain))
+
+
+def test_a_model_with_room_for_all_copies_says_so(pack_all: None) -> None:
+    translator = tiny_translator(step_weights="float16")
+    _, for_steps = prepare_step(translator.model.decoder, "float16")
+    assert translator.packing.step_bytes == for_steps
+    assert "more would be faster" not in translator.packing.reason
+    assert "step_weights is plain" in tiny_translator().packing.reason
+
+
+def test_steps_and_passes_share_copies_that_are_alike(pack_all: None) -> None:
+    plain = tiny_model()
+    copies = Copies()
+    _, for_steps = prepare_step(plain.decoder, "float32", copies)
+    _, for_passes = prepare_passes(plain, copies)
+    assert 0 < for_passes < prepare_passes(plain)[1]
+    assert prepare_passes(plain)[1] <= for_steps + for_passes
+
+
+@pytest.mark.parametrize("fields", [{"attention_bias": False}, {}], ids=str)
+def test_a_hook_at_a_probe_acts_while_words_are_chosen(pack_all: None, fields: dict[str, Any]) -> None:
+    """The twin of a step has no probes, so it stands back where a hook means every run."""
+    plain, fast = tiny_translator(**fields), tiny_translator(step_weights="float16", **fields)
+    usual = fast.translate(SENTENCES[2]).text
+    for each in (plain, fast):
+        probe: Any = each.model.get_submodule("decoder.layers.1.cross_attention.weights")
+        probe.register_forward_hook(lambda module, given, value: value * 0)
+    changed = fast.translate(SENTENCES[2])
+    assert changed.text == plain.translate(SENTENCES[2]).text != usual
+    assert not changed.attention.cross[1].any()
 
 
 # ---------------------------------------------------------------- the model stays as it was

@@ -125,6 +125,24 @@ def test_a_head_that_always_looks_at_the_same_word_picks_none() -> None:
     assert pattern(attention_map(mostly(cells), "cross")).name == "unclear"
 
 
+@pytest.mark.parametrize(
+    ("picked", "name"),
+    [
+        ([2, 2, 2, 2, 5, 0], "unclear"),  # two thirds of the rows
+        ([2, 2, 2, 5, 0, 1], "one_word"),  # half of them
+        ([5, 5, 0], "unclear"),
+        ([5, 0, 3], "one_word"),
+        ([5, 5], "unclear"),
+        ([4], "one_word"),  # a single row cannot repeat itself
+    ],
+)
+def test_no_word_may_have_more_than_half_of_the_rows(picked: list[int], name: str) -> None:
+    cells = np.zeros((len(picked), 8), dtype=np.bool_)
+    cells[range(len(picked)), picked] = True
+    map_of_one = attention_map(mostly(cells, 0.7), "cross")
+    assert pattern(map_of_one).name == name
+
+
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 13, 61])
 def test_a_head_that_looks_everywhere_alike_is_unclear(kind: Kind, size: int) -> None:

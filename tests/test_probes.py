@@ -488,6 +488,50 @@ def test_a_hook_that_acted_on_every_run_would_be_caught_by_the_test_above(tiny: 
     assert not torch.equal(results[0], plain)
 
 
+@pytest.mark.parametrize("name", ["encoder.layers.0.self_attention.weights", "decoder.output.logits"])
+def test_a_hook_of_pytorch_is_called_and_may_change_what_passes(tiny: Transformer, name: str) -> None:
+    """On the fused path, too, where nobody watches: the explicit one is taken for it."""
+    source, target = sentences()
+    plain, passed = tiny(source, target), []
+    with watch(tiny, name) as seen:
+        tiny(source, target)
+    probe = tiny.get_submodule(name)
+    handle = probe.register_forward_hook(lambda module, given, value: passed.append(value))
+    assert_close(tiny(source, target), plain)
+    handle.remove()
+    assert len(passed) == 1
+    assert_close(passed[0], seen[name])
+    handle = probe.register_forward_hook(lambda module, given, value: value * 0)
+    assert not torch.allclose(tiny(source, target), plain)
+    handle.remove()
+    assert torch.equal(tiny(source, target), plain)
+
+
+def test_a_hook_before_a_probe_acts_and_a_watch_sees_what_it_left(tiny: Transformer) -> None:
+    name = "encoder.layers.0.self_attention.weights"
+    source, target = sentences()
+    plain = tiny(source, target)
+    handle = tiny.get_submodule(name).register_forward_pre_hook(lambda module, given: (given[0] * 0,))
+    changed = tiny(source, target)
+    assert not torch.allclose(changed, plain)
+    with watch(tiny, name) as seen:
+        assert_close(tiny(source, target), changed)
+    assert not seen[name].any()
+    handle.remove()
+    assert torch.equal(tiny(source, target), plain)
+
+
+@pytest.mark.parametrize("kind", ["register_full_backward_hook", "register_full_backward_pre_hook"])
+def test_a_hook_on_the_way_back_is_called(tiny: Transformer, kind: str) -> None:
+    gradients: list[Any] = []
+    probe = tiny.get_submodule("encoder.layers.0.self_attention.weights")
+    handle = getattr(probe, kind)(lambda module, *given: gradients.extend(given))
+    tiny(*sentences()).sum().backward()
+    assert gradients
+    assert all(len(each) == 1 and each[0] is not None for each in gradients)
+    handle.remove()
+
+
 def test_threads_open_their_watches_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     """PyTorch numbers hooks with an unguarded counter: two that register at once may become one."""
     place, one = nn.ModuleList([Probe("numbers")]), torch.ones(1)

@@ -58,6 +58,15 @@ def test_rows_without_a_choice_have_no_say_in_relative_entropy_and_the_strongest
     assert STATISTICS["entropy"](weights, place).item() == pytest.approx((0 + 1) / 2)
 
 
+def test_relative_entropy_compares_a_row_with_what_its_own_keys_allow() -> None:
+    """Of three keys in all, the second row may choose between two: halves are all that it can do."""
+    weights = np.array([[[[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.25, 0.5, 0.25]]]], dtype=np.float32)
+    nothing_special = np.zeros(3, dtype=np.bool_)
+    place = Place(np.tril(np.ones((3, 3), dtype=np.bool_)), nothing_special, np.arange(3, dtype=np.float32))
+    expected = (1 / math.log2(2) + 1.5 / math.log2(3)) / 2  # the first row has no choice
+    assert STATISTICS["relative_entropy"](weights, place).item() == pytest.approx(expected)
+
+
 def test_rows_that_may_look_nowhere_count_in_no_mean() -> None:
     weights = np.array([[[[0.0, 0.0], [0.5, 0.5]]]], dtype=np.float32)
     allowed = np.array([[False, False], [True, True]])

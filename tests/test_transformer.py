@@ -340,10 +340,22 @@ def test_the_encoder_looks_both_ways() -> None:
 
 def test_a_source_without_padding_needs_no_mask() -> None:
     model, (source, _) = make_model(), make_ids(padded=False)
-    memory = model.encode(source)
+    memory = model.encode(source, padded=False)
     assert memory.mask is None
-    masked = model.encode(source, torch.ones(BATCH, 1, 1, SOURCE, dtype=torch.bool))
+    masked = model.encode(source)
+    assert masked.mask is not None
+    assert masked.mask.all()
     assert_close(memory.vectors, masked.vectors)
+    assert_close(memory.vectors, model.encode(source, torch.ones(BATCH, 1, 1, SOURCE, dtype=torch.bool)).vectors)
+
+
+def test_a_model_can_be_exported_and_takes_padding_that_it_never_saw() -> None:
+    model, (source, target) = make_model().eval(), make_ids(padded=False)
+    program = torch.export.export(model, (source, target)).module()
+    padded = make_ids(padded=True)
+    with torch.no_grad():
+        assert_close(program(source, target), model(source, target))
+        assert_close(program(*padded), model(*padded))
 
 
 def test_a_source_of_nothing_but_padding_gives_numbers() -> None:

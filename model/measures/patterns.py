@@ -90,27 +90,28 @@ def _name_all(
     if not looking.any():
         return [Pattern("unclear", 0.0, 0.0) for _ in weights]
     spreads = np.exp2(row_entropy(weights[:, looking])).mean(axis=-1)  # [maps]
-    candidates = _candidates(allowed, columns, kind)
-    shares = np.zeros((len(weights), len(candidates)))
-    for number, candidate in enumerate(candidates):
-        shares[:, number] = (weights * candidate.cells).sum(axis=-1)[:, candidate.rows].mean(axis=-1)
-    chances = np.array([candidate.chance for candidate in candidates])
-    found = []
-    for number, map_weights in enumerate(weights):
-        best = _best(candidates, shares[number], chances)
-        if best.name == "unclear" and kind == "cross":
-            best = _one_word(map_weights, allowed, columns, best)
-        found.append(Pattern(best.name, best.share, float(spreads[number])))
-    return found
+    weights = weights.astype(np.float64)
+    names, shares = _best(weights, _candidates(allowed, columns, kind))
+    unclear = np.flatnonzero(names == "unclear")
+    if kind == "cross" and unclear.size:
+        picks, of_words = _one_word(weights[unclear], allowed, columns)
+        names[unclear[picks]], shares[unclear[picks]] = "one_word", of_words[picks]
+    return list(map(Pattern, names.tolist(), shares.tolist(), spreads.tolist()))
 
 
-def _best(candidates: list[_Candidate], shares: FloatArray, chances: FloatArray) -> Pattern:
+def _best(weights: FloatArray, candidates: list[_Candidate]) -> tuple[np.ndarray, np.ndarray]:
+    """Of each map the name, or "unclear", and the share of what came closest, `[maps]` each."""
     if not candidates:
-        return Pattern("unclear", 0.0, 0.0)
-    clear = _is_clear(shares, chances)
-    excess = shares - chances
-    best = int(np.where(clear, excess, excess - 2).argmax())  # no excess is below −1
-    return Pattern(candidates[best].name if clear[best] else "unclear", float(shares[best]), 0.0)
+        return np.full(len(weights), "unclear", dtype=object), np.zeros(len(weights))
+    # A candidate as a map of its own, whose product with a head's is the mean over the rows of what they give to it.
+    each = [one.cells * (one.rows / one.rows.sum())[:, None] for one in candidates]  # [rows, columns]
+    shares = weights.reshape(len(weights), -1) @ np.stack(each).reshape(len(each), -1).T  # [maps, candidates]
+    chances = np.array([one.chance for one in candidates])
+    clear, excess = _is_clear(shares, chances), shares - chances
+    best = np.where(clear, excess, excess - 2).argmax(axis=1)  # no excess is below −1
+    maps = np.arange(len(weights))
+    given = np.array([one.name for one in candidates], dtype=object)[best]
+    return np.where(clear[maps, best], given, "unclear"), shares[maps, best]
 
 
 def _is_clear(share: FloatArray, chance: FloatArray) -> BoolArray:
@@ -143,25 +144,30 @@ def _candidates(allowed: BoolArray, columns: Sequence[Token], kind: Kind) -> lis
     return found
 
 
-def _one_word(weights: FloatArray, allowed: BoolArray, columns: Sequence[Token], otherwise: Pattern) -> Pattern:
-    """Whether rows pick one word each, wherever it stands, and not all the same one: what aligning heads do."""
+def _one_word(weights: FloatArray, allowed: BoolArray, columns: Sequence[Token]) -> tuple[np.ndarray, np.ndarray]:
+    """Whether rows pick one word each, wherever it stands, and not all the same one: what aligning heads do.
+
+    Of each map the answer, and the share that its rows give to their words, `[maps]` each.
+    """
     words = [
         run
         for run in group(columns, lambda left, right: left.word is not None and left.word == right.word)
         if not columns[run.start].special
     ]
-    choice = allowed.sum(axis=1) > 1
+    choice = allowed.sum(axis=1) > 1  # [rows]
     if len(words) < 2 or not choice.any():
-        return otherwise
-    of_words = np.stack([weights[choice, run.start : run.stop].sum(axis=1) for run in words], axis=1)  # [rows, words]
-    picked = of_words.argmax(axis=1)
-    size = np.array([len(run) for run in words])[picked]
-    share = of_words.max(axis=1).mean()
-    chance = (size / allowed[choice].sum(axis=1)).mean()
-    alone = np.bincount(picked).max() * 2 <= len(picked) or len(picked) == 1
-    if alone and _is_clear(share, chance):
-        return Pattern("one_word", float(share), 0.0)
-    return otherwise
+        return np.zeros(len(weights), dtype=np.bool_), np.zeros(len(weights))
+    members = np.zeros((len(columns), len(words)))
+    for word, run in enumerate(words):
+        members[run.start : run.stop, word] = 1
+    of_words = weights[:, choice] @ members  # [maps, rows, words]
+    picked = of_words.argmax(axis=2)  # [maps, rows]
+    share = of_words.max(axis=2).mean(axis=1)
+    sizes = members.sum(axis=0)[picked]
+    chance = (sizes / allowed[choice].sum(axis=1)).mean(axis=1)
+    most = np.eye(len(words))[picked].sum(axis=1).max(axis=1)  # [maps]: rows that pick the same word
+    various = most <= max(1, choice.sum() / 2)
+    return various & _is_clear(share, chance), share
 
 
 def _resting_places(columns: Sequence[Token]) -> tuple[BoolArray, BoolArray]:

@@ -56,8 +56,9 @@ def measure(translation: Translation, kind: Kind, name: str) -> FloatArray:
 
 def row_entropy(weights: FloatArray) -> FloatArray:
     """The entropy of each row in bits, `[…, query]`: 0 for one key alone, log₂ n for n keys alike."""
-    logs = np.log2(weights, out=np.zeros_like(weights, dtype=np.float64), where=weights > 0)
-    bits: FloatArray = np.maximum(-(weights * logs).sum(axis=-1), 0.0)
+    # Zero times any finite logarithm is zero. (`where=weights > 0` gave the same in eight times the time.)
+    logs = np.log2(np.maximum(weights, np.finfo(weights.dtype).tiny))
+    bits: FloatArray = np.maximum(-np.einsum("...k,...k->...", weights, logs, dtype=np.float64), 0.0)
     return bits
 
 

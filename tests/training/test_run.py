@@ -27,6 +27,7 @@ from model.training.processes import Processes
 from model.training.recipe import Recipe
 from model.training.run import Run, Session
 from model.training.validation import greedy
+from tests.compare import assert_close
 from tests.training.examples import CORPORA, MODEL, first_lines, make_recipe, recipe_text
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -246,6 +247,50 @@ def test_a_start_of_other_sizes_or_none_is_refused(tmp_path: Path) -> None:
     export_run(tmp_path / "first", tmp_path / "model", weights="last")
     with pytest.raises(TrainingError, match="has other sizes"):
         make_run(make_recipe(start=str(tmp_path / "model"), model=MODEL | {"d_ff": 29}), data, tmp_path / "second")
+
+
+DEEPER = {"norm_first": True, "final_norm": True, "encoder_layers": 3, "decoder_layers": 2}
+
+
+def test_a_run_that_begins_with_a_shallower_model_computes_the_same_until_its_first_step(tmp_path: Path) -> None:
+    data = first_lines(tmp_path, 20)
+    shallow = MODEL | {"norm_first": True, "final_norm": True}
+    make_run(make_recipe(steps=3, model=shallow), data, tmp_path / "first").train()
+    export_run(tmp_path / "first", tmp_path / "model", weights="last", storage="float32")
+    start = load_checkpoint(tmp_path / "model").model
+    run = make_run(make_recipe(steps=2, start=str(tmp_path / "model"), model=MODEL | DEEPER), data, tmp_path / "second")
+    grown = run.trainer.model.eval()
+    assert grown.parameter_count() > start.parameter_count()
+    ids = torch.randint(3, 300, (3, 11)), torch.randint(3, 300, (3, 7))
+    with torch.no_grad():
+        expected = start(*ids)
+        assert_close(grown(*ids), expected)
+        assert_close(run.trainer.average.tensors()["encoder.layers.2.feed_forward.narrow.weight"], torch.zeros(22, 23))
+    assert run.train()
+    with torch.no_grad():
+        assert not torch.allclose(grown.eval()(*ids), expected, atol=1e-4)
+    for name in ("encoder.layers.2.feed_forward.narrow", "decoder.layers.1.cross_attention.output"):
+        assert grown.get_submodule(name).weight.any(), f"{name} does not learn"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({}, {"encoder_layers": 2}),  # the norm comes last: a silent layer would still norm what it gets
+        ({"norm_first": True}, {"norm_first": True, "encoder_layers": 2, "d_ff": 29}),
+        ({"norm_first": True, "encoder_layers": 2}, {"norm_first": True}),  # deeper than the recipe's
+        ({"norm_first": True}, {"norm_first": True, "encoder_layers": 2, "final_norm": True}),
+    ],
+    ids=["post-norm", "wider", "shallower", "another norm"],
+)
+def test_a_start_that_does_not_fit_into_a_deeper_model_is_refused_in_words(
+    tmp_path: Path, first: dict[str, Any], second: dict[str, Any]
+) -> None:
+    data = first_lines(tmp_path, 20)
+    make_run(make_recipe(steps=1, model=MODEL | first), data, tmp_path / "first").train()
+    export_run(tmp_path / "first", tmp_path / "model", weights="last")
+    with pytest.raises(TrainingError, match=r"has other sizes than the recipe's model\. Give both the same"):
+        make_run(make_recipe(start=str(tmp_path / "model"), model=MODEL | second), data, tmp_path / "second")
 
 
 def test_a_missing_start_is_noticed_before_any_text_is_read(tmp_path: Path) -> None:
