@@ -32,6 +32,7 @@ from model.classifier import SelfAttentionClassifier
 from model.config import ClassifierConfig, Config, TransformerConfig
 from model.errors import CheckpointError, ConfigError
 from model.families import FAMILIES
+from model.forms import ADVICE, strange_form
 from model.habits import FILE as HABITS
 from model.habits import Habits, load_habits
 from model.languages import FILE as LANGUAGES
@@ -254,6 +255,8 @@ def _read(
     if not folder.is_dir():
         fault = "is a file, but a model folder is needed" if folder.exists() else "there is no such folder"
         raise CheckpointError(f"{folder}: {fault}. Check the path, or download the model.")
+    if not (folder / CONFIG).exists() and (form := strange_form(folder)):
+        raise CheckpointError(f"{folder}: {form} {ADVICE}")
     values = read_json(folder / CONFIG)
     reader = _reader_for(folder, values)
     with reader.complaints(folder):
@@ -302,7 +305,10 @@ def _reader_for(folder: Path, values: dict[str, Any]) -> FolderReader:
     reader = READERS.get(name) if isinstance(name, str) else None
     if reader is None:
         fault = f"is of format {name!r}" if name is not None else "lacks the field format"
-        raise ConfigError(f"{folder / CONFIG} {fault}. Readable formats are: {', '.join(READERS)}. Convert the model.")
+        raise ConfigError(
+            f"{folder / CONFIG} {fault}. Readable formats are: {', '.join(READERS)}. No other can be made into one of "
+            "them: choose a model of one of these."
+        )
     if isinstance(reader, str):  # a family is loaded when a folder of its own comes
         reader = import_module(reader).reader()
         assert isinstance(reader, FolderReader)  # noqa: S101

@@ -43,7 +43,7 @@ class ConfidenceRule:
         kinds = {"floor": float, "hit_rate": float, "false_alarm_rate": float, "foreign": str, "everyday": str}
         try:
             values = json.loads(text)
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise CheckpointError(f"{origin} is not JSON: {error}. Download or measure it again.") from error
         if not isinstance(values, dict) or {name: type(value) for name, value in values.items()} != kinds:
             raise CheckpointError(f"{origin} must hold {', '.join(kinds)}, and nothing else. Measure it again.")

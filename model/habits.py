@@ -39,6 +39,8 @@ class Habits:
     # Of each token counts the log probability as it was before the rules, or as they left it: then what is forced
     # counts nothing; "renormalised" shares what was forbidden out among the rest.
     counted: Literal["before", "after", "renormalised"] = "before"
+    ends: tuple[int, ...] = ()  # each of these tokens ends a translation; empty: the configuration's end token alone
+    left_out: tuple[str, ...] = ()  # rules that the makers wish for and that are not known here: "do_sample = true"
 
     def options(self, named: dict[str, Any]) -> DecodingOptions:
         """Options as named, and for the rest as the model is used to."""
@@ -57,7 +59,9 @@ class Habits:
     def from_json(cls, text: str, *, origin: str = FILE) -> Self:
         """Read what `to_json` wrote."""
         try:
-            values = json.loads(text)
+            values = {"ends": [], "left_out": []} | json.loads(text)  # younger than the others
+            values["ends"] = tuple(int(token) for token in values["ends"])
+            values["left_out"] = tuple(str(rule) for rule in values["left_out"])
             values["first"] = tuple(int(token) for token in values["first"])
             if values["never"] is not None:
                 values["never"] = tuple(tuple(int(token) for token in run) for run in values["never"])
@@ -67,7 +71,7 @@ class Habits:
                 raise ValueError("a field is missing or unknown")
             habits = cls(**values)
             habits.options({})
-        except (ValueError, KeyError, TypeError, RequestError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError, RequestError) as error:
             raise CheckpointError(f"{origin} does not tell habits ({error}). Save or download it again.") from error
         return habits
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from model import habits, languages
@@ -30,12 +31,12 @@ def import_folder(source: Path, folder: Path, *, origin: str, revision: str = ""
         loaded.source_tokenizer,
         loaded.target_tokenizer,
         storage=storage,
-        card=card(source, folder.resolve().name, origin, revision, storage),
+        card=card(source, folder.resolve().name, origin, revision, storage, loaded.habits.left_out),
         others=others,
     )
 
 
-def card(source: Path, name: str, origin: str, revision: str, storage: str) -> str:
+def card(source: Path, name: str, origin: str, revision: str, storage: str, left_out: Sequence[str] = ()) -> str:
     """What the model is, where it is from and under which licence; what it can and cannot do, its makers say."""
     values = read_json(source / CONFIG)
     pair = languages_of(origin) or languages_of(source.name) or languages_of(name)
@@ -43,6 +44,9 @@ def card(source: Path, name: str, origin: str, revision: str, storage: str) -> s
     theirs = source / CARD
     stated = licence_in(theirs.read_text(encoding="utf-8", errors="replace") if theirs.exists() else "")
     terms = f"Its makers state the licence: {stated}." if stated else "Its folder states no licence: ask its makers."
+    said = (
+        f"\nRules of its makers that are not known here and are left out: {'; '.join(left_out)}.\n" if left_out else ""
+    )
     matter = [f"language: [{', '.join(pair)}]"] if pair else []
     matter += [f"license: {stated}"] if stated else []
     head = "\n".join(["---", *matter, "---", "", ""]) if matter else ""
@@ -56,7 +60,7 @@ told at its source.
 - Licence: {stated or "not stated"}
 
 {terms}
-"""
+{said}"""
 
 
 def licence_in(text: str) -> str:

@@ -118,7 +118,7 @@ class Languages:
                 source=_text(values["source"]),
                 target=_text(values["target"]),
             )
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise CheckpointError(
                 f"{origin} does not list languages ({type(error).__name__}: {error}). Save or download it again."
             ) from error

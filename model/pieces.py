@@ -251,7 +251,9 @@ class PieceTokenizer:
         try:
             content = json.loads(text)
             return cls(_model(content), _entries(content), **{setting: content[setting] for setting in SETTINGS})
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError, binascii.Error) as error:
+        except (
+            KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError, binascii.Error
+        ) as error:  # fmt: skip
             raise TokenizerError(
                 f"{name}: is not a sound vocabulary of pieces ({type(error).__name__}: {error}). "
                 "Save or download it again."

@@ -227,7 +227,7 @@ class TensorStore:
         if entry.dtype not in READABLE:
             raise CheckpointError(
                 f"{self.folder}: {name} is stored as {entry.dtype}, but only {', '.join(READABLE)} can be read. "
-                "Convert it to one of them."
+                "Write it in one of them: load it with torch, and save it with `safetensors.torch.save_file`."
             )
         if target.ndim == 0:
             with safe_open(entry.path, framework="pt") as file:
@@ -266,7 +266,7 @@ def read_header(path: Path) -> dict[str, Entry]:
         if size < 8:
             raise CheckpointError(f"{folder}: {name} is cut short to {size} bytes. Download it again.")
         if length > LARGEST_HEADER or opening not in (b"{", b""):
-            raise CheckpointError(f"{folder}: {name} is not a safetensors file. Download it again, or convert it.")
+            raise CheckpointError(f"{folder}: {name} is not a safetensors file. Download it again.")
         text = opening + file.read(length - 1) if length else b""
     try:
         if len(text) < length:
@@ -297,7 +297,8 @@ def _no_weights(folder: Path) -> str:
     if pickles := [name for name in PICKLES if (folder / name).exists()]:
         return (
             f"{folder}: there is {pickles[0]}, but no {WEIGHTS}. Pickles can run any code and are never read: "
-            "convert it to safetensors, or choose a model that offers them."
+            "choose a model that offers safetensors, or, where you trust it, write them with "
+            "`safetensors.torch.save_file(torch.load(…, weights_only=True), …)`."
         )
     return f"{folder}: {WEIGHTS} is missing. Download or save the model again."
 

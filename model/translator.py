@@ -26,7 +26,7 @@ from model.capture import Scores, Sight, read_source, read_target
 from model.checkpoint import check_vocabularies, load_checkpoint
 from model.confidence import ConfidenceRule, load_rule
 from model.decoding.search import Beam, Candidate, OneByOne, Plan
-from model.decoding.step import Row, Sample, choose_best, make_rules, never_written
+from model.decoding.step import Row, Sample, choose_best, ends_of, make_rules, never_written
 from model.device import DeviceChoice, choose_device, in_smaller_batches
 from model.errors import RequestError
 from model.fast import Packing, StepWeights, prepare
@@ -231,7 +231,7 @@ class Translator:
             rules=make_rules(config, options, job.prefixes, self.device, self.habits, job.limits),
             limits=job.limits,
             start_id=config.start_id,
-            end_id=config.end_id,
+            ends=ends_of(config, self.habits),
             device=self.device,
         )
         if options.beam_size > 1:
@@ -342,5 +342,5 @@ def _candidates(search: OneByOne | Beam | None, sentence: int, cancelled: bool, 
         return search.results[sentence]
     row = search.best(sentence)
     ids = row.ids if len(row.ids) >= len(prefix) else list(prefix)
-    led = Candidate(ids, row.gains, row.log_probability, ended=ids[-1:] == [search.plan.end_id])
+    led = Candidate(ids, row.gains, row.log_probability, ended=bool(ids) and ids[-1] in search.plan.ends)
     return [led, *(candidate for candidate in search.results[sentence] if candidate.ids != ids)]

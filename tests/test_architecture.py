@@ -30,7 +30,7 @@ ROOMS = {
     "model/measures/*": "numpy model.errors model.measures model.records",
     "model/device.py": "torch model.errors",
     "model/dumps.py": "numpy model.records",
-    "model/hub/*": "httpx2 huggingface_hub model.errors model.hub",
+    "model/hub/*": "httpx2 huggingface_hub model.errors model.forms model.hub",
     "model/shelf.py": "",
     "model/storage.py": "safetensors torch model.errors",
     "model/checksums.py": "model.errors model.storage",
@@ -56,15 +56,16 @@ ROOMS = {
         "model.errors model.normaliser model.records model.segmentation model.sentencepiece model.subwords"
         " model.tokenizer model.vocabulary"
     ),
+    "model/forms.py": "",
     "model/pickled.py": "torch model.errors model.storage",
     "model/reader.py": "torch model.habits model.languages model.storage model.vocabulary",
     "model/checkpoint.py": (
-        "torch model.checksums model.classifier model.config model.errors model.families model.habits model.languages"
-        " model.pieces model.reader model.storage model.transformer model.vocabulary"
+        "torch model.checksums model.classifier model.config model.errors model.families model.forms model.habits"
+        " model.languages model.pieces model.reader model.storage model.transformer model.vocabulary"
     ),
     "model/families/*": (
-        "torch model.config model.errors model.families model.habits model.languages model.pickled model.pieces"
-        " model.reader model.sentencepiece model.storage model.transformer model.vocabulary"
+        "torch model.config model.errors model.families model.forms model.habits model.languages model.pickled"
+        " model.pieces model.positions model.reader model.sentencepiece model.storage model.transformer model.vocabulary"
     ),
     "model/importing.py": (
         "model.checkpoint model.checksums model.errors model.habits model.languages model.reader model.storage"
@@ -96,7 +97,7 @@ ROOMS = {
     "viz/settings.py": "model.errors model.hub",
     "viz/session.py": "model.errors model.records viz.errors viz.settings",
     "viz/store.py": "model.records",
-    "viz/cards.py": "model.families model.languages",
+    "viz/cards.py": "model.families model.languages viz.errors",
     "viz/downloads.py": "model.hub",
     "viz/library.py": "model.families model.hub model.languages viz.cards viz.downloads viz.errors viz.settings",
     "viz/gpu.py": "spaces model.records",

@@ -32,6 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.batch_tokens < 1:
         raise RequestError(f"--batch-tokens is {arguments.batch_tokens}, but must be at least 1.", field="batch_tokens")
     translator = load(arguments)
+    _tell_what_counts(translator, arguments)
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")  # what is not UTF-8 is told line by line
     if not arguments.text and sys.stdin.isatty():
@@ -44,6 +45,16 @@ def run(arguments: argparse.Namespace) -> int:
         refused += _translate(translator, chunk, done, arguments)
         done += len(chunk)
     return 1 if refused else 0
+
+
+def _tell_what_counts(translator: Translator, arguments: argparse.Namespace) -> None:
+    """What was chosen for whoever names nothing, and what the model's makers wish for in vain."""
+    languages, left_out = translator.languages, translator.habits.left_out
+    if languages.target and len(languages.targets) > 1 and arguments.target_language is None:
+        count = len(languages.targets)
+        print(f"Into {languages.target}, one of {count} languages: name another with --to.", file=sys.stderr)
+    if left_out:
+        print(f"Rules of its makers are not known here and are left out: {'; '.join(left_out)}.", file=sys.stderr)
 
 
 def _translate(translator: Translator, lines: list[str], before: int, arguments: argparse.Namespace) -> int:

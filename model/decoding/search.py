@@ -59,7 +59,7 @@ class Plan(NamedTuple):
     rules: Sequence[Rule]
     limits: Sequence[int]  # of each sentence: the most tokens it may have, the end token among them
     start_id: int
-    end_id: int
+    ends: frozenset[int]  # each of these tokens ends a sentence
     device: torch.device
 
 
@@ -103,7 +103,7 @@ class OneByOne:
             if self.results[row.sentence]:
                 continue  # finished, but still in the batch
             row.ids.append(token)
-            ended = token == self.plan.end_id
+            ended = token in self.plan.ends
             if ended or len(row.ids) >= self.plan.limits[row.sentence]:
                 score = row.log_probability / len(row.ids)
                 self.results[row.sentence] = [Candidate(row.ids, row.gains, score, ended)]
@@ -133,6 +133,7 @@ class Beam:
         self.plan = plan
         self.habits = habits
         self.width = width
+        self.reach = (1 + len(plan.ends)) * width
         self.length_penalty = length_penalty
         sentences = len(plan.limits)
         self.results: list[list[Candidate]] = [[] for _ in range(sentences)]
@@ -156,8 +157,8 @@ class Beam:
             rule(logits, self.rows)
         if self.habits.counted == "renormalised":
             logits = log_probabilities = logits.log_softmax(dim=-1)
-        # Of each row the best 2 × width continuations are enough: at most width of all of them can be ends.
-        best, tokens = logits.topk(min(2 * self.width, logits.shape[-1]), dim=-1)
+        # Of each row so many continuations are enough: with one end, at most width of 2 × width of them can be ends.
+        best, tokens = logits.topk(min(self.reach, logits.shape[-1]), dim=-1)
         values = log_probabilities.gather(1, tokens).masked_fill(best == FORBIDDEN, FORBIDDEN)
         self._go_on(values.tolist(), tokens.tolist())
         return True
@@ -181,7 +182,7 @@ class Beam:
                 if value > FORBIDDEN
             ]
             candidates.sort(key=lambda candidate: -candidate[0])
-            survivors = self._sort_out(sentence, candidates[: 2 * self.width])
+            survivors = self._sort_out(sentence, candidates[: self.reach])
             rows += [row for row, _ in survivors]
             origins += [origin for _, origin in survivors]
         if rows and origins != list(range(len(self.rows))):
@@ -199,7 +200,7 @@ class Beam:
             old = self.rows[origin]
             length = len(old.ids) + 1
             score = log_probability / length**self.length_penalty
-            ended = token == self.plan.end_id
+            ended = token in self.plan.ends
             complete = ended or length >= limit
             ids, gains = [*old.ids, token], [*old.gains, log_probability - old.log_probability]
             if (complete and rank >= self.width) or len(survivors) == self.width:

@@ -8,7 +8,7 @@ otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -87,14 +87,14 @@ class NeverRuns:
 class LeastLength:
     """So many tokens are written before the end at least."""
 
-    def __init__(self, length: int, end_id: int) -> None:
+    def __init__(self, length: int, ends: Iterable[int]) -> None:
         self.length = length
-        self.end_id = end_id
+        self.ends = sorted(ends)
 
     def __call__(self, logits: Tensor, rows: Sequence[Row]) -> None:
         for position, row in enumerate(rows):
             if len(row.ids) < self.length:
-                logits[position, self.end_id] = FORBIDDEN
+                logits[position, self.ends] = FORBIDDEN
 
 
 class ForcedEnd:
@@ -125,14 +125,19 @@ class Forced:
                 logits[position, prefix[step]] = 0.0  # any finite number: nothing else is left to choose
 
 
+def ends_of(config: TransformerConfig, habits: Habits = PLAIN) -> frozenset[int]:
+    """The tokens that end a translation."""
+    return frozenset(habits.ends or (config.end_id,))
+
+
 def never_written(config: TransformerConfig, habits: Habits = PLAIN) -> list[int]:
     """The tokens that stand in no translation: what the model's habits say, else padding and the start.
 
     Whatever marks the end can be written.
     """
     if habits.never is None:
-        return sorted({config.pad_id, config.start_id} - {config.end_id})
-    return sorted({run[0] for run in habits.never if len(run) == 1} - {config.end_id})
+        return sorted({config.pad_id, config.start_id} - ends_of(config, habits))
+    return sorted({run[0] for run in habits.never if len(run) == 1} - ends_of(config, habits))
 
 
 def make_rules(
@@ -152,7 +157,7 @@ def make_rules(
     if options.no_repeat:
         rules.append(NoRepeat(options.no_repeat))
     if habits.least_length:
-        rules.append(LeastLength(habits.least_length, config.end_id))
+        rules.append(LeastLength(habits.least_length, ends_of(config, habits)))
     if habits.forced_end is not None:
         rules.append(ForcedEnd(habits.forced_end, limits))
     if any(prefixes):

@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
 from model.config import TransformerConfig
 from model.errors import CheckpointError, ConfigError, RequestError, TokenizerError
+from model.forms import ADVICE, strange_form
 from model.habits import Habits
 from model.languages import Languages
-from model.pickled import PICKLED, PickledStore
+from model.pickled import PICKLED, PICKLED_INDEX, PickledStore
 from model.pieces import Entry
 from model.reader import CONFIG, FolderReader
-from model.sentencepiece import PieceKind, SentencePieceModel
+from model.sentencepiece import Piece, PieceKind, SentencePieceModel
 from model.storage import INDEX, WEIGHTS, MissingTensorError, TensorStore, Weights, is_plain_name, read_json
 from model.transformer import Transformer
 from model.vocabulary import Vocabulary
 
+AGAIN = "Download it again."
 GENERATION = "generation_config.json"
 TOKENIZER_CONFIG = "tokenizer_config.json"
 LARGEST_LIMIT = 4096  # tokens; what a request may ask for
+MOST_SAID = 40  # characters of a value that is only repeated
 MOST_LAYERS, MOST_POSITIONS = 200, 100_000  # of any model that is worth its name
 
 ACTIVATIONS = {
@@ -76,6 +81,15 @@ class Fields:
             self._values[name] = value[0]
         return self.whole(name)
 
+    def tokens(self, name: str) -> tuple[int, ...]:
+        """The ids of one token, or of several; at least one."""
+        value = self._values.get(name)
+        if not isinstance(value, list):
+            return (self.token(name),)
+        if not value or not all(type(number) is int for number in value):
+            self.refuse(f"{name} is {value!r}, but must be a token's id, or a list of ids")
+        return tuple(value)
+
     def equal(self, first: str, second: str) -> int:
         """A number that both sides of the model share."""
         if self.whole(first) != self.whole(second):
@@ -122,7 +136,7 @@ def of_bart(fields: Fields) -> dict[str, Any]:
         "dropout": 0.0,
         "pad_id": fields.token("pad_token_id"),
         "start_id": fields.token("decoder_start_token_id"),
-        "end_id": fields.token("eos_token_id"),
+        "end_id": fields.tokens("eos_token_id")[0],  # of several, `read_habits` takes the others
     }
 
 
@@ -131,6 +145,7 @@ class ForeignReader(FolderReader):
 
     tables: Mapping[str, Sequence[str]]  # TABLE, TARGET_TABLE, OUTPUT → names, each table's own first
     spares: Sequence[str] = ()  # patterns of derived tensors that need not be read
+    cutters: Sequence[str] = ()  # the classes of `transformers` that cut text as this family does
 
     @contextmanager
     def complaints(self, folder: Path) -> Iterator[None]:
@@ -146,6 +161,7 @@ class ForeignReader(FolderReader):
 
     def config(self, folder: Path, values: dict[str, Any]) -> TransformerConfig:
         try:
+            self._refuse_other_cutters(folder, values)
             found = self.mapped(folder, values)
             for what, number, most in (
                 ("layers", max(found.encoder_layers, found.decoder_layers), MOST_LAYERS),
@@ -157,14 +173,27 @@ class ForeignReader(FolderReader):
         except ConfigError as error:
             raise error if str(folder) in str(error) else ConfigError(f"{folder / CONFIG}: {error}") from error
 
+    def _refuse_other_cutters(self, folder: Path, values: dict[str, Any]) -> None:
+        """A vocabulary of another kind than the family's, such as ByT5's, could not be read, or would be misread."""
+        named = cutter_of(folder, values)
+        if named and named not in (*self.cutters, *ANY_CUTTER):
+            raise ConfigError(
+                f"{folder}: its text is cut into tokens by {named}, which is not known here. For this family, known "
+                f"are: {', '.join(self.cutters)}. Choose another model."
+            )
+
     def mapped(self, folder: Path, values: dict[str, Any]) -> TransformerConfig:
         """Our configuration, from theirs."""
         raise NotImplementedError
 
     def store(self, folder: Path) -> Weights:
-        if (folder / PICKLED).exists() and not any((folder / name).exists() for name in (WEIGHTS, INDEX)):
+        if any((folder / name).exists() for name in (WEIGHTS, INDEX)):
+            return TensorStore(folder)
+        if any((folder / name).exists() for name in (PICKLED, PICKLED_INDEX)):
             return PickledStore(folder)
-        return TensorStore(folder)
+        if form := strange_form(folder):
+            raise CheckpointError(f"{folder}: {form} {ADVICE}")
+        return TensorStore(folder)  # which says that there are no weights
 
     def build(self, config: Any) -> nn.Module:
         return Transformer(config)
@@ -212,6 +241,76 @@ class ForeignReader(FolderReader):
 
 # ---------------------------------------------------------------- vocabularies
 
+ANY_CUTTER = ("PreTrainedTokenizer", "TokenizersBackend", "SentencePieceBackend")  # which say nothing of the family
+
+
+def cutter_of(folder: Path, values: Mapping[str, Any] | None = None) -> str:
+    """The class of `transformers` that cuts this folder's texts, without "Fast"; empty where nothing names it."""
+    for said in (safe_json(folder, TOKENIZER_CONFIG), values if values is not None else safe_json(folder, CONFIG)):
+        named = said.get("tokenizer_class")
+        if isinstance(named, str) and named:
+            return named.removesuffix("Fast")
+    return ""
+
+
+class Added(NamedTuple):
+    """A token that was added to a vocabulary."""
+
+    token_id: int
+    special: bool  # False: it is plain text that stays whole
+
+
+def added_tokens(folder: Path) -> dict[str, Added]:
+    """The tokens that the folder's files give an id of their own; where two files differ, `tokenizer.json` is right."""
+    found: dict[str, Added] = {}
+    for text, token_id in safe_json(folder, "added_tokens.json").items():
+        found[text] = Added(token_id, special=True)
+    decoder = safe_json(folder, TOKENIZER_CONFIG).get("added_tokens_decoder")
+    for number, entry in decoder.items() if isinstance(decoder, dict) else ():
+        found[entry["content"]] = Added(int(number), entry.get("special", True) is True)
+    listed = safe_json(folder, "tokenizer.json").get("added_tokens")
+    for entry in listed if isinstance(listed, list) else ():
+        found[entry["content"]] = Added(entry["id"], entry.get("special", True) is True)
+    for text, each in found.items():
+        if type(each.token_id) is not int or each.token_id < 0:
+            raise TokenizerError(
+                f"{folder}: the added token {text!r} has no whole number as its id. Download it again."
+            )
+    return found
+
+
+def with_added(
+    folder: Path,
+    model: SentencePieceModel,
+    texts: Sequence[str],
+    last: Sequence[str],
+    added: Mapping[str, Added],
+    special: set[str],
+    size: int,
+) -> list[Entry]:
+    """What each id stands for: the pieces in their order, each added token where the folder says that it stands, and
+    the `last`, as far as they were not added, on the ids that are left.
+    """
+    table = dict(enumerate(texts))
+    for text, (token_id, _) in added.items():
+        if token_id >= size:
+            raise ConfigError(f"{folder}: {text} has the id {token_id:,}, but {CONFIG} says {size:,} entries. {AGAIN}")
+        if table.get(token_id, text) != text:
+            raise TokenizerError(f"{folder}: {text} and {table[token_id]} both have the id {token_id}. {AGAIN}")
+        table[token_id] = text
+    free = (place for place in count(len(texts)) if place not in table)
+    table |= {next(free): text for text in last if text not in added}
+    listed = [table.get(place, f"⟨unused {place}⟩") for place in range(max(table, default=-1) + 1)]
+    gaps = {text for place, text in enumerate(listed) if place not in table}
+    return entries_of(model, listed, special | gaps | {text for text, each in added.items() if each.special})
+
+
+def with_whole_pieces(model: SentencePieceModel, added: Mapping[str, Added]) -> SentencePieceModel:
+    """The same with those added tokens that are plain text: they stay whole, wherever they stand in a sentence."""
+    known = {piece.text for piece in model.pieces}
+    more = [text for text, each in added.items() if not each.special and text not in known]
+    return replace(model, pieces=(*model.pieces, *(Piece(text, 0.0, PieceKind.USER_DEFINED) for text in more)))
+
 
 def safe_json(folder: Path, name: str) -> dict[str, Any]:
     """A JSON object of the folder; an empty one where the file is not there."""
@@ -246,7 +345,7 @@ def filled_up(entries: list[Entry], size: int, origin: str) -> list[Entry]:
 
 # ---------------------------------------------------------------- habits
 
-# What would change the answer and is not known here, with the values that change nothing.
+# What would change the answer and is not known here, with the values that change nothing. It is left out, and said.
 NEUTRAL: dict[str, tuple[Any, ...]] = {
     "do_sample": (False,), "repetition_penalty": (1.0,), "encoder_repetition_penalty": (1.0,),
     "encoder_no_repeat_ngram_size": (0,), "min_new_tokens": (0,), "num_beam_groups": (1,), "diversity_penalty": (0.0,),
@@ -263,9 +362,10 @@ def read_habits(
     name = GENERATION if (folder / GENERATION).exists() else CONFIG
     values = {key: value for key, value in read_json(folder / name).items() if value is not None}
     fields = Fields(values, task or {}, folder / name)
-    for key, harmless in NEUTRAL.items():
-        if fields.has(key) and fields.get(key) not in harmless:
-            fields.refuse(f"{key} is {fields.get(key)!r}, which is not known here")
+    unknown = [key for key, harmless in NEUTRAL.items() if fields.has(key) and fields.get(key) not in harmless]
+    penalty = fields.number("length_penalty") if fields.has("length_penalty") else 1.0
+    if penalty < 0:  # it would favour the shortest
+        unknown, penalty = [*unknown, "length_penalty"], 1.0
     patience = {False: "bound", True: "none", "never": "longest", None: "bound"}.get(fields.get("early_stopping"))
     if patience is None:
         fields.refuse(f"early_stopping is {fields.get('early_stopping')!r}, but must be true, false or 'never'")
@@ -274,23 +374,26 @@ def read_habits(
     limit = fields.whole("max_new_tokens") if fields.has("max_new_tokens") else limit
     forced = fields.token("forced_bos_token_id") if fields.has("forced_bos_token_id") else None
     is_language = any(language.first == (forced,) for language in languages.targets)
+    ends = fields.tokens("eos_token_id") if fields.has("eos_token_id") else (config.end_id,)
     never = [tuple(run) for run in fields.get("bad_words_ids") or ()]
-    numbers = [number for run in never for number in run]
+    numbers = [*ends, *(number for run in never for number in run)]
     numbers += [fields.token(key) for key in ("forced_bos_token_id", "forced_eos_token_id") if fields.has(key)]
     if not all(type(number) is int and 0 <= number < config.target_vocabulary for number in numbers):
         fields.refuse("it names tokens that the vocabulary does not have")
     habits = Habits(
         beam_size=fields.whole("num_beams") if fields.has("num_beams") else 1,
-        length_penalty=fields.number("length_penalty") if fields.has("length_penalty") else 1.0,
+        length_penalty=penalty,
         max_length=limit if limit is None else max(1, min(limit, LARGEST_LIMIT)),
         no_repeat=fields.whole("no_repeat_ngram_size") if fields.has("no_repeat_ngram_size") else 0,
-        never=tuple(run for run in never if run and run != (config.end_id,)),
+        never=tuple(run for run in never if run and not (len(run) == 1 and run[0] in ends)),
         least_length=max(0, fields.whole("min_length") - 1) if fields.has("min_length") else 0,
         first=() if forced is None or is_language else (forced,),
         forced_end=fields.token("forced_eos_token_id") if fields.has("forced_eos_token_id") else None,
         patience=patience,  # type: ignore[arg-type]
         ended_first=False,
         counted="renormalised" if fields.get("renormalize_logits") is True else "after",
+        ends=() if ends == (config.end_id,) else ends,
+        left_out=tuple(f"{key} = {json.dumps(fields.get(key), ensure_ascii=False)[:MOST_SAID]}" for key in unknown),
     )
     try:
         habits.options({})

@@ -11,7 +11,8 @@ The source carries a token of its language, and the translation begins with one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +21,21 @@ from model.errors import TokenizerError
 from model.families.common import (
     GENERATION,
     TOKENIZER_CONFIG,
+    Added,
     Fields,
     ForeignReader,
-    entries_of,
+    added_tokens,
+    cutter_of,
     filled_up,
     numbered,
     of_bart,
     safe_json,
+    with_added,
+    with_whole_pieces,
 )
 from model.families.marian import TABLES, renamed
 from model.languages import Language, Languages
-from model.pieces import Entry, PieceTokenizer
+from model.pieces import PieceTokenizer
 from model.reader import FolderReader
 from model.sentencepiece import SentencePieceModel, read_sentencepiece
 from model.vocabulary import Vocabulary
@@ -58,10 +63,16 @@ CODES = {
 ENGLISH, OTHERS = ("eng_Latn", "en"), ("fra_Latn", "fr", "deu_Latn", "de")
 
 
+# SMaLL-100 (https://arxiv.org/abs/2210.11621) is told the target in front of the source, and nothing else.
+SMALL = "SMALL100Tokenizer"
+CODE = re.compile(r"__[a-z]{2,8}__|[a-z]{2,8}(_[A-Za-z0-9]{2,8})*")  # what a language's token looks like
+
+
 class M2M(ForeignReader):
     """Folders of `model_type` "m2m_100"."""
 
     tables = TABLES
+    cutters = ("M2M100Tokenizer", "NllbTokenizer", SMALL)
     spares = (r"model\.(en|de)coder\.embed_positions\.weights",)
 
     def mapped(self, folder: Path, values: dict[str, Any]) -> TransformerConfig:
@@ -83,30 +94,36 @@ class M2M(ForeignReader):
 
     def tokenizers(self, folder: Path, config: TransformerConfig) -> tuple[Vocabulary, Vocabulary]:
         settings = safe_json(folder, TOKENIZER_CONFIG)
-        model = read_sentencepiece(folder / PIECES)
-        if (folder / VOCABULARY).exists():
-            entries = _entries_of_m2m(folder, settings, model)
-        else:
-            entries = _entries_of_nllb(folder, settings, model)
+        is_m2m, added = _is_m2m(folder), added_tokens(folder)
+        model, codes = read_sentencepiece(folder / PIECES), _codes(folder, settings, added)
+        last = codes if is_m2m else [*codes, "<mask>"]
+        first = numbered(folder, VOCABULARY) if is_m2m else _pieces_of_nllb(folder, model)
+        entries = with_added(folder, model, first, last, added, SPECIAL | set(codes), config.source_vocabulary)
         made = PieceTokenizer(
-            model,
+            with_whole_pieces(model, added),
             filled_up(entries, config.source_vocabulary, str(folder)),
             pad_id=config.pad_id,
             start_id=config.start_id,
             end_id=config.end_id,
             unknown_id=next((place for place, entry in enumerate(entries) if entry.text == "<unk>"), -1),
-            trims="ends" if (folder / VOCABULARY).exists() else "first",
-            cleans=(folder / VOCABULARY).exists() and settings.get("clean_up_tokenization_spaces") is True,
+            trims="ends" if is_m2m else "first",
+            cleans=is_m2m and settings.get("clean_up_tokenization_spaces") is True,
         )
         return made, made
 
     def languages(self, folder: Path, config: TransformerConfig, source: Vocabulary) -> Languages:
         """All codes on both sides. Defaults are the folder's, else English, and French from it."""
         settings = safe_json(folder, TOKENIZER_CONFIG)
-        is_m2m = (folder / VOCABULARY).exists()
+        is_m2m = _is_m2m(folder)
         assert isinstance(source, PieceTokenizer)  # noqa: S101 - made above
         ids = {entry.text: place for place, entry in enumerate(source.entries)}
-        codes = {code.strip("_") if is_m2m else code: ids[code] for code in _codes(folder, settings, is_m2m)}
+        codes = {
+            code.strip("_") if is_m2m else code: ids[code] for code in _codes(folder, settings, added_tokens(folder))
+        }
+        if cutter_of(folder) == SMALL:
+            wished = [settings.get("tgt_lang"), *ENGLISH, *OTHERS, *codes]
+            targets = tuple(Language(code=code, before=(mark,)) for code, mark in codes.items())
+            return Languages(targets=targets, target=next(code for code in wished if code in codes))
         behind = not is_m2m and settings.get("legacy_behaviour") is True
         sources = tuple(
             Language(code=code, after=(mark,)) if behind else Language(code=code, before=(mark,))
@@ -124,45 +141,45 @@ class M2M(ForeignReader):
         )
 
 
-def _entries_of_m2m(folder: Path, settings: dict[str, Any], model: SentencePieceModel) -> list[Entry]:
-    """The vocabulary, then the languages."""
-    texts = numbered(folder, VOCABULARY)
-    codes = _codes(folder, settings, is_m2m=True)
-    return entries_of(model, [*texts, *codes], SPECIAL | set(codes))
+def _is_m2m(folder: Path) -> bool:
+    """Whether the vocabulary is numbered as M2M100's: as the folder's class says, else as its files do."""
+    named = cutter_of(folder)
+    return named != "NllbTokenizer" if named in M2M.cutters else (folder / VOCABULARY).exists()
 
 
-def _entries_of_nllb(folder: Path, settings: dict[str, Any], model: SentencePieceModel) -> list[Entry]:
-    """Four special tokens, the pieces after the file's own first three, the languages, and a mask."""
+def _pieces_of_nllb(folder: Path, model: SentencePieceModel) -> list[str]:
+    """Four special tokens, then the pieces after the file's own first three."""
     if [piece.text for piece in model.pieces[:3]] != ["<unk>", "<s>", "</s>"]:
         raise TokenizerError(f"{folder}: {PIECES} does not begin as NLLB's does. Download it again.")
-    pieces = [piece.text for piece in model.pieces[3:]]
-    codes = _codes(folder, settings, is_m2m=False)
-    return entries_of(model, [*FIRST, *pieces, *codes, "<mask>"], SPECIAL | set(codes))
+    return [*FIRST, *(piece.text for piece in model.pieces[3:])]
 
 
-def _codes(folder: Path, settings: dict[str, Any], is_m2m: bool) -> list[str]:
-    """The tokens of the languages, in the order of their ids."""
-    if is_m2m:
+def _codes(folder: Path, settings: dict[str, Any], added: Mapping[str, Added]) -> list[str]:
+    """The tokens of the languages: the family's own in the order of their ids, then those that were added."""
+    listed = sorted((each.token_id, text) for text, each in added.items() if each.special)
+    found = [text for _, text in listed if CODE.fullmatch(text)]
+    if _is_m2m(folder):
         table = str(settings.get("language_codes") or "m2m100")
         if table not in CODES:
             raise TokenizerError(f"{folder}: language_codes is {table!r}, but known are: {', '.join(CODES)}.")
-        return [f"__{code}__" for code in CODES[table].split()]
-    added = safe_json(folder, "tokenizer.json").get("added_tokens")
-    if isinstance(added, list):
-        found = sorted((entry["id"], entry["content"]) for entry in added if entry["content"] not in SPECIAL)
-        return [text for _, text in found]
+        codes = [f"__{code}__" for code in CODES[table].split()]
+        return [*codes, *(text for text in found if text not in codes)]
+    if found and (folder / "tokenizer.json").exists():  # which lists them all
+        return found
     named: Any = None
     for name in ("special_tokens_map.json", TOKENIZER_CONFIG):
         values = safe_json(folder, name)
         named = named or values.get("additional_special_tokens") or values.get("extra_special_tokens")
     if not isinstance(named, list) or not named:
+        if found:
+            return found
         raise TokenizerError(
             f"{folder}: no file names the languages (tokenizer.json or special_tokens_map.json). Download them, too."
         )
     texts = [entry["content"] if isinstance(entry, dict) else str(entry) for entry in named]
     if len(set(texts)) != len(texts):
         raise TokenizerError(f"{folder}: the languages name one twice. Download it again.")
-    return texts
+    return [*texts, *(text for text in found if text not in texts)]
 
 
 def reader() -> FolderReader:

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from model.config import TransformerConfig
 from model.errors import TokenizerError
+from model.families.codes import likely_target
 from model.families.common import (
     OUTPUT,
     TABLE,
@@ -33,6 +34,7 @@ from model.families.common import (
 )
 from model.languages import Language, Languages
 from model.pieces import Entry, PieceTokenizer
+from model.positions import sinusoids
 from model.reader import FolderReader
 from model.sentencepiece import read_sentencepiece
 from model.storage import Weights
@@ -40,6 +42,8 @@ from model.vocabulary import Vocabulary
 
 VOCABULARY, TARGET_VOCABULARY = "vocab.json", "target_vocab.json"
 BIAS = "final_logits_bias"
+POSITIONS, SIDES = "model.{}.embed_positions.weight", ("encoder", "decoder")
+ROUNDED = 2e-3  # sinusoids may be stored in half precision
 DEFAULTS: dict[str, Any] = {
     "vocab_size": 58_101, "d_model": 1024, "max_position_embeddings": 1024, "activation_function": "gelu",
     "encoder_layers": 12, "encoder_ffn_dim": 4096, "encoder_attention_heads": 16,
@@ -71,7 +75,8 @@ class Marian(ForeignReader):
     """Folders of `model_type` "marian"."""
 
     tables = TABLES
-    spares = (r"model\.(en|de)coder\.embed_positions\.weight", BIAS)
+    cutters = ("MarianTokenizer", "MarianMTTokenizer")
+    spares = (POSITIONS.format("(en|de)coder").replace(".", r"\."), BIAS)
 
     def mapped(self, folder: Path, values: dict[str, Any]) -> TransformerConfig:
         fields = Fields(values, DEFAULTS, folder / "config.json")
@@ -90,16 +95,29 @@ class Marian(ForeignReader):
         )
 
     def settled(self, config: TransformerConfig, store: Weights) -> TransformerConfig:
-        return replace(super().settled(config, store), final_logits_bias=BIAS in store)
+        found = replace(super().settled(config, store), final_logits_bias=BIAS in store)
+        stored = [store.read(name) for side in SIDES if (name := POSITIONS.format(side)) in store]
+        if all(_are_sinusoids(table) for table in stored):
+            return found
+        return replace(found, positions="learned", max_length=min(map(len, stored)))
 
     def renamed(self, name: str) -> Sequence[str]:
         return [renamed(name)]
 
     def weight(self, store: Weights, name: str) -> Tensor:
+        side = name.partition(".")[0]
+        if name == f"{side}.embedding.positions.table":  # only where one of both is no sinusoids
+            return self._positions(store, side)
         tensor = super().weight(store, name)
         if name == "decoder.output.words.bias" and tensor.ndim == 2 and len(tensor) == 1:
             return tensor[0]  # theirs is a matrix of one row
         return tensor
+
+    def _positions(self, store: Weights, side: str) -> Tensor:
+        """The stored table of one side; where it has none, the sinusoids that both sides have by right."""
+        tables = {side: store.read(name) for side in SIDES if (name := POSITIONS.format(side)) in store}
+        length, width = min(map(len, tables.values())), next(iter(tables.values())).shape[1]
+        return tables[side][:length] if side in tables else sinusoids(length, width, halves=True)
 
     def tokenizers(self, folder: Path, config: TransformerConfig) -> tuple[Vocabulary, Vocabulary]:
         settings = safe_json(folder, TOKENIZER_CONFIG)
@@ -131,7 +149,7 @@ class Marian(ForeignReader):
         return made[0], made[1]
 
     def languages(self, folder: Path, config: TransformerConfig, source: Vocabulary) -> Languages:
-        """The ">>xxx<<" entries, as the vocabulary orders them: the first is the default, as none would be nonsense."""
+        """The ">>xxx<<" entries. One is the default, as none would be nonsense: the folder's own, or a common one."""
         if not isinstance(source, PieceTokenizer):
             return Languages()
         found = [
@@ -139,7 +157,18 @@ class Marian(ForeignReader):
             for place, entry in enumerate(source.entries)
             if re.fullmatch(r">>[^<>]+<<", entry.text)
         ]
-        return Languages(targets=tuple(found), target=found[0].code if found else "")
+        settings = safe_json(folder, TOKENIZER_CONFIG)
+        wished, read = (str(settings.get(f"{side}_lang") or "") for side in ("target", "source"))
+        return Languages(
+            targets=tuple(found), target=likely_target([language.code for language in found], wished=wished, read=read)
+        )
+
+
+def _are_sinusoids(table: Tensor) -> bool:
+    """Whether a stored table of positions holds what is computed anyway."""
+    if table.ndim != 2 or 0 in table.shape:
+        return False
+    return bool((table - sinusoids(*table.shape, halves=True)).abs().max() < ROUNDED)
 
 
 MARKS = (("eos", "/s"), ("unk", "unk"), ("pad", "pad"))

@@ -58,13 +58,15 @@ TABLES = {
     TARGET_TABLE: (_DECODER, "shared.weight", _ENCODER, "lm_head.weight"),
     OUTPUT: ("lm_head.weight", _DECODER, "shared.weight", _ENCODER),
 }
-PREFIX = re.compile(r"translate (?P<source>[\w ]+) to (?P<target>[\w ]+): ?")
+NAME = r"\w(?:[\w ()'-]*[\w)])?"  # of a language
+PREFIX = re.compile(rf"translate +(?P<source>{NAME}) +to +(?P<target>{NAME}) *: *", re.IGNORECASE)
 
 
 class T5(ForeignReader):
     """Folders of `model_type` "t5" and "mt5"."""
 
     tables = TABLES
+    cutters = ("T5Tokenizer", "MT5Tokenizer")
     # Old folders hold a bias for cross-attention, which has no positions.
     spares = (r"decoder\.block\.0\.layer\.1\.EncDecAttention\.relative_attention_bias\.weight",)
 
@@ -101,7 +103,7 @@ class T5(ForeignReader):
             dropout=0.0,
             pad_id=pad,
             start_id=fields.token("decoder_start_token_id") if fields.has("decoder_start_token_id") else pad,
-            end_id=fields.token("eos_token_id"),
+            end_id=fields.tokens("eos_token_id")[0],
         )
 
     def renamed(self, name: str) -> Sequence[str]:

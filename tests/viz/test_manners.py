@@ -127,7 +127,12 @@ def test_the_language_of_the_translation_can_be_chosen(service: Service, models:
 
 def test_without_a_choice_the_models_own_language_counts(service: Service) -> None:
     model = ask(service, text=SENTENCE, model=MANY)["model"]
-    assert (model["source"], model["target"], model["usual_target"], model["sources"]) == ("en", "deu", "deu", [])
+    assert (model["source"], model["target"], model["usual_target"], model["sources"]) == (
+        "en",
+        "fra",
+        "fra",
+        [],
+    )  # not the first: a common one
     both = ask(service, text=SENTENCE, model=NLLB, source_language="fra_Latn")["model"]
     assert (both["source"], both["target"]) == ("fra_Latn", "deu_Latn")
     assert both["sources"] == both["targets"] == folders.CODES

@@ -119,13 +119,13 @@ def test_each_fate_has_its_reason() -> None:
         node(2, 9, "dropped", -1.7, 6),
     ]
     expected = ["kept", "kept", "worse", "ended", "kept", "late_end", "kept", "ended", "over", "over", "worse"]
-    assert reasons(nodes, 2, END) == expected
+    assert reasons(nodes, 2, {END}) == expected
 
 
 def test_what_is_cut_off_at_the_limit_is_told_from_what_ended() -> None:
     nodes = [node(0, 7, "finished", -1.0), node(0, END, "finished", -2.0), node(0, 8, "dropped", -3.0)]
-    assert reasons(nodes, 2, END) == ["limit", "ended", "worse"]
-    assert finished(nodes, END) == [1, 0]  # what ended comes first, however likely the other is
+    assert reasons(nodes, 2, {END}) == ["limit", "ended", "worse"]
+    assert finished(nodes, {END}) == [1, 0]  # what ended comes first, however likely the other is
 
 
 def test_the_reasons_of_a_real_search_fit_its_fates(service: Service) -> None:

@@ -6,11 +6,12 @@ opened as a translation of its own with all its attention.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import gradio as gr
 
+from model.decoding.step import ends_of
 from model.records import BeamNode, Translation
 from viz.calls import answering
 from viz.labels import candidate
@@ -34,9 +35,9 @@ def search_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]
         translation = service.translate(service.check(values.get("request")))
         translator = service.translator(translation.request.model)
         nodes = translation.tree.nodes
-        end = translator.model.config.end_id
+        ends = ends_of(translator.model.config, translator.habits)
         texts = texts_of(nodes, lambda ids: translator.target_tokenizer.decode(list(ids)), translation)
-        why = reasons(nodes, translation.request.options.beam_size, end)
+        why = reasons(nodes, translation.request.options.beam_size, ends)
         return {
             "figure": drawn("beam", look, translation.tree) if nodes else None,
             "beam": translation.request.options.beam_size,
@@ -45,7 +46,7 @@ def search_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]
                 [node.parent, node.step, node.id, candidate(node.text).text, kept, added, *numbers(node), reason]
                 for node, (kept, added), reason in zip(nodes, texts, why, strict=True)
             ],
-            "finished": finished(nodes, end),
+            "finished": finished(nodes, ends),
             "written": {
                 "ids": [token.id for token in translation.target_tokens],
                 "text": translation.text,
@@ -91,31 +92,31 @@ def texts_of(
         yield kept, text[kept:]
 
 
-def finished(nodes: Sequence[BeamNode], end: int) -> list[int]:
+def finished(nodes: Sequence[BeamNode], ends: Collection[int]) -> list[int]:
     """The finished translations as nodes, best first: what ended by itself comes before what was cut off."""
     places = [place for place, node in enumerate(nodes) if node.fate == "finished"]
-    return sorted(places, key=lambda place: (nodes[place].id != end, -nodes[place].score))
+    return sorted(places, key=lambda place: (nodes[place].id not in ends, -nodes[place].score))
 
 
-def reasons(nodes: Sequence[BeamNode], beam: int, end: int) -> list[Reason]:
+def reasons(nodes: Sequence[BeamNode], beam: int, ends: Collection[int]) -> list[Reason]:
     """Why each node was kept, finished or dropped. Those of a step stand in the order of their chances."""
     found: list[Reason] = []
     last = max((node.step for node in nodes), default=0)
-    cut = any(node.fate == "finished" and node.id != end for node in nodes)  # all that was open ended at the limit
+    cut = any(node.fate == "finished" and node.id not in ends for node in nodes)  # what was open ended at the limit
     step, rank, ahead = -1, 0, 0  # ahead: those before it in its step that could go on
     for node in nodes:
         if node.step != step:
             step, rank, ahead = node.step, 0, 0
         if node.fate == "finished":
-            found.append("ended" if node.id == end else "limit")
+            found.append("ended" if node.id in ends else "limit")
         elif node.fate == "kept":
             found.append("kept")
-        elif node.id == end and rank >= beam and ahead < beam:
+        elif node.id in ends and rank >= beam and ahead < beam:
             found.append("late_end")
         elif ahead >= beam or step < last or cut:
             found.append("worse")
         else:
             found.append("over")
         rank += 1
-        ahead += node.id != end and node.fate != "finished"
+        ahead += node.id not in ends and node.fate != "finished"
     return found
