@@ -6,7 +6,13 @@ Only the page and the command line catch these; whatever else is raised is our o
 
 
 class ModelError(Exception):
-    """The base of every error that Headlight raises on purpose."""
+    """The base of every error that Headlight raises on purpose: one line that can be printed.
+
+    Parts of a message come from files and requests of strangers, and go into logs and onto terminals.
+    """
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__("".join(letter if letter.isprintable() else "�" for letter in message))
 
 
 class ConfigError(ModelError):

@@ -76,6 +76,10 @@ class Hub(ThreadingHTTPServer):
         self.going = threading.Event()  # unset: bodies come to a halt after their first bytes
         self.going.set()
         self.halted = threading.Event()
+        self.portals: list[str] = []  # of the next answers with a larger file: a page of this type stands instead
+        self.away = ""  # where large files are said to be, in place of the store; "circle": where one has been already
+        self.body_status = 0  # with which the contents of files are refused
+        self.said: bytes | None = None  # what is told of any model
 
     @property
     def address(self) -> str:
@@ -136,7 +140,7 @@ class Handler(BaseHTTPRequestHandler):
         files = [_listed(file, content) | repository.stated.get(file, {})
                  for file, content in repository.commits[commit].items()]  # fmt: skip
         said = {"id": name, "sha": commit, "siblings": files, "cardData": repository.card, "tags": ["license:mit"]}
-        body = json.dumps(said | {"config": repository.config}).encode()
+        body = json.dumps(said | {"config": repository.config}).encode() if hub.said is None else hub.said
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
@@ -159,7 +163,9 @@ class Handler(BaseHTTPRequestHandler):
         if file.endswith(LARGE):
             headers |= {"X-Linked-ETag": f'"{stated["lfs"]["sha256"]}"', "X-Linked-Size": str(stated["size"])}
             self.send_response(302)
-            for each in (headers | {"Location": f"http://127.0.0.1:{hub.store.server_port}/{digest(content)}"}).items():
+            away = hub.address + self.path if hub.away == "circle" else hub.away
+            away = away or f"http://127.0.0.1:{hub.store.server_port}/{digest(content)}"
+            for each in (headers | {"Location": away}).items():
                 self.send_header(*each)
             self.send_header("Content-Length", "0")
             self.end_headers()
@@ -168,6 +174,12 @@ class Handler(BaseHTTPRequestHandler):
 
     def _body(self, hub: Hub, content: bytes, headers: dict[str, str]) -> None:
         wanted = self.headers.get("range")
+        if hub.body_status and self.command == "GET":
+            self._refuse(hub.body_status, "")
+            return
+        if hub.portals and self.command == "GET" and len(content) > 100:
+            self._portal(hub.portals.pop(0))
+            return
         start = int(wanted.removeprefix("bytes=").split("-")[0]) if wanted and hub.ranges else 0
         if start and start >= len(content):
             self._refuse(416, "")
@@ -189,6 +201,14 @@ class Handler(BaseHTTPRequestHandler):
             hub.going.wait(60)
             start += 7
         self.wfile.write(content[start:end])
+
+    def _portal(self, kind: str) -> None:
+        page = b"<html>Log in first</html>"
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(page)))
+        self.end_headers()
+        self.wfile.write(page)
 
     def _find(self, hub: Hub, name: str, revision: str) -> tuple[Repository | None, str | None]:
         """The repository and the commit; where one is missing, that is answered."""

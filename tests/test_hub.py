@@ -410,6 +410,74 @@ def test_a_server_that_never_gives_the_whole_is_given_up(hub: Hub) -> None:
     assert kind_of(lambda: fetch(NAME)) == "broken_off"
 
 
+# ---------------------------------------------------------------- a network that stands between
+
+
+def test_a_login_page_is_said_and_nothing_of_it_is_kept(hub: Hub) -> None:
+    hub.portals = ["text/html; charset=utf-8"]
+    with pytest.raises(HubError, match=r"came a web page .* login first") as caught:
+        fetch(NAME)
+    assert caught.value.kind == "web_page"
+    assert not [path for path in Path(fetching.cache_folder()).rglob("*.incomplete") if path.stat().st_size]
+    assert snapshot(fetch(NAME))[WEIGHTS] == marian_files()[WEIGHTS]
+
+
+def test_a_login_page_leaves_what_had_come_as_it_was(hub: Hub) -> None:
+    hub.cuts = [10**6, 10**6, 10_007, 0, 0, 0]
+    assert kind_of(lambda: fetch(NAME)) == "broken_off"
+    hub.portals = ["text/html"]
+    assert kind_of(lambda: fetch(NAME)) == "web_page"
+    hub.asked.clear()
+    fetch(NAME)
+    assert hub.bodies(WEIGHTS) == ["bytes=10007-"]
+
+
+@pytest.mark.parametrize("ranges", [True, False])
+def test_a_beginning_that_is_something_else_does_not_spoil_the_next_attempt(hub: Hub, ranges: bool) -> None:
+    hub.ranges, hub.portals = ranges, ["text/plain"] * 2  # nothing says that it is no file
+    assert snapshot(fetch(NAME))[WEIGHTS] == marian_files()[WEIGHTS]
+
+
+def test_a_beginning_that_an_earlier_attempt_left_is_thrown_away_if_it_was_wrong(hub: Hub, tmp_path: Path) -> None:
+    blobs = tmp_path / "home" / "hub" / "models--Helsinki-NLP--opus-mt-de-en" / "blobs"
+    blobs.mkdir(parents=True)
+    part = blobs / f"{digest(marian_files()[WEIGHTS])}.headlight.incomplete"
+    for wrong in (b"<html>Log in first</html>", b"x" * len(marian_files()[WEIGHTS])):
+        part.write_bytes(wrong)
+        folder = fetch(NAME)
+        assert snapshot(folder)[WEIGHTS] == marian_files()[WEIGHTS]
+        (folder / WEIGHTS).resolve().unlink()
+        (folder / WEIGHTS).unlink()
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_hub_that_gives_no_file_now_is_busy_and_not_broken_off(hub: Hub, status: int) -> None:
+    hub.body_status = status
+    with pytest.raises(HubError, match=rf"status {status}") as caught:
+        fetch(NAME)
+    assert caught.value.kind == "busy"
+
+
+@pytest.mark.parametrize("away", ["circle", "ftp://127.0.0.1/x", "file:///etc/passwd"])
+def test_a_way_in_a_circle_or_to_an_odd_address_is_said_at_once(hub: Hub, away: str) -> None:
+    hub.away = away
+    with pytest.raises(HubError, match="leads in a circle, or to an address that cannot be asked") as caught:
+        fetch(NAME)
+    assert caught.value.kind == "astray"
+    assert len(hub.asked) < 40
+
+
+def test_an_address_of_the_hub_that_cannot_be_asked_is_said(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", "gopher://127.0.0.1")
+    assert kind_of(lambda: fetch(NAME)) == "astray"
+
+
+@pytest.mark.parametrize("said", [b"[" * 100_000, b'{"a":' * 100_000, b"<html>Log in</html>", b"[]", b"null"])
+def test_what_is_told_of_a_model_may_be_anything_and_is_one_clear_error(hub: Hub, said: bytes) -> None:
+    hub.said = said
+    assert kind_of(lambda: fetch(NAME)) == "odd_answer"
+
+
 # ---------------------------------------------------------------- without a network
 
 

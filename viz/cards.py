@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from model.families import FAMILIES
 from model.languages import languages_of
+from viz.errors import logged
 
 CONFIG, CARD, SUMS, HEADS = "config.json", "README.md", "SHA256SUMS", "heads.json"
 MANNERS = ("habits.json", "languages.json")
@@ -53,7 +54,7 @@ def read_cards(folder: Path) -> tuple[ModelCard, ...]:
             try:
                 cards.append(read_card(inner))
             except ODD as error:
-                LOG.warning("The model folder %s is left out: %s", inner, error)
+                LOG.warning("The model folder %s is left out: %s", logged(inner), logged(error))
     return tuple(cards)
 
 

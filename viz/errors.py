@@ -13,6 +13,8 @@ from typing import Any
 
 from model.errors import CheckpointError, ConfigError, DeviceError, ModelError, RequestError, TokenizerError
 
+LONGEST_LINE = 500  # characters
+
 Value = str | int | float
 
 # Every phrase that an error may use, in English; `{names}` stand for values.
@@ -60,6 +62,14 @@ ERROR_WORDS: dict[str, str] = {
         "set to a token of yours."
     ),
     "hub_busy": "{host} does not answer about {repository} as it should (status {status}): try again later.",
+    "hub_astray": (
+        "The way to {repository} leads in a circle, or to an address that cannot be asked ({host} was asked): whoever "
+        "runs this page should check its network."
+    ),
+    "hub_web_page": (
+        "In place of {file} of {repository} came a web page: the network may want a login first. Nothing of it was "
+        "kept: try again later."
+    ),
     "hub_odd_answer": "What {host} says about {repository} makes no sense: try again later.",
     "hub_not_a_model": "{repository} holds no {missing}, so there is no model that can be read: choose another one.",
     "hub_too_large": (
@@ -105,6 +115,11 @@ class PageError(ModelError):
         """What a program is told. Who expects FastAPI's form finds the sentence under `detail`."""
         said = str(self)
         return {"error": said, "detail": said, "field": self.field, "word": self.word, "values": dict(self.values)}
+
+
+def logged(said: object) -> str:
+    """Whatever strangers may have written, as part of one line of a log: what is not plain ASCII is escaped."""
+    return ascii(str(said)[:LONGEST_LINE])[1:-1]
 
 
 def shown(given: Any) -> str:

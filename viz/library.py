@@ -18,7 +18,7 @@ from model.hub import HubError, Plan, Progress, find_folder, kept_models, megaby
 from model.languages import languages_of
 from viz.cards import ODD, ModelCard, can_be_read, read_card, read_cards
 from viz.downloads import Downloads
-from viz.errors import ERROR_WORDS, PageError, shown
+from viz.errors import ERROR_WORDS, PageError, logged, shown
 from viz.settings import ANY, Settings, hub_list
 
 LOG = logging.getLogger(__name__)
@@ -100,7 +100,7 @@ class Library:
         try:
             found = read_card(folder, name)
         except ODD as error:
-            LOG.warning("The folder %s of %s makes no sense: %s", folder, name, error)
+            LOG.warning("The folder %s of %s makes no sense: %s", logged(folder), logged(name), logged(error))
             return None
         # Content decides what a commit is called, so its name says when anything changed.
         return replace(found, languages=languages or found.languages, revision=folder.name[:16], where="hub")
@@ -158,7 +158,7 @@ def hub_words() -> Iterator[None]:
     try:
         yield
     except HubError as error:
-        LOG.warning("%s", error)  # whoever runs the page is told more than a visitor
+        LOG.warning("The Hub: %s", logged(error))  # whoever runs the page is told more than a visitor
         word = f"hub_{error.kind}"
         said = {name for _, name, _, _ in Formatter().parse(ERROR_WORDS[word]) if name}
         raise PageError("model", word, {name: error.values[name] for name in said}) from error

@@ -24,7 +24,8 @@ VOCABULARIES = (
     ("tokenizer.json",),
     ("source_tokenizer.json", "target_tokenizer.json"),
 )
-WEIGHTS, INDEX, PICKLE = "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"
+WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
+PICKLE, PICKLE_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
 
 
 def cache_folder() -> Path:
@@ -116,8 +117,13 @@ def _whole(folder: Path) -> bool:
         return False
     if (folder / WEIGHTS).exists() or (folder / PICKLE).exists():
         return True
+    return _has_shards(folder, INDEX) or _has_shards(folder, PICKLE_INDEX)
+
+
+def _has_shards(folder: Path, index: str) -> bool:
+    """Whether all files that an index names are there."""
     try:
-        places = json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"]
+        places = json.loads((folder / index).read_text(encoding="utf-8"))["weight_map"]
         return bool(places) and all((folder / Path(name).name).exists() for name in set(places.values()))
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return False

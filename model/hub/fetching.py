@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Event
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from model.hub.cache import blob_file, cache_folder, find_folder, remember, snapshot_folder
 from model.hub.checks import fault_of
@@ -21,7 +21,9 @@ from model.hub.plans import (
     Plan,
     Progress,
     RemoteFile,
+    by_status,
     endpoint,
+    host,
     hub_errors,
     is_here,
     megabytes,
@@ -131,34 +133,47 @@ class Download:
                     self._check_stop()
             if blob.exists():
                 return
-            self._stream_all(file, part)
-            if fault := fault_of(part, file):
+            in_one = self._stream_all(file, part)
+            fault = fault_of(part, file)
+            if fault and not in_one:  # one of the attempts may have brought something else, so all comes once more
+                part.unlink()
+                self._stream_all(file, part)
+                fault = fault_of(part, file)
+            if fault:
                 self._throw_away(file, part, fault)
             part.replace(blob)
 
-    def _stream_all(self, file: RemoteFile, part: Path) -> None:
-        """Ask for the rest until there is none; several attempts that bring nothing end it."""
+    def _stream_all(self, file: RemoteFile, part: Path) -> bool:
+        """Ask for the rest until there is none; several attempts that bring nothing end it. Whether one brought all."""
         import httpx2
         from huggingface_hub.errors import HfHubHTTPError
 
-        idle = 0
         if _size(part) > file.bytes:
             part.unlink()
+        idle, pieces = 0, 2 if _size(part) else 0  # what an earlier call left may have come in any number
         while (have := _size(part)) != file.bytes or not part.exists():
+            status = 0
             try:
                 self._stream(file, part, have)
             except HfHubHTTPError as error:
-                if error.response.status_code < 500 and error.response.status_code != 429:
+                status = error.response.status_code
+                if status < 500 and status != 429:
                     raise
+            except (httpx2.TooManyRedirects, httpx2.UnsupportedProtocol):
+                raise  # another attempt would go the same way
             except (httpx2.HTTPError, ConnectionError, TimeoutError):
                 pass
+            pieces += _size(part) > have
             idle = 0 if _size(part) > have else idle + 1
+            if idle >= TRIES and status:
+                raise by_status(self.wanted, status)
             if idle >= TRIES:
                 values = {"repository": str(self.wanted), "file": file.name, "bytes": f"{file.bytes:,}"}
                 raise HubError("broken_off", done=f"{_size(part):,}", **values)
             if _size(part) != file.bytes:
                 self.stop.wait(PAUSE)
             self._check_stop()
+        return pieces <= 1
 
     def _stream(self, file: RemoteFile, part: Path, have: int) -> None:
         """One request for what is missing of a file."""
@@ -176,6 +191,7 @@ class Download:
             hf_raise_for_status(answer)
             goes_on = answer.status_code == 206 and answer.headers.get("content-range", "").startswith(f"bytes {have}-")
             done = have if goes_on else 0
+            self._refuse_page(file, answer)
             with part.open("ab" if goes_on else "wb") as out:
                 for block in answer.iter_bytes():  # as they come: a block of a set size would be lost in a break
                     done += len(block)
@@ -186,6 +202,11 @@ class Download:
                     self._check_stop()
         if done > file.bytes:
             self._throw_away(file, part, f"it has more than the {file.bytes:,} bytes that the Hub states")
+
+    def _refuse_page(self, file: RemoteFile, answer: Any) -> None:
+        """Complain of a web page, such as a network's login, before any of it is kept: no file of a model is one."""
+        if "html" in answer.headers.get("content-type", "").lower():
+            raise HubError("web_page", repository=str(self.wanted), file=file.name, host=host())
 
     def _throw_away(self, file: RemoteFile, part: Path, fault: str) -> NoReturn:
         part.unlink()

@@ -37,6 +37,14 @@ FAULTS = {
         "HF_TOKEN to it."
     ),
     "busy": "{host} does not answer about {repository} as it should (status {status}). Try again later.",
+    "astray": (
+        "The way to {repository} leads in a circle, or to an address that cannot be asked, so nothing came. Check "
+        "HF_ENDPOINT and the proxy of this network ({host} was asked)."
+    ),
+    "web_page": (
+        "In place of {file} of {repository} came a web page or something else: the network may want a login first, or "
+        "a proxy may keep {host} out. Open a page of {host} in a browser, then try again. Nothing of it was kept."
+    ),
     "odd_answer": (
         "What {host} says about {repository} makes no sense: files come without size or checksum. Check HF_ENDPOINT, "
         "or try again later."

@@ -10,7 +10,18 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from model.hub.cache import CONFIG, INDEX, PICKLE, WEIGHTS, blob_file, cache_folder, has_vocabulary, snapshot_folder
+from model.forms import strange_form
+from model.hub.cache import (
+    CONFIG,
+    INDEX,
+    PICKLE,
+    PICKLE_INDEX,
+    WEIGHTS,
+    blob_file,
+    cache_folder,
+    has_vocabulary,
+    snapshot_folder,
+)
 from model.hub.names import COMMIT, HubError, ModelId, read_id
 
 HUB = "https://huggingface.co"
@@ -45,6 +56,7 @@ SMALL = (
     "README.md",
 )
 SHARD = re.compile(r"model-\d{5}-of-\d{5}\.safetensors")
+PICKLE_SHARD = re.compile(r"pytorch_model-\d{5}-of-\d{5}\.bin")
 # What to fetch by hand of a repository that cannot be asked what it holds.
 BY_HAND = f"{CONFIG}, {WEIGHTS} or {PICKLE}, and all that begins with vocab, tokenizer, source, target or generation"
 DIGEST = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -103,7 +115,7 @@ def plan(repository: str, revision: str = "main") -> Plan:
             said = api.model_info(wanted.repository, revision=wanted.revision, files_metadata=True, timeout=PATIENCE)
             listed = {each.rfilename: _remote(each) for each in said.siblings or ()}
             commit, licence, family = str(said.sha), _licence(said), _family(said)
-        except (ValueError, LookupError, TypeError, AttributeError):
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise HubError("odd_answer", repository=str(wanted), host=host()) from None
     files = tuple(listed[name] for name in chosen(wanted, listed))
     if COMMIT.fullmatch(commit) is None or any(
@@ -131,10 +143,16 @@ def chosen(wanted: ModelId, names: Any) -> list[str]:
         weights = [WEIGHTS]
     elif INDEX in names and (shards := sorted(name for name in names if SHARD.fullmatch(name))):
         weights = [INDEX, *shards]
+    elif PICKLE in names:
+        weights = [PICKLE]
+    elif PICKLE_INDEX in names and (shards := sorted(name for name in names if PICKLE_SHARD.fullmatch(name))):
+        weights = [PICKLE_INDEX, *shards]
     else:
-        weights = [PICKLE] if PICKLE in names else []
+        weights = []
     if CONFIG not in small or not weights:
-        missing = CONFIG if CONFIG not in small else f"{WEIGHTS} or {PICKLE}"
+        form = "" if weights else strange_form(names).removesuffix(".")
+        missing = CONFIG if weights else f"{WEIGHTS} or {PICKLE}"
+        missing += f" ({form})" if form else ""
         raise HubError("not_a_model", repository=str(wanted), missing=missing)
     return small + weights
 
@@ -154,6 +172,11 @@ def is_here(repository: str, commit: str, file: RemoteFile) -> bool:
 def offline(wanted: ModelId) -> HubError:
     """That there is no way to the Hub, and what to do without one."""
     return HubError("offline", repository=str(wanted), host=host(), files=BY_HAND)
+
+
+def astray(wanted: ModelId) -> HubError:
+    """That the way leads in a circle, or to an address that cannot be asked."""
+    return HubError("astray", repository=str(wanted), host=host())
 
 
 def endpoint() -> str:
@@ -185,24 +208,27 @@ def hub_errors(wanted: ModelId) -> Iterator[None]:
     except HubError:
         raise
     except errors.GatedRepoError:
-        raise _by_status(wanted, 403) from None
+        raise by_status(wanted, 403) from None
     except (
         errors.RepositoryNotFoundError,
         errors.RevisionNotFoundError,
         errors.RemoteEntryNotFoundError,
         errors.DisabledRepoError,
     ):
-        raise _by_status(wanted, 404) from None
+        raise by_status(wanted, 404) from None
     except errors.HfHubHTTPError as error:
-        raise _by_status(wanted, error.response.status_code) from None
-    except (httpx2.HTTPError, httpx2.InvalidURL, errors.LocalEntryNotFoundError, ConnectionError, TimeoutError):
+        raise by_status(wanted, error.response.status_code) from None
+    except (httpx2.TooManyRedirects, httpx2.UnsupportedProtocol, httpx2.InvalidURL):
+        raise astray(wanted) from None
+    except (httpx2.HTTPError, errors.LocalEntryNotFoundError, ConnectionError, TimeoutError):
         raise offline(wanted) from None
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise HubError("not_writable", reason=f"{cache_folder()}: {reason}") from None
 
 
-def _by_status(wanted: ModelId, status: int) -> HubError:
+def by_status(wanted: ModelId, status: int) -> HubError:
+    """What a status that is no success means here."""
     if status in (401, 403):
         return HubError("gated", repository=str(wanted), host=host())
     if status == 404:

@@ -7,6 +7,7 @@ import logging
 import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from string import Formatter
 from threading import Event
@@ -112,6 +113,30 @@ def test_a_folder_of_another_family_is_listed_by_its_name(tmp_path: Path, caplog
     assert cards["opus-mt-en-jap"].bytes == sum(path.stat().st_size for path in (tmp_path / "opus-mt-en-jap").iterdir())
     assert "strange is left out" in caplog.text
     assert "list is left out" in caplog.text
+
+
+@pytest.mark.parametrize("given", ["me/x\nroot: forged", "me/\x1b[31mred", "me/\u202eevil", "mé/ö", "me/" + "x" * 5000])
+def test_ids_that_visitors_invent_are_escaped_in_the_log(
+    settings: Settings, hub: Hub, caplog: pytest.LogCaptureFixture, given: str
+) -> None:
+    service = Service(replace(settings, models=(ANY,)))
+    word_of(lambda: service.fetch(given))
+    assert caplog.records
+    for record in caplog.records:
+        said = record.getMessage()
+        assert said.isascii(), said
+        assert said.isprintable(), said
+        assert len(said) < 700
+
+
+def test_what_strangers_write_into_a_folder_is_escaped_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "odd").mkdir()
+    (tmp_path / "odd" / "config.json").write_text(json.dumps({"model_type": "bert\nroot: forged\x1b[31m"}))
+    Service(Settings(models_folder=tmp_path))
+    assert "odd is left out" in caplog.text
+    assert all(record.getMessage().isprintable() for record in caplog.records)
 
 
 # ---------------------------------------------------------------- before it is here

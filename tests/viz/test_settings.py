@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from model.hub.names import read_id
+from model.hub.plans import MOST_MEGABYTES
 from viz.settings import ANY, SETTINGS, Settings, SettingsError, hub_list, read_settings
 
 LISTED = tuple(each["id"] for each in hub_list())
@@ -106,10 +108,32 @@ def test_where_anybody_may_visit_only_the_listed_models_may_be_asked_for(
 
 def test_the_list_has_both_ways_of_each_pair_with_sizes() -> None:
     listed = hub_list()
-    pairs = {tuple(each["languages"]) for each in listed}
-    assert {(target, source) for source, target in pairs} == pairs
-    for language in ("de", "zh", "fr", "ja", "ru", "es"):
-        assert (language, "en") in pairs
+    pairs = {tuple(each["languages"]) for each in listed if each["languages"]}
+    assert len(pairs) == 11
+    for language in ("de", "zh", "fr", "ru", "es"):
+        assert {(language, "en"), ("en", language)} < pairs
+    assert ("ja", "en") in pairs
     for each in listed:
         assert set(each) == {"id", "languages", "bytes"}
-        assert 250e6 < each["bytes"] < 350e6
+        read_id(each["id"])
+        assert not each["languages"] or 250e6 < each["bytes"] < 350e6
+    ids = [each["id"] for each in listed]
+    assert len(set(ids)) == len(ids)
+    assert "Helsinki-NLP/opus-mt-en-jap" not in ids  # learnt from the Bible alone
+
+
+def test_every_family_that_the_readme_promises_is_in_the_list_and_may_be_fetched() -> None:
+    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+    sizes = {each["id"]: each["bytes"] for each in hub_list()}
+    for promised, named in (
+        ("OPUS-MT", "opus-mt"), ("M2M100", "m2m100"), ("NLLB-200", "nllb"), ("T5", "t5"), ("SMaLL-100", "small100")
+    ):  # fmt: skip
+        assert promised in readme
+        assert any(named in each for each in sizes), promised
+    assert max(sizes.values()) < MOST_MEGABYTES * 1_000_000
+    # Float32: about as many bytes as four times the parameters that the makers state.
+    for name, millions in (
+        ("facebook/nllb-200-distilled-600M", 615), ("facebook/m2m100_418M", 484), ("alirezamsh/small100", 333),
+        ("google-t5/t5-small", 60.5), ("google-t5/t5-base", 223),
+    ):  # fmt: skip
+        assert 1.0 < sizes[name] / (4e6 * millions) < 1.02
