@@ -5,8 +5,11 @@ RUN useradd --create-home --uid 1000 headlight
 WORKDIR /home/headlight/app
 
 # Packages first: they change seldom, and a change of code then builds in seconds.
-COPY requirements.txt .
-RUN pip install --no-cache-dir -r requirements.txt
+# The lock names every one of them with its hash, so that the same image comes of the same files. Its torch is the one
+# build of the package registry for Linux: it holds CUDA, which makes the image some gigabytes large, and in return
+# one image runs on a GPU (`docker run --gpus all`) and on any CPU.
+COPY requirements.lock .
+RUN pip install --no-cache-dir --require-hashes -r requirements.lock
 
 COPY --chown=headlight app.py ./
 COPY --chown=headlight model model

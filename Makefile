@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install run test check format bench bench-page screenshots first clean
+.PHONY: help install run test check format bench bench-page screenshots first lock clean
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
@@ -57,6 +57,20 @@ bench-page: $(VENV)/.dev ## measure the page in a browser, write docs/benchmarks
 
 first: $(VENV)/.app ## make the first answer anew, after a change of the default model or of what answers hold
 	$(BIN)/python -m viz.first
+
+# uv alone resolves for another machine than this one. Both kinds of machine must come to the same list.
+LOCKED := requirements.lock
+UV := uv==0.13.9
+lock: | $(BIN)/python ## renew the image's list of packages and hashes, after a change of requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(UV)
+	for machine in x86_64 aarch64; do \
+	  $(BIN)/uv pip compile requirements.txt --upgrade --python-version 3.12 --python-platform $$machine-manylinux_2_28 \
+	    --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --quiet \
+	    --output-file $(LOCKED).$$machine || exit 1; \
+	done
+	cmp $(LOCKED).x86_64 $(LOCKED).aarch64
+	{ sed -n '/^#/p' $(LOCKED); sed '/^#/d' $(LOCKED).x86_64; } > $(LOCKED).new
+	mv $(LOCKED).new $(LOCKED) && rm $(LOCKED).x86_64 $(LOCKED).aarch64
 
 clean: ## remove what make and the tools made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

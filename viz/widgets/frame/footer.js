@@ -10,12 +10,14 @@ const GRADIO = '.gradio-container footer .show-api'; // opens its own descriptio
 export async function mount({ element }) {
   await ready;
   const line = make('p', {});
+  const licence = make('p', { class: 'licence' });
   const programs = make('button', { type: 'button', class: 'link', onclick: () => document.querySelector(GRADIO)?.click() });
   element.classList.add('last-line');
-  element.append(line);
+  element.append(line, licence);
   if (window.gradio_config) element.append(programs); // a saved page has no server behind it
   const draw = () => {
     line.textContent = t('footer');
+    licence.textContent = t('footer_licence');
     programs.textContent = t('footer_programs');
   };
   on(['language'], draw);

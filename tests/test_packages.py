@@ -1,0 +1,53 @@
+"""The image's packages: the lock names all of them, with hashes, and agrees with what the app asks for."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+PINNED = re.compile(r"^([a-z0-9][a-z0-9-]*)==([^ ;]+)((?: \\\n    --hash=sha256:[0-9a-f]{64})+)$", re.MULTILINE)
+
+
+def plain(name: str) -> str:
+    """A package's name as registries compare it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def locked() -> dict[str, str]:
+    return {name: version for name, version, _ in PINNED.findall(LOCK)}
+
+
+def wanted() -> dict[str, str]:
+    lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    pairs = (line.partition("#")[0].strip().split("==") for line in lines)
+    return {plain(pair[0]): pair[1] for pair in pairs if pair[0]}
+
+
+def test_the_lock_has_what_the_app_asks_for_in_the_same_versions() -> None:
+    assert wanted()
+    assert {name: locked().get(name) for name in wanted()} == wanted()
+
+
+@pytest.mark.parametrize("name", ["fastapi", "starlette", "uvicorn", "pillow", "httpx2", "pydantic"])
+def test_what_comes_along_is_pinned_too(name: str) -> None:
+    assert name in locked()
+
+
+def test_nothing_is_in_the_lock_but_pins_with_hashes() -> None:
+    rest = PINNED.sub("", LOCK)
+    assert [line for line in rest.splitlines() if line and not line.startswith("#")] == []
+    assert len(locked()) == len(PINNED.findall(LOCK)) > 50
+    for telling in ("://", "@", "--index", "--find-links", ".org", ".com"):
+        assert telling not in LOCK
+
+
+def test_the_image_installs_nothing_else() -> None:
+    dockerfile = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    installs = re.findall(r"pip install .*", dockerfile)
+    assert installs == ["pip install --no-cache-dir --require-hashes -r requirements.lock"]
+    assert "FROM python:3.12-" in dockerfile
+    assert "Python 3.12 on Linux" in LOCK.splitlines()[0]
