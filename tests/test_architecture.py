@@ -65,7 +65,8 @@ ROOMS = {
     ),
     "model/families/*": (
         "torch model.config model.errors model.families model.forms model.habits model.languages model.pickled"
-        " model.pieces model.positions model.reader model.sentencepiece model.storage model.transformer model.vocabulary"
+        " model.pieces model.positions model.reader model.sentencepiece model.storage model.transformer"
+        " model.vocabulary"
     ),
     "model/importing.py": (
         "model.checkpoint model.checksums model.errors model.habits model.languages model.reader model.storage"
