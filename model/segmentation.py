@@ -27,6 +27,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from enum import Enum
 from functools import lru_cache
+from itertools import pairwise
 
 # A word in the middle of a sentence has a space before it, so the first word gets one too, and both are one token.
 # Not so before Han and Kana, also after quotes or numbers: “你好”, 3个.
@@ -110,6 +111,15 @@ def word_indices(text: str, spans: Sequence[tuple[int, int]]) -> list[int]:
         words.append(word)
         before = span
     return words
+
+
+def mark_borders(words: Sequence[str]) -> str:
+    """The text of these words, with a line break at each border that a reader does not see: between letters without
+    spaces. No piece reaches across a line break, so a vocabulary learnt from such text has words, not their edges.
+    """
+    kinds = [(_kind(word[0]), _kind(word[-1])) for word in words if word]
+    marks = ["\n" * (before is after is Kind.SPACELESS) for (_, before), (after, _) in pairwise(kinds)]
+    return "".join(word + mark for word, mark in zip((word for word in words if word), [*marks, ""], strict=False))
 
 
 def _continues(text: str) -> list[bool]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -21,7 +21,7 @@ from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, tra
 
 from model.errors import TokenizerError
 from model.records import Token
-from model.segmentation import PIECES, UNSPACED_START, characters, places_of_bytes, word_indices
+from model.segmentation import PIECES, UNSPACED_START, characters, mark_borders, places_of_bytes, word_indices
 from model.vocabulary import require_id
 
 PAD, START, END = "<pad>", "<s>", "</s>"
@@ -71,19 +71,23 @@ class Tokenizer:
         minimum_frequency: int = 2,
         coverage: float = 0.9995,
         show_progress: bool = False,
+        segment: Callable[[str], Sequence[str]] | None = None,
     ) -> Tokenizer:
         """Learn a vocabulary from sentences: the same sentences, the same vocabulary. It may be smaller than asked.
 
         Characters come first, the frequent ones, until they make up `coverage` of the text; then sub-words of them.
         So no token ever holds half a character beside another one, which plain byte merges would give ("f" + half of
         "ü"). The sentences are held in memory: a million of them is plenty.
+
+        `segment` cuts a sentence into its words, for scripts that show none: then merges are learnt within words, and
+        what is merged later, without any segmenter, is words and parts of words. The file is the same kind of file.
         """
         if vocabulary_size < SMALLEST:
             raise TokenizerError(
                 f"A vocabulary of {vocabulary_size} was asked for, but {len(SPECIAL)} special tokens and 256 bytes "
                 f"are always in it: ask for {SMALLEST} or more."
             )
-        sentences = [_sound(line) for line in lines]
+        sentences = [_sound(line if segment is None else mark_borders(segment(line))) for line in lines]
         if not any(sentences):
             raise TokenizerError("There is no text to learn a vocabulary from: give at least one sentence.")
         counts = Counter(character for line in sentences for character in line)

@@ -87,7 +87,7 @@ ROOMS = {
         "numpy torch model.checkpoint model.classifier model.device model.jobs model.masks model.probes model.records"
         " model.text model.vocabulary"
     ),
-    "model/training/*": "numpy torch safetensors sacrebleu model.*",
+    "model/training/*": "numpy torch safetensors sacrebleu jieba model.*",
     "model/commands/*": "model.*",
     "model/__main__.py": "model.*",
     "model/__init__.py": "model.*",

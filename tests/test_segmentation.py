@@ -2,7 +2,7 @@
 
 import pytest
 
-from model.segmentation import UNSPACED_START, characters, places_of_bytes, word_indices
+from model.segmentation import UNSPACED_START, characters, mark_borders, places_of_bytes, word_indices
 
 
 def words_of(marked: str) -> list[str]:
@@ -142,3 +142,18 @@ def test_the_space_put_in_front_has_no_place() -> None:
     assert places_of_bytes(b"  ") == (" ", {0: 0, 1: 0, 2: 1})
     assert places_of_bytes(b"") == ("", {0: 0})
     assert UNSPACED_START.startswith(r"\A "), "only a space at the very beginning is taken away again"
+
+
+@pytest.mark.parametrize(
+    ("words", "marked"),
+    [
+        (["我们", "在", "学习", "Python", "，", "好"], "我们\n在\n学习Python，好"),
+        (["3", "个", "人", " ", "来", "了"], "3个\n人 来\n了"),
+        (["", "私", "は", ""], "私\nは"),
+        (["コーヒー", "を", "飲む"], "コーヒーを\n飲む"),
+        (["plain", " ", "words"], "plain words"),
+        ([], ""),
+    ],
+)
+def test_only_borders_that_nobody_sees_are_marked(words: list[str], marked: str) -> None:
+    assert mark_borders(words) == marked

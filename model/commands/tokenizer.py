@@ -1,4 +1,8 @@
-"""`python -m model tokenizer FILE … --size N --output tokenizer.json`: learn a sub-word vocabulary from text."""
+"""`python -m model tokenizer FILE … --size N --output tokenizer.json`: learn a sub-word vocabulary from text.
+
+With `--segment zh` within words that a segmenter finds; `--measure tokenizer.json` counts how many of their borders the
+pieces of a vocabulary keep.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from pathlib import Path
 
 from model.errors import TokenizerError
 from model.tokenizer import Tokenizer
+from model.training.segmenters import kept_borders, segmenter_of
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -17,14 +22,24 @@ def add(parser: argparse.ArgumentParser) -> None:
         "files", nargs="+", type=Path, metavar="FILE", help="UTF-8 text, one sentence a line, or .gz of it"
     )
     parser.add_argument("--size", type=int, default=8000, metavar="N", help="entries of the vocabulary (8000)")
-    parser.add_argument(
-        "--output", type=Path, required=True, metavar="FILE", help="where to write, e.g. tokenizer.json"
-    )
+    parser.add_argument("--segment", choices=["zh"], help="learn within words of this language, which shows none")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--output", type=Path, metavar="FILE", help="where to write, e.g. tokenizer.json")
+    what.add_argument("--measure", type=Path, metavar="FILE", help="a vocabulary: count the borders of words it keeps")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Learn, save, and say what was learned."""
-    tokenizer = Tokenizer.train(_lines(arguments.files), arguments.size)
+    """Learn, save, and say what was learned; or measure what was."""
+    segment = segmenter_of([arguments.segment])
+    if arguments.measure:
+        if segment is None:
+            raise TokenizerError(
+                "--measure compares with the words of a segmenter: say of which language by --segment."
+            )
+        kept, there = kept_borders(Tokenizer.load(arguments.measure), _lines(arguments.files), segment)
+        print(f"{arguments.measure}: {kept:,} of {there:,} borders of words kept, {100 * kept / max(1, there):.2f}%")
+        return 0
+    tokenizer = Tokenizer.train(_lines(arguments.files), arguments.size, segment=segment)
     tokenizer.save(arguments.output)
     print(f"{arguments.output}: {tokenizer.vocabulary_size:,} entries.")
     return 0

@@ -19,6 +19,7 @@ from model.training.files import copy_file, write_atomically
 from model.training.noise import noisy_sources
 from model.training.processes import Processes
 from model.training.recipe import Recipe
+from model.training.segmenters import segmenter_of
 
 Report = Callable[[str], None]
 Encoder = Callable[[Sequence[str]], list[list[int]]]
@@ -110,9 +111,14 @@ def _learn(paths: list[Path], recipe: Recipe, text: Text, report: Report) -> Non
     if recipe.task == "classification":
         target = []  # labels are no words
     lines_of = {SHARED: source + target, SOURCE: source, TARGET: target}
+    languages = (recipe.source_language, recipe.target_language)
+    languages_of = {SHARED: languages, SOURCE: languages[:1], TARGET: languages[1:]}
     for path in paths:
         lines, settings = lines_of[path.name], recipe.tokenizer
-        tokenizer = Tokenizer.train(lines, settings.vocabulary, minimum_frequency=settings.minimum_frequency)
+        segment = segmenter_of(languages_of[path.name]) if settings.segmented else None
+        tokenizer = Tokenizer.train(
+            lines, settings.vocabulary, minimum_frequency=settings.minimum_frequency, segment=segment
+        )
         write_atomically(path, tokenizer.save)
         report(f"{path}: {tokenizer.vocabulary_size:,} sub-words learnt from {len(lines):,} sentences")
 

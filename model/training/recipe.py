@@ -27,6 +27,7 @@ class TokenizerSettings:
     vocabulary: int = 10_000  # of each vocabulary
     shared: bool = True  # one for source and target
     minimum_frequency: int = 2  # a pair of pieces seen less often is not merged
+    segmented: bool = False  # merges are learnt within words that a segmenter finds, where the script shows none
     source_dropout: float = 0.0  # BPE dropout, source only: each epoch cuts the words anew
 
     def __post_init__(self) -> None:

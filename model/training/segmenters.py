@@ -1,0 +1,45 @@
+"""Words of languages that show none, to learn a vocabulary by: a segmenter is needed to train, never afterwards."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
+
+from model.errors import TrainingError
+from model.segmentation import mark_borders
+from model.tokenizer import Tokenizer
+
+Segment = Callable[[str], Sequence[str]]
+
+
+def segmenter_of(languages: Iterable[str]) -> Segment | None:
+    """What cuts text of these languages into words; None where spaces do."""
+    return chinese_words if "zh" in languages else None
+
+
+def chinese_words(text: str) -> list[str]:
+    """The words of a Chinese sentence, as jieba finds them."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of its old way to find its own files
+            import jieba
+    except ImportError as error:
+        raise TrainingError(
+            "Words of Chinese are found by jieba: pip install -r requirements-train.txt. "
+            "Or set tokenizer.segmented to false."
+        ) from error
+    jieba.setLogLevel(logging.ERROR)
+    return list(jieba.cut(text))
+
+
+def kept_borders(tokenizer: Tokenizer, lines: Iterable[str], segment: Segment) -> tuple[int, int]:
+    """How many of the borders that only a segmenter sees are borders of tokens, too; and how many there are."""
+    kept = there = 0
+    for line in lines:
+        marked = mark_borders(segment(line)).split("\n")
+        borders = set(accumulate(map(len, marked[:-1])))
+        ends = {token.end for token in tokenizer.source_tokens(line) if not token.special}
+        kept, there = kept + len(borders & ends), there + len(borders)
+    return kept, there
