@@ -90,8 +90,10 @@ def tokenizers_of_run(run: Path, recipe: Recipe, text: Text, report: Report) -> 
     paths = tokenizer_paths(run, recipe)
     if not all(path.exists() for path in paths):
         inherited = paths if recipe.start else []
-        if recipe.new_source:
-            inherited = paths[-1:]
+        if recipe.new_source or recipe.new_target:
+            inherited = [
+                path for path, new in zip(paths, (recipe.new_source, recipe.new_target), strict=True) if not new
+            ]
         for path in inherited:
             copy_file(_vocabulary_of(Path(recipe.start), path.name), path)
             report(f"{path}: the vocabulary of {recipe.start}")

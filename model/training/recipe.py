@@ -95,7 +95,9 @@ class Recipe:
     optimisation: Optimisation = field(default_factory=Optimisation)
     batching: Batching = field(default_factory=Batching)
     start: str = ""  # a model folder whose weights and vocabularies the run begins with; empty: with chance
-    new_source: bool = False  # but its source language is another: that vocabulary and its vectors begin anew
+    new_source: bool = False  # but its source has another vocabulary, whose vectors begin anew
+    new_target: bool = False  # the same of the target
+    vectors_of_pieces: bool = False  # of a language that `start` knows: as the mean of the old pieces' vectors
     seed: int = 1
     steps: int = 100_000  # the whole budget, over however many sessions
     validate_every: int = 1000  # steps
@@ -111,8 +113,13 @@ class Recipe:
             "optimisation.cool_down_steps are more than all steps. Lower them.",
         )
         _require(
-            not self.new_source or (bool(self.start) and not self.tokenizer.shared),
-            "new_source needs a start, and tokenizer.shared false: the new language has a vocabulary of its own.",
+            not (self.new_source or self.new_target) or (bool(self.start) and not self.tokenizer.shared),
+            "new_source and new_target need a start, and tokenizer.shared false: the new side has a vocabulary of its "
+            "own.",
+        )
+        _require(
+            not self.vectors_of_pieces or self.new_source or self.new_target,
+            "vectors_of_pieces is for a new vocabulary: set new_source or new_target, too.",
         )
         _require(self.task in TASKS, f"task must be one of: {', '.join(TASKS)}.")
         given = {

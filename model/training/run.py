@@ -11,7 +11,6 @@ Every file is written whole or not at all, so a run may be killed at any moment 
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,12 +18,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
-from torch import Tensor, nn
 
-from model.checkpoint import read_checkpoint
 from model.errors import TrainingError
-from model.reader import CONFIG
 from model.training import checkpoints
+from model.training.beginning import begin_with, require_start
 from model.training.corpora import CorpusSpec
 from model.training.files import write_text
 from model.training.loop import Setting, Trainer, run_steps
@@ -49,11 +46,6 @@ class Session:
     cool_down: int | None = None  # end the run in so many steps
 
 
-SOURCE_VECTORS = "encoder.embedding.table.weight"
-LAYER = re.compile(r"\.layers\.\d+\.")
-SUBLAYER_END = re.compile(r"attention\.output\.|feed_forward\.narrow\.")  # what is added to the residual stream
-
-
 class Moment(NamedTuple):
     """When progress was last reported."""
 
@@ -76,7 +68,7 @@ class Run:
         model = self.task.make_model(recipe, self.tokenizers)
         self.report(f"{recipe.name}: {model.parameter_count():,} parameters on {setting.device}")
         if recipe.start and not checkpoints.list_checkpoints(folder):
-            begin_with(model, recipe)
+            begin_with(model, recipe, self.tokenizers)
         self.trainer = Trainer(model, recipe, self.tokenizers.special, setting, processes)
         self._resume()
         self.last, self.cool_down = self._end()
@@ -254,36 +246,6 @@ class Run:
 
     def _about(self) -> dict[str, str]:
         return {"recipe": self.recipe.to_json(), "data_sha256": self.digest}
-
-
-def require_start(recipe: Recipe) -> None:
-    """Complain of a missing `start` at once: reading the corpora takes minutes."""
-    if recipe.start and not (Path(recipe.start) / CONFIG).is_file():
-        raise TrainingError(
-            f"{recipe.start} is where {recipe.name} begins, but there is no model. Train and export that one first, "
-            'or take "start" out of the recipe.'
-        )
-
-
-def begin_with(model: nn.Module, recipe: Recipe) -> None:
-    """Take the weights of the recipe's `start`: the same sizes, or fewer layers of them.
-
-    A new source language keeps its own vectors. Layers that `start` lacks come last and hand on what they get.
-    """
-    weights, own = read_checkpoint(recipe.start, type(model)).model.state_dict(), model.state_dict()
-    if recipe.new_source:
-        weights[SOURCE_VECTORS] = own[SOURCE_VECTORS]
-    if recipe.model.get("norm_first"):
-        weights |= {name: _silent(name, own[name]) for name in own if name not in weights and LAYER.search(name)}
-    shapes = {name: tuple(tensor.shape) for name, tensor in weights.items()}
-    if shapes != {name: tuple(tensor.shape) for name, tensor in own.items()}:
-        raise TrainingError(f"{recipe.start} has other sizes than the recipe's model. Give both the same.")
-    model.load_state_dict(weights)
-
-
-def _silent(name: str, tensor: Tensor) -> Tensor:
-    """A new layer's weight: chance, but zero where a sub-layer ends: with the norm first it adds nothing yet."""
-    return torch.zeros_like(tensor) if SUBLAYER_END.search(name) else tensor
 
 
 def _name(spec: CorpusSpec) -> str:

@@ -241,6 +241,48 @@ def test_a_new_source_language_begins_anew_and_the_rest_with_the_start(tmp_path:
     assert run.train()
 
 
+def test_a_new_target_language_begins_anew_and_the_rest_with_the_start(tmp_path: Path) -> None:
+    data = first_lines(tmp_path, 20)
+    make_run(make_recipe(steps=3), data, tmp_path / "first").train()
+    export_run(tmp_path / "first", tmp_path / "model", weights="last", storage="float32")
+    settings = {"shared": False, "vocabulary": 290}
+    recipe = make_recipe(steps=2, start=str(tmp_path / "model"), new_target=True, tokenizer=settings)
+    run = make_run(recipe, data, tmp_path / "second")
+    begun = load_checkpoint(tmp_path / "model").model.state_dict()
+    own = run.trainer.model.state_dict()
+    changed = {name for name in own if not torch.equal(own[name], begun[name])}
+    assert changed == {"decoder.embedding.table.weight", "decoder.output.words.weight"}
+    vocabulary = (tmp_path / "model" / "tokenizer.json").read_bytes()
+    assert (tmp_path / "second" / "source_tokenizer.json").read_bytes() == vocabulary
+    assert (tmp_path / "second" / "target_tokenizer.json").read_bytes() != vocabulary
+    assert run.train()
+
+
+def test_a_new_vocabulary_of_a_known_language_begins_with_the_mean_of_the_old_pieces(tmp_path: Path) -> None:
+    data = first_lines(tmp_path, 20)
+    make_run(make_recipe(steps=3), data, tmp_path / "first").train()
+    export_run(tmp_path / "first", tmp_path / "model", weights="last", storage="float32")
+    settings = {"shared": False, "vocabulary": 420}
+    recipe = make_recipe(
+        steps=2, start=str(tmp_path / "model"), new_source=True, vectors_of_pieces=True, tokenizer=settings
+    )
+    run = make_run(recipe, data, tmp_path / "second")
+    start = load_checkpoint(tmp_path / "model")
+    old, new = start.source_tokenizer, run.tokenizers.source
+    known = start.model.state_dict()["encoder.embedding.table.weight"]
+    begun = run.trainer.model.state_dict()["encoder.embedding.table.weight"]
+    same = {old.label(number): number for number in range(old.vocabulary_size)}
+    cut = 0
+    for number in range(new.vocabulary_size):
+        if new.label(number) in same:
+            assert torch.equal(begun[number], known[same[new.label(number)]])
+        elif "\ufffd" not in new.decode([number]):
+            pieces = old.encode(new.decode([number]))
+            assert torch.allclose(begun[number], known[pieces].mean(dim=0))
+            cut += len(pieces) > 1
+    assert cut > 5
+
+
 def test_a_start_of_other_sizes_or_none_is_refused(tmp_path: Path) -> None:
     data = first_lines(tmp_path, 20)
     make_run(make_recipe(steps=1), data, tmp_path / "first").train()

@@ -1,0 +1,82 @@
+"""Where a run begins: with chance, or with the weights of another model, grown and given new vocabularies as asked."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from model.checkpoint import read_checkpoint
+from model.errors import TrainingError
+from model.reader import CONFIG
+from model.training.prepare import Tokenizers
+from model.training.recipe import Recipe
+from model.vocabulary import Vocabulary
+
+SOURCE_VECTORS = ("encoder.embedding.table.weight",)
+TARGET_VECTORS = ("decoder.embedding.table.weight", "decoder.output.words.weight")
+LAYER = re.compile(r"\.layers\.\d+\.")
+SUBLAYER_END = re.compile(r"attention\.output\.|feed_forward\.narrow\.")  # what is added to the residual stream
+
+
+def require_start(recipe: Recipe) -> None:
+    """Complain of a missing `start` at once: reading the corpora takes minutes."""
+    if recipe.start and not (Path(recipe.start) / CONFIG).is_file():
+        raise TrainingError(
+            f"{recipe.start} is where {recipe.name} begins, but there is no model. Train and export that one first, "
+            'or take "start" out of the recipe.'
+        )
+
+
+def begin_with(model: nn.Module, recipe: Recipe, tokenizers: Tokenizers) -> None:
+    """Take the weights of the recipe's `start`: the same sizes, or fewer layers of them.
+
+    Layers that `start` lacks come last and hand on what they get. A new vocabulary keeps the vectors that chance gave
+    it, or with `vectors_of_pieces` takes them from the vocabulary it replaces.
+    """
+    start = read_checkpoint(recipe.start, type(model))
+    weights, own = start.model.state_dict(), model.state_dict()
+    if recipe.new_source:
+        _renew(weights, own, SOURCE_VECTORS, start.source_tokenizer, tokenizers.source, recipe.vectors_of_pieces)
+    if recipe.new_target:
+        _renew(weights, own, TARGET_VECTORS, start.target_tokenizer, tokenizers.target, recipe.vectors_of_pieces)
+    if recipe.model.get("norm_first"):
+        weights |= {name: _silent(name, own[name]) for name in own if name not in weights and LAYER.search(name)}
+    shapes = {name: tuple(tensor.shape) for name, tensor in weights.items()}
+    if shapes != {name: tuple(tensor.shape) for name, tensor in own.items()}:
+        raise TrainingError(f"{recipe.start} has other sizes than the recipe's model. Give both the same.")
+    model.load_state_dict(weights)
+
+
+def _renew(
+    weights: dict[str, Tensor], own: dict[str, Tensor], names: tuple[str, ...], old: Vocabulary, new: Vocabulary,
+    from_pieces: bool,
+) -> None:  # fmt: skip
+    vectors = own[names[0]].clone()
+    if from_pieces:
+        known = weights[names[0]]
+        for token_id, pieces in enumerate(pieces_of_entries(old, new)):
+            if pieces:
+                vectors[token_id] = known[pieces].mean(dim=0)
+    weights |= {name: vectors for name in names if name in own}
+
+
+def pieces_of_entries(old: Vocabulary, new: Vocabulary) -> list[list[int]]:
+    """How the old vocabulary writes each entry of the new one: as the same entry, or in pieces; empty if it cannot."""
+    same = {old.label(token_id): token_id for token_id in range(old.vocabulary_size)}
+    found: list[list[int]] = []
+    for token_id in range(new.vocabulary_size):
+        label = new.label(token_id)
+        text = new.decode([token_id])
+        if label in same:
+            found.append([same[label]])
+        else:
+            found.append([] if "\ufffd" in text else old.encode(text))
+    return found
+
+
+def _silent(name: str, tensor: Tensor) -> Tensor:
+    """A new layer's weight: chance, but zero where a sub-layer ends: with the norm first it adds nothing yet."""
+    return torch.zeros_like(tensor) if SUBLAYER_END.search(name) else tensor
