@@ -105,10 +105,18 @@ ROOMS = {
     "viz/arguments.py": "viz.errors",
     "viz/service.py": (
         "model.errors model.hub model.judge model.records model.shelf model.text model.transformer model.translator"
-        " viz.cards viz.errors viz.gpu viz.library viz.manners viz.session viz.settings viz.store"
+        " viz.cards viz.errors viz.gpu viz.library viz.line viz.manners viz.session viz.settings viz.store"
     ),
-    "viz/api.py": "gradio numpy model.records viz.arguments viz.errors viz.service viz.session",
-    "viz/door.py": "fastapi starlette viz.api viz.arguments viz.errors viz.settings",
+    "viz/api.py": "gradio numpy model.records viz.arguments viz.errors viz.line viz.service viz.session viz.visitors",
+    "viz/line.py": "viz.errors",
+    "viz/addresses.py": "",
+    "viz/called.py": "viz.errors viz.line viz.payload",
+    "viz/listening.py": "gradio viz.errors viz.line viz.visitors",
+    "viz/leaving.py": "gradio viz.listening",
+    "viz/door.py": (
+        "fastapi gradio starlette viz.addresses viz.api viz.arguments viz.called viz.errors viz.line viz.listening"
+        " viz.settings viz.visitors"
+    ),
     "viz/payload.py": "numpy model.measures model.records viz.labels",
     "viz/calls.py": "viz.errors viz.payload",
     "viz/files.py": "plotly starlette viz.theme viz.words",
@@ -123,20 +131,20 @@ ROOMS = {
     "viz/first.py": "numpy model.records viz.examples viz.model_values viz.payload viz.service viz.settings",
     "viz/manners.py": "model.habits model.records model.translator viz.errors viz.session viz.settings",
     "viz/model_values.py": "model.records viz.cards viz.manners viz.payload viz.service",
-    "viz/visitors.py": "gradio",
+    "viz/visitors.py": "gradio viz.line",
     "viz/fetching.py": (
-        "gradio model.hub model.languages viz.calls viz.errors viz.model_values viz.payload viz.service viz.visitors"
-        " viz.widgets"
+        "gradio model.hub model.languages viz.calls viz.errors viz.line viz.model_values viz.payload viz.service"
+        " viz.visitors viz.widgets"
     ),
     "viz/desk.py": (
-        "gradio viz.errors viz.examples viz.first viz.model_values viz.payload viz.service viz.settings viz.visitors"
-        " viz.widgets"
+        "gradio viz.calls viz.errors viz.examples viz.first viz.model_values viz.payload viz.service viz.settings"
+        " viz.visitors viz.widgets"
     ),
     "viz/widgets/*": "gradio viz.files viz.widgets",
     "viz/tabs/*": "gradio numpy model.* viz.*",
     "viz/page.py": (
-        "gradio viz.api viz.desk viz.door viz.fetching viz.files viz.service viz.settings viz.tabs viz.theme"
-        " viz.widgets"
+        "gradio viz.api viz.desk viz.door viz.fetching viz.files viz.leaving viz.listening viz.service viz.settings"
+        " viz.tabs viz.theme viz.widgets"
     ),
     "viz/figures/*": "numpy plotly model.errors model.records viz.figures viz.labels viz.theme",
     "viz/alone.py": "viz.page viz.settings viz.tabs",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import re
 import shutil
@@ -28,8 +29,10 @@ from model.hub import (
     plans,
     read_id,
 )
+from model.hub.cache import blob_file, repository_folder
 from model.hub.checks import fault_of
 from model.hub.names import FAULTS
+from model.hub.quota import MARK, claim, claimed, make_room, used
 from tests.hub_server import Hub, Repository, digest, hub_of_our_own, marian_files, pieces, safetensors, torch_zip
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -639,6 +642,26 @@ def test_ids_are_read() -> None:
     assert str(read_id("A.1/b_2-c@v1.0")) == "A.1/b_2-c@v1.0"
     assert read_id("a/b", "v2").revision == "v2"
     assert (read_id("a/b@" + "0" * 40).fixed, read_id("a/b@" + "0" * 39).fixed) == (True, False)
+
+
+# ---------------------------------------------------------------- how much of the disk
+
+
+def test_room_is_made_by_what_was_used_least_recently_and_only_of_our_own(hub: Hub) -> None:
+    names = ["a/one", "a/two", "a/three"]
+    for age, name in enumerate(names):
+        claim(name)
+        blob_file(name, "x").parent.mkdir(parents=True)
+        blob_file(name, "x").write_bytes(b"x" * 1_000_000)
+        os.utime(repository_folder(name) / MARK, (100 + age, 100 + age))
+    blob_file("some/body", "x").parent.mkdir(parents=True)
+    claim("some/body")  # too late: somebody else had begun it
+    assert list(claimed()) == names
+    used("a/one")
+    assert make_room("a/four", 1_000_000, 3_000_000, ()) == ["a/two"]
+    assert make_room("a/three", 1_000_000, 3_000_000, ()) == []  # it stays where it goes on
+    assert kind_of(lambda: make_room("a/four", 2_000_000, 2_000_000, {"a/one"})) == "full"
+    assert list(claimed()) == ["a/one"]
 
 
 # ---------------------------------------------------------------- beside

@@ -19,8 +19,10 @@ from gradio import events
 from model.records import Kind, Token
 from viz.arguments import bind
 from viz.errors import PageError
+from viz.line import Line
 from viz.service import Service
 from viz.session import Merged, Place, check_place, session_from
+from viz.visitors import GONE, VISITOR
 
 DECIMALS = 6  # of weights and probabilities: enough to add up to one
 
@@ -162,21 +164,21 @@ def register_api(service: Service) -> None:
     endpoints = Endpoints(service)
     for name, signature in ENDPOINTS.items():
         events.api(
-            guarded(getattr(endpoints, name), signature),
+            guarded(getattr(endpoints, name), signature, service.line),
             api_name=name,
-            # A translation keeps a core busy: more at once would make all of them late. Both endpoints share one limit.
-            concurrency_limit=service.settings.concurrency,
-            concurrency_id="api",
+            concurrency_limit=None,  # the line decides who computes
         )
 
 
-def guarded(function: Callable[..., Any], signature: inspect.Signature) -> Callable[..., Any]:
-    """The same function, which takes anything and complains in our own words."""
+def guarded(function: Callable[..., Any], signature: inspect.Signature, line: Line) -> Callable[..., Any]:
+    """The same function, which waits for its turn, takes anything and complains in our own words."""
 
     @functools.wraps(function)
     def call(*given: Any) -> Any:
         try:
-            return function(*bind(signature, given))
+            arguments = bind(signature, given)
+            with line.turn(VISITOR.get(), GONE.get()):
+                return function(*arguments)
         except PageError as error:
             raise gr.Error(str(error), print_exception=False) from None
         except Exception:

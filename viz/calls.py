@@ -14,8 +14,11 @@ from viz.payload import error_json
 LOG = logging.getLogger(__name__)
 
 
-def answering(function: Callable[[Mapping[str, Any]], Any]) -> Callable[[str], str]:
-    """A function of named values as a server function of `gr.HTML`, which sends whatever a browser may send."""
+def answering(function: Callable[[Mapping[str, Any]], Any], *, computes: bool = True) -> Callable[[str], str]:
+    """A function of named values as a server function of `gr.HTML`, which sends whatever a browser may send.
+
+    One that computes waits in the line before it is called; others look something up, or ask the Hub.
+    """
 
     @functools.wraps(function)
     def call(asked: str) -> str:
@@ -28,6 +31,7 @@ def answering(function: Callable[[Mapping[str, Any]], Any]) -> Callable[[str], s
             return error_json("text", "our_fault", {})
 
     call.__annotations__ = {"asked": str, "return": str}
+    call.computes = computes  # type: ignore[attr-defined]
     return call
 
 
@@ -39,3 +43,9 @@ def _values(asked: Any) -> Mapping[str, Any]:
     if not isinstance(values, dict):
         raise PageError("data", "not_names", {"given": shown(values), "example": '{"text": "Guten Tag."}'})
     return values
+
+
+def asked_of(event: object) -> tuple[dict[str, Any], Any]:
+    """What a widget asks with an event, and the number of its turn; a browser may send anything as an event."""
+    values = dict(_values(getattr(event, "request", None)))
+    return values, values.pop("turn", None)

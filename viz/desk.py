@@ -12,17 +12,19 @@ from typing import Any
 
 import gradio as gr
 
+from viz.calls import asked_of
 from viz.errors import PageError
 from viz.examples import EXAMPLES
 from viz.first import first_answer
 from viz.model_values import answer_of, translators, usual_request
-from viz.payload import error_json, progress_json
+from viz.payload import error_json, progress_json, waiting_json
 from viz.service import Service
 from viz.settings import ANY
-from viz.visitors import OneEach, with_turn
+from viz.visitors import GONE, VISITOR, OneEach, with_turn
 from viz.widgets import widget
 
 BREATH = 0.06  # seconds between two pieces of news: often enough for the eye, seldom enough for the network
+GLANCE = 0.3  # seconds between two looks at how long the line is
 OUR_FAULT = "our_fault"
 
 LOG = logging.getLogger(__name__)
@@ -40,10 +42,8 @@ class Desk(OneEach):
         first = first_answer(self.service)
         desk = widget("desk/desk", value=first, config=json.dumps(self.config(), ensure_ascii=False))
         quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "api_name": False}
-        # Two translations share two cores well; more only make everybody wait longer. "multiple": otherwise a browser
-        # keeps a request to itself while its last one runs.
-        limit = self.service.settings.concurrency
-        desk.submit(self.tell, None, desk, concurrency_limit=limit, trigger_mode="multiple", **quiet)
+        # The line decides who computes. "multiple": otherwise a browser keeps a request to itself while its last runs.
+        desk.submit(self.tell, None, desk, concurrency_limit=None, trigger_mode="multiple", **quiet)
         desk.stop(self.stop, None, None, queue=False, **quiet)
         return desk
 
@@ -69,14 +69,34 @@ class Desk(OneEach):
 
     def translate(self, event: gr.EventData, request: gr.Request) -> Iterator[str]:
         """One request of one visitor, as news, until they ask for something else."""
-        values = dict(json.loads(event.request))
-        turn = values.pop("turn", None)
-        stop = self._begin(request.session_hash or "")
-        with closing(self._news(values, stop)) as found:
+        try:
+            values, turn = asked_of(event)
+        except PageError as error:
+            yield error_json(error.field, error.word, error.values)
+            return
+        with self._only(request.session_hash or "") as stop, closing(self._in_line(values, stop)) as found:
             for news in found:
                 if stop.is_set():
                     return
                 yield with_turn(news, turn)
+
+    def _in_line(self, values: dict[str, Any], stop: Event) -> Generator[str]:
+        """How many are before this visitor, until it is their turn; then the news of their request."""
+        try:
+            place = self.service.line.join(VISITOR.get())
+        except PageError as error:
+            yield error_json(error.field, error.word, error.values)
+            return
+        with place:
+            told = None
+            while not place.wait(GLANCE):
+                if stop.is_set() or GONE.get()():
+                    return
+                if (before := place.before()) != told:
+                    told = before
+                    yield waiting_json(before)
+            with closing(self._news(values, stop)) as found:
+                yield from found
 
     def _news(self, values: dict[str, Any], stop: Event) -> Generator[str]:
         try:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Condition, Event
 
-from model.hub import HubError, Progress, fetch
+from model.hub import HubError, Plan, Progress, fetch
 
 GLANCE = 0.1  # seconds between two looks at whether one who waits has left
 
@@ -31,7 +31,8 @@ class _Flight:
 class Downloads:
     """What is being fetched now, by id. Threads may share it."""
 
-    def __init__(self) -> None:
+    def __init__(self, confirm: Callable[[Plan], bool] | None = None) -> None:
+        self._confirm = confirm  # asked before anything comes
         self._flights: dict[str, _Flight] = {}
         self._changed = Condition()
 
@@ -58,6 +59,11 @@ class Downloads:
             flight = self._flights.get(name)
             return flight.waiting if flight else 0
 
+    def names(self) -> set[str]:
+        """The ids of all that is on its way."""
+        with self._changed:
+            return set(self._flights)
+
     def _lead(self, name: str, flight: _Flight, on_progress: Report | None, stop: Event) -> Path:
         def tell(news: Progress) -> None:
             with self._changed:
@@ -67,7 +73,7 @@ class Downloads:
                 on_progress(news)
 
         try:
-            flight.folder = fetch(name, on_progress=tell, stop=stop)
+            flight.folder = fetch(name, confirm=self._confirm, on_progress=tell, stop=stop)
             return flight.folder
         except HubError as error:
             if error.kind != "stopped":  # that was this visitor's wish alone

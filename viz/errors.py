@@ -83,6 +83,11 @@ ERROR_WORDS: dict[str, str] = {
     ),
     "hub_wrong_file": "{file} of {repository} is not what its name says and was thrown away: choose another model.",
     "hub_refused": "{repository} was not fetched: nobody agreed to its {megabytes} MB.",
+    "one_download": "A download for you is on its way already: wait until it is here, or stop it.",
+    "hub_full": (
+        "{repository} needs {megabytes} MB, but models of the Hub may take {limit} MB here, and the others are in use: "
+        "try again later, or choose a smaller one."
+    ),
     "hub_stopped": "The download of {repository} was stopped. What has come is kept: ask again to go on.",
     # the device
     "no_memory": "The device has no memory left for this: try a shorter sentence or a smaller beam.",
@@ -94,7 +99,13 @@ ERROR_WORDS: dict[str, str] = {
     "too_deep": "Lists and objects lie too deep in each other: send plain values.",
     "no_files": "No file is taken here: send text.",
     "unknown_endpoint": "There is nothing at this address. Known are: {choices}.",
+    "nothing_here": "There is nothing at this address.",
     "no_answer": "There is no answer here: it was fetched already, or never asked for. Ask again.",
+    "line_full": "Too many are waiting: {before} are before you. Try again in a minute.",
+    "leaving": "The server is about to stop, and begins nothing new. Try again in a minute.",
+    "answer_too_large": (
+        "The file would be {given} MB large, but at most {limit} MB are sent: choose NPZ, or less text."
+    ),
     "our_fault": "Something went wrong on our side. Try again, or try another sentence.",
 }
 

@@ -1,7 +1,7 @@
 """Models of the Hub on the page: what one would cost, and the download, with news until it is here.
 
-A visitor fetches one model at a time. Who leaves, or says stop, ends it; what has come is kept, and whoever asks next
-goes on from there. Downloads have threads of their own, so that nobody's translation waits for one.
+A visitor fetches one model at a time, and so does an address. Who leaves, or says stop, ends it; what has come is kept,
+and whoever asks next goes on from there. Downloads have threads of their own, so that no translation waits for one.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from queue import Queue
 from threading import Event, Thread
 from typing import Any
@@ -17,12 +18,13 @@ import gradio as gr
 
 from model.hub import Progress
 from model.languages import languages_of
-from viz.calls import answering
+from viz.calls import answering, asked_of
 from viz.errors import PageError, shown
+from viz.line import Visitor, own_machine
 from viz.model_values import translators
 from viz.payload import error_json
 from viz.service import Service
-from viz.visitors import OneEach, with_turn
+from viz.visitors import VISITOR, OneEach, with_turn
 from viz.widgets import widget
 
 AT_ONCE = 8  # downloads, and visitors who wait for one; each keeps a thread
@@ -36,10 +38,12 @@ class Fetching(OneEach):
     def __init__(self, service: Service) -> None:
         super().__init__()
         self.service = service
+        self._fetches: list[tuple[Visitor, str]] = []
 
     def build(self) -> gr.HTML:
         """Inside a `gr.Blocks`."""
-        hidden = widget("desk/fetching", server=[answering(self.offer), answering(self.models)])
+        asked = [answering(each, computes=False) for each in (self.offer, self.models)]
+        hidden = widget("desk/fetching", server=asked)
         quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "api_name": False}
         hidden.submit(self.fetch, None, hidden, concurrency_limit=AT_ONCE, trigger_mode="multiple", **quiet)
         hidden.stop(self.stop, None, None, queue=False, **quiet)
@@ -71,19 +75,44 @@ class Fetching(OneEach):
 
     def fetch(self, event: gr.EventData, request: gr.Request) -> Iterator[str]:
         """The download of one visitor, as news: how far it is, then the models that there are now."""
-        values = dict(json.loads(event.request))
-        stop = self._begin(request.session_hash or "")
+        turn = None
+        try:
+            values, turn = asked_of(event)
+            name, visitor = _name(values), VISITOR.get()._replace(session=request.session_hash or "")
+            with self._one_of(visitor, name), self._only(visitor.session) as stop:
+                for news in self._news(name, stop):
+                    yield with_turn(news, turn)
+        except PageError as error:
+            yield with_turn(error_json(error.field, error.word, error.values), turn)
+
+    @contextmanager
+    def _one_of(self, visitor: Visitor, name: str) -> Iterator[None]:
+        """One address fetches one model; several of its pages may wait for it. This machine may be many visitors."""
+        fetch = (visitor, name)
+        with self._lock:
+            theirs = [other for other in self._fetches if other[0].address == visitor.address]
+            others = [other for other, what in theirs if what != name and other.session != visitor.session]
+            if others and not own_machine(visitor.address):
+                raise PageError("model", "one_download")
+            self._fetches.append(fetch)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._fetches.remove(fetch)
+
+    def _news(self, name: str, stop: Event) -> Iterator[str]:
         news: Queue[str | None] = Queue()
-        Thread(target=self._work, args=(values, news, stop), daemon=True).start()
+        Thread(target=self._work, args=(name, news, stop), daemon=True).start()
         try:
             while (each := news.get()) is not None:
-                yield with_turn(each, values.get("turn"))
+                yield each
         finally:
             stop.set()  # whoever listened has gone
 
-    def _work(self, values: Mapping[str, Any], news: Queue[str | None], stop: Event) -> None:
+    def _work(self, name: str, news: Queue[str | None], stop: Event) -> None:
         try:
-            card = self.service.fetch(_name(values), lambda progress: news.put(_progress(progress)), stop)
+            card = self.service.fetch(name, lambda progress: news.put(_progress(progress)), stop)
             news.put(_json({"what": "fetched", "name": card.name, "models": translators(self.service)}))
         except PageError as error:
             news.put(error_json(error.field, error.word, error.values))

@@ -14,7 +14,20 @@ from string import Formatter
 from threading import Event
 
 from model.families import FAMILIES
-from model.hub import HubError, Plan, Progress, find_folder, kept_models, megabytes, plan, read_id, require_vocabulary
+from model.hub import (
+    HubError,
+    Plan,
+    Progress,
+    claim,
+    find_folder,
+    kept_models,
+    make_room,
+    megabytes,
+    plan,
+    read_id,
+    require_vocabulary,
+    used,
+)
 from model.languages import languages_of
 from viz.cards import ODD, ModelCard, can_be_read, read_card, read_cards
 from viz.downloads import Downloads
@@ -30,7 +43,7 @@ class Library:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._here = {card.name: card for card in read_cards(settings.models_folder)}
-        self._downloads = Downloads()
+        self._downloads = Downloads(self._make_room)
         known = {each["id"]: (tuple(each["languages"]), int(each["bytes"])) for each in hub_list()}
         # Those that may be asked for, then those beside them that somebody asked for and that are here.
         self._hub = {name: known.get(name, (languages_of(name), 0)) for name in settings.models if name != ANY}
@@ -142,6 +155,19 @@ class Library:
         if not card.downloaded:  # its files came, but nobody here can read them
             raise PageError("model", "model_cannot_load", {"given": card.name})
         return card
+
+    def used(self, card: ModelCard) -> None:
+        """A model works now: where the disk is full, those that did not for longest leave first."""
+        if card.where == "hub":
+            used(read_id(card.name).repository)
+
+    def _make_room(self, offer: Plan) -> bool:
+        """Before anything of a model comes."""
+        claim(offer.repository)
+        on_their_way = {read_id(name).repository for name in self._downloads.names()}
+        for name in make_room(offer.repository, offer.missing, self.settings.hub_mb * 1_000_000, on_their_way):
+            LOG.warning("%s was deleted to make room for %s.", shown(name), shown(offer.repository))
+        return True
 
     def waiting(self, name: str) -> int:
         """How many wait for a download that somebody else makes."""

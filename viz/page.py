@@ -11,13 +11,17 @@ import gradio as gr
 from viz.api import register_api
 from viz.desk import Desk
 from viz.door import app_kwargs
-from viz.fetching import Fetching
+from viz.fetching import AT_ONCE, Fetching
 from viz.files import routes, styles
+from viz.leaving import hear_signals, stay
+from viz.listening import listen
 from viz.service import Service
 from viz.settings import Settings, read_settings
 from viz.tabs import TABS, Tab
 from viz.theme import FONT, THEMES
 from viz.widgets import widget
+
+SPARE = 16  # threads for what only looks something up
 
 
 def build_page(settings: Settings | None = None, tabs: Mapping[str, Tab] = TABS) -> gr.Blocks:
@@ -38,13 +42,17 @@ def build_page(settings: Settings | None = None, tabs: Mapping[str, Tab] = TABS)
         register_api(service)
         page.unload(desk.left)
         page.unload(fetching.left)
+    listen(page, service.line)
     return page
 
 
 def launch_page(page: gr.Blocks, settings: Settings | None = None, **more: Any) -> None:
-    """Serve it where the settings say; `more` is for tests."""
+    """Serve it where the settings say, until the process is told to stop; `more` is for tests."""
     settings = settings or read_settings()
+    told = None if more.pop("prevent_thread_lock", False) else hear_signals()
     page.launch(
+        prevent_thread_lock=True,
+        max_threads=settings.concurrency + settings.line + AT_ONCE + SPARE,  # each who waits may keep one
         server_name=settings.host,
         server_port=settings.port,
         theme=gradio_theme(),
@@ -55,6 +63,8 @@ def launch_page(page: gr.Blocks, settings: Settings | None = None, **more: Any) 
         app_kwargs={"routes": routes(), **app_kwargs(settings)},
         **more,
     )
+    if told is not None:
+        stay(page, told)
 
 
 def gradio_theme() -> gr.themes.Base:

@@ -64,6 +64,11 @@ def progress_json(text: str, tokens: Sequence[Token]) -> str:
     return _json({"what": "progress", "text": text, "target": tokens_values(tokens)})
 
 
+def waiting_json(before: int, place: str = "") -> str:
+    """How many have their turn first; a browser that must ask again comes back to its place by this name."""
+    return _json({"what": "waiting", "before": before, **({"place": place} if place else {})})
+
+
 def error_json(field: str, word: str, values: Mapping[str, Any]) -> str:
     """A phrase of the word tables, beside the field that it is about."""
     return _json({"what": "error", "field": field, "word": word, "values": dict(values)})

@@ -26,6 +26,7 @@ from viz.cards import ModelCard
 from viz.errors import PageError, page_error
 from viz.gpu import on_borrowed_gpu
 from viz.library import Library
+from viz.line import Line
 from viz.manners import Manners, manners_of, plain_manners
 from viz.session import check_text, session_from
 from viz.settings import Settings, SettingsError
@@ -43,6 +44,7 @@ class Service:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self.line = Line(settings.concurrency, settings.line)  # before whatever computes
         self.store = Store(settings.cache_mb * MEGABYTE)
         self.library = Library(settings)
         self.shelf: Shelf[Any] = Shelf(settings.models_mb * MEGABYTE, _weight)
@@ -77,6 +79,7 @@ class Service:
         """The translator of this name, or the default one: it does not leave memory before the end of the block."""
         card = self.library.card(name or self.default, "transformer")
         with self.shelf.borrow(_place(card), lambda: self._load(card, Translator)) as translator:
+            self.library.used(card)
             yield translator
 
     def translator(self, name: str = "") -> Translator:

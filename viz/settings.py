@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +17,7 @@ from model.hub.names import HubError, read_id
 MODELS = Path(__file__).resolve().parents[1] / "assets" / "models"
 HUB_LIST = MODELS / "hub.json"  # models that anybody may ask for: ids, languages, and about how large they are
 ANY = "*"
+_SITE = re.compile(r"https?://[A-Za-z0-9.*-]+(:\d{1,5})?")
 
 
 class SettingsError(ModelError):
@@ -31,12 +34,17 @@ class Settings:
     max_beam: int = 10
     cache_mb: int = 256
     max_request_kb: int = 256
+    max_answer_mb: int = 32  # a sentence of a hundred tokens, all weights written out
     concurrency: int = 2
+    line: int = 24
     host: str | None = None  # None: this machine alone, or what Gradio is told where it is hosted
     port: int | None = None  # None: the first free one from 7860
     models_folder: Path = MODELS
     models: tuple[str, ...] = ()  # ids on the Hub that a visitor may ask for; `ANY` among them: every other one, too
     models_mb: int = 3000  # the models that are here, and some of three hundred megabytes on disk
+    hub_mb: int = 20_000  # six of the largest that may be fetched
+    frames: tuple[str, ...] = ("https://huggingface.co",)  # sites that may show the page inside their own
+    on_a_space: bool = False  # behind the proxy of Hugging Face Spaces
 
 
 class Setting(NamedTuple):
@@ -54,9 +62,12 @@ _RANGES = {
     "max_beam": (1, 64),
     "cache_mb": (0, 1_000_000),
     "max_request_kb": (4, 1_000_000),
+    "max_answer_mb": (1, 1_000),
     "concurrency": (1, 256),
+    "line": (0, 10_000),
     "port": (1, 65_535),
     "models_mb": (1, 1_000_000),
+    "hub_mb": (1, 100_000_000),
 }
 _MEANINGS = {
     "model": ("the model that answers where none is named", "`de-en`, else the first there is"),
@@ -65,15 +76,22 @@ _MEANINGS = {
     "max_beam": ("the widest beam that a visitor may ask for", ""),
     "cache_mb": ("megabytes of finished translations to keep, 0 for none", ""),
     "max_request_kb": ("the largest request, in kilobytes", ""),
-    "concurrency": ("how many translations run at once", ""),
+    "max_answer_mb": ("the largest file that a visitor may export, in megabytes", ""),
+    "concurrency": ("how many computations run at once", ""),
+    "line": ("how many computations may wait for their turn; one address fills half of it at most", ""),
     "host": ("the address where the page is served; `0.0.0.0` for other machines, too", "127.0.0.1"),
     "port": ("the port where the page is served", "the first free one from 7860"),
     "models_folder": ("where the models' folders are", "`assets/models`"),
     "models": (
         "which models of the Hub may be asked for: ids with commas between, `*` for any, `none`",
-        "those of `assets/models/hub.json`; outside Spaces any",
+        "those of `assets/models/hub.json`; where only this computer is served, any",
     ),
     "models_mb": ("megabytes of loaded models to keep; one in use always stays", ""),
+    "hub_mb": ("megabytes of models that the app fetched from the Hub; the least recently used is deleted first", ""),
+    "frames": (
+        "which sites may show the page in a frame: addresses with commas between, `none`",
+        "`https://huggingface.co`",
+    ),
 }
 
 
@@ -92,7 +110,9 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
     given = os.environ if environ is None else environ
     found: dict[str, str] = {field: given.get(_variable(field), "").strip() for field in _MEANINGS}
     numbers = {field: _whole(field, found.pop(field)) for field in _RANGES}
-    models = _models(found.pop("models"), on_a_space=bool(given.get("SPACE_ID")))
+    on_a_space = bool(given.get("SPACE_ID"))
+    models = _models(found.pop("models"), public=on_a_space or _is_public(found["host"], given))
+    frames = _frames(found.pop("frames"))
     folder = found.pop("models_folder")
     if folder and not Path(folder).is_dir():
         raise SettingsError(
@@ -101,7 +121,7 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
     texts = {field: text for field, text in found.items() if text}
     chosen = {field: number for field, number in numbers.items() if number is not None}
     place = {"models_folder": Path(folder).resolve()} if folder else {}
-    return Settings(**chosen, **texts, **place, models=models)  # type: ignore[arg-type]
+    return Settings(**chosen, **texts, **place, models=models, frames=frames, on_a_space=on_a_space)  # type: ignore[arg-type]
 
 
 def hub_list() -> list[dict[str, Any]]:
@@ -110,11 +130,11 @@ def hub_list() -> list[dict[str, Any]]:
     return listed
 
 
-def _models(text: str, *, on_a_space: bool) -> tuple[str, ...]:
+def _models(text: str, *, public: bool) -> tuple[str, ...]:
     """The ids that are named. Where anybody may visit, nobody fetches what he likes unless that is said."""
     listed = tuple(each["id"] for each in hub_list())
     if not text:
-        return listed if on_a_space else (*listed, ANY)
+        return listed if public else (*listed, ANY)
     if text == "none":
         return ()
     names = tuple(dict.fromkeys(name for part in text.split(",") if (name := part.strip())))
@@ -125,6 +145,33 @@ def _models(text: str, *, on_a_space: bool) -> tuple[str, ...]:
         except HubError as error:
             raise SettingsError(f"{_variable('models')}: {error}") from error
     return tuple(dict.fromkeys((*listed, *names))) if ANY in names else names
+
+
+def _is_public(host: str, given: Mapping[str, str]) -> bool:
+    """Whether anybody but this computer may reach the page: by its own address, a public link, or another site's path.
+
+    An unset host is what Gradio takes: `GRADIO_SERVER_NAME`, else this computer alone.
+    """
+    shared = given.get("GRADIO_SHARE", "").lower() == "true" or bool(given.get("GRADIO_ROOT_PATH"))
+    name = (host or given.get("GRADIO_SERVER_NAME", "").strip() or "127.0.0.1").strip("[]")
+    try:
+        return shared or not ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return shared or name != "localhost"
+
+
+def _frames(text: str) -> tuple[str, ...]:
+    """Sites, each by scheme and host: they become a part of a header."""
+    if not text:
+        return Settings.frames
+    sites = () if text == "none" else tuple(site for part in text.split(",") if (site := part.strip().rstrip("/")))
+    for site in sites:
+        if not _SITE.fullmatch(site):
+            raise SettingsError(
+                f"{_variable('frames')} has {site[:40]!r}, but must have addresses such as https://example.org. "
+                "Change or unset it."
+            )
+    return sites
 
 
 def _whole(field: str, text: str) -> int | None:

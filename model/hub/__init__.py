@@ -13,6 +13,7 @@ from model.hub.cache import find_folder, kept_models
 from model.hub.fetching import fetch
 from model.hub.names import HubError, ModelId, read_id
 from model.hub.plans import Plan, Progress, RemoteFile, megabytes, plan, require_vocabulary
+from model.hub.quota import claim, make_room, used
 
 __all__ = [
     "HubError",
@@ -20,11 +21,14 @@ __all__ = [
     "Plan",
     "Progress",
     "RemoteFile",
+    "claim",
     "fetch",
     "find_folder",
     "kept_models",
+    "make_room",
     "megabytes",
     "plan",
     "read_id",
     "require_vocabulary",
+    "used",
 ]

@@ -65,6 +65,10 @@ FAULTS = {
         "{file} of {repository} is not what it should be: {fault}. It was thrown away. Choose another model or "
         "revision, or try again later."
     ),
+    "full": (
+        "{repository} needs {megabytes} MB, but models of the Hub may take {limit} MB, and those that are fetched now "
+        "may not leave. Raise HEADLIGHT_HUB_MB, or choose a smaller one."
+    ),
     "refused": "{repository} was not fetched: {megabytes} MB were not agreed to.",
     "stopped": "The download of {repository} was stopped. What has come is kept: ask again to go on.",
 }

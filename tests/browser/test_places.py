@@ -90,7 +90,7 @@ def site(behind: str, port: int) -> Starlette:
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
     """Of a site that serves the page below a path."""
-    settings = Settings(port=free_port())
+    settings = Settings(port=free_port(), frames=("http://localhost:*",))
     page = build_page(settings)
     launch_page(page, settings, prevent_thread_lock=True, quiet=True, root_path=BELOW)
     port = free_port()

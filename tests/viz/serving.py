@@ -15,6 +15,7 @@ import httpx
 
 from viz.api import register_api
 from viz.door import app_kwargs
+from viz.listening import listen
 from viz.service import Service
 
 # What Gradio's own code is warned of while it counts its queue and starts its server.
@@ -83,6 +84,7 @@ async def launched(service: Service) -> tuple[gr.Blocks, str]:
         box.submit(lambda text, more: text, [box, box], box, api_name="inside", api_visibility="private")
         box.blur(lambda text: text, box, box, queue=False, api_name="at_once", api_visibility="private")
         register_api(service)
+    listen(page, service.line)
     with socket.socket() as free:  # tests run side by side, and all would try the same ports
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

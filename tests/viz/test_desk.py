@@ -21,6 +21,7 @@ from viz.first import FIRST, first_answer, key_of, make_first
 from viz.model_values import usual_request
 from viz.service import Service
 from viz.settings import Settings
+from viz.visitors import with_turn
 
 SENTENCE = "Der alte Mann liest seiner Frau am Abend aus der Zeitung vor."
 
@@ -86,16 +87,36 @@ def test_our_own_faults_say_so_and_show_nothing(
 
 
 def test_a_new_request_stops_the_visitors_last_one_and_nobody_elses(desk: Desk) -> None:
-    first, other = desk._begin("one"), desk._begin("two")
-    second = desk._begin("one")
-    assert first.is_set()
-    assert not other.is_set()
-    assert not second.is_set()
-    desk.stop(SimpleNamespace(session_hash="two"))  # type: ignore[arg-type]
-    assert other.is_set()
-    desk.left(SimpleNamespace(session_hash="one"))  # type: ignore[arg-type]
-    assert second.is_set()
-    assert "one" not in desk._running
+    with desk._only("one") as first, desk._only("two") as other, desk._only("one") as second:
+        assert first.is_set()
+        assert not other.is_set()
+        assert not second.is_set()
+        desk.stop(SimpleNamespace(session_hash="two"))  # type: ignore[arg-type]
+        assert other.is_set()
+        desk.left(SimpleNamespace(session_hash="one"))  # type: ignore[arg-type]
+        assert second.is_set()
+        assert "one" not in desk._running
+
+
+def test_nothing_is_kept_of_a_visitor_for_whom_nothing_runs(desk: Desk) -> None:
+    for number in range(20):
+        assert ask(desk, f"visitor {number}", text=" ")[-1]["word"] == "blank_text"
+        desk.stop(SimpleNamespace(session_hash=f"other {number}"))  # type: ignore[arg-type]
+    assert desk._running == {}
+
+
+@pytest.mark.parametrize(
+    "request_", [None, 7, "", "null", "[1]", "[" * 100_000, '{"turn":' + "9" * 5000 + "}"], ids=str
+)
+def test_an_event_without_a_request_is_told_so(desk: Desk, request_: Any) -> None:
+    event: Any = SimpleNamespace(request=request_)
+    (news,) = desk.translate(event, SimpleNamespace(session_hash="one"))  # type: ignore[arg-type]
+    assert json.loads(news)["word"] in ("not_json", "not_names")
+
+
+@pytest.mark.parametrize("turn", [10**4000, -(10**4000), "7", [1], None, True, 2.5])
+def test_an_odd_turn_is_no_part_of_the_news(desk: Desk, turn: Any) -> None:
+    assert with_turn('{"what":"progress"}', turn) == '{"what":"progress"}'
 
 
 def test_a_stopped_request_has_no_answer(desk: Desk) -> None:
@@ -112,9 +133,9 @@ def test_what_ends_says_nothing_over_the_news_of_a_later_request(desk: Desk, mon
     told = desk.tell(SimpleNamespace(request='{"turn":3}'), visitor)  # type: ignore[arg-type]
     assert [next(told), next(told)] == [f'{{"turn":3,{each[1:]}' for each in news[:2]]
     later = desk.tell(SimpleNamespace(request='{"turn":4}'), visitor)  # type: ignore[arg-type]
-    next(later)
+    assert json.loads(next(later)) == {"turn": 4, "what": "waiting", "before": 0}
     assert list(told) == [gr.skip()]  # not its answer, and no word of it once more
-    assert list(later)[1:] == [f'{{"turn":4,{news[-1][1:]}', gr.skip()]
+    assert list(later)[-2:] == [f'{{"turn":4,{news[-1][1:]}', gr.skip()]
 
 
 def test_the_browser_knows_models_examples_and_limits_beforehand(desk: Desk, service: Service) -> None:

@@ -16,14 +16,15 @@ from viz.door import Door, app_kwargs, door
 from viz.settings import Settings
 
 MOST = 4000
+SETTINGS = Settings(max_request_kb=4)
 CALL = "/gradio_api/call/translate"
 
 
 class Visit:
     """One request through the door to a small app that repeats what reached it."""
 
-    def __init__(self, *, fails: Exception | None = None, after: str = "") -> None:
-        self.fails, self.after = fails, after
+    def __init__(self, *, fails: Exception | None = None, after: str = "", below: str = "") -> None:
+        self.fails, self.after, self.below = fails, after, below
         self.sent: list[Any] = []
         self.reached: dict[str, Any] | None = None
         self.read = 0
@@ -56,6 +57,7 @@ class Visit:
             "type": "http",
             "method": method,
             "path": path,
+            "root_path": self.below,
             "headers": [(name.replace("_", "-").encode(), value.encode()) for name, value in given.items()],
         }
 
@@ -68,7 +70,7 @@ class Visit:
         async def send(message: Any) -> None:
             self.sent.append(message)
 
-        asyncio.run(Door(self.app, most_bytes=MOST, endpoints=ENDPOINTS)(scope, receive, send))
+        asyncio.run(Door(self.app, settings=SETTINGS, endpoints=ENDPOINTS)(scope, receive, send))
         if not self.sent:
             return 0, None
         text = b"".join(message.get("body", b"") for message in self.sent).decode()
@@ -94,7 +96,8 @@ def test_arguments_that_are_left_out_are_filled_in() -> None:
 
 
 def test_below_another_path_it_is_the_same_door() -> None:
-    assert Visit()(f"/somewhere{CALL}", [b"{"])[0] == 400
+    assert Visit(below="/somewhere")(f"/somewhere{CALL}", [b"{"])[0] == 400
+    assert Visit()(f"/somewhere{CALL}", [b"{"])[0] == 404
 
 
 @pytest.mark.parametrize("size", [MOST + 1, 10**30])
@@ -112,23 +115,28 @@ def test_a_request_without_a_length_is_read_no_further_than_the_limit() -> None:
 
 
 def test_a_lie_about_the_length_does_not_help() -> None:
-    assert Visit()("/upload", [b"x" * 3000] * 2, content_length="5", content_type="text/plain")[0] == 413
+    assert Visit()("/gradio_api/mcp", [b"x" * 3000] * 2, content_length="5", content_type="text/plain")[0] == 413
 
 
-@pytest.mark.parametrize("method", ["PUT", "PATCH", "GET", "DELETE"])
+@pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
 def test_every_method_has_the_limit(method: str) -> None:
-    assert Visit()("/x", [b"x" * 3000] * 2, method=method, transfer_encoding="chunked")[0] == 413
+    assert Visit()("/gradio_api/mcp/", [b"x" * 3000] * 2, method=method, transfer_encoding="chunked")[0] == 413
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "TRACE"])
+def test_no_other_method_is_served(method: str) -> None:
+    assert Visit()("/", [b"{}"], method=method)[0] == 404
 
 
 def test_exactly_the_limit_passes() -> None:
     body = b'"' + b"x" * (MOST - 2) + b'"'
-    assert Visit()("/x", [body], content_length=str(MOST)) == (200, "fine")
-    assert Visit()("/x", [body + b" "])[0] == 413
+    assert Visit()("/gradio_api/mcp", [body], content_length=str(MOST)) == (200, "fine")
+    assert Visit()("/gradio_api/mcp", [body + b" "])[0] == 413
 
 
 def test_what_is_no_json_and_need_not_be_passes() -> None:
-    assert Visit()("/gradio_api/upload", [b"\xff{"], content_type="multipart/form-data") == (200, "fine")
-    assert Visit()("/gradio_api/upload", [b"\xff{"], content_type="Application/JSON")[0] == 400
+    assert Visit()("/gradio_api/mcp", [b"\xff{"], content_type="multipart/form-data") == (200, "fine")
+    assert Visit()("/gradio_api/mcp", [b"\xff{"], content_type="Application/JSON")[0] == 400
 
 
 def test_a_sender_who_leaves_while_sending_is_forgotten() -> None:
@@ -137,15 +145,15 @@ def test_a_sender_who_leaves_while_sending_is_forgotten() -> None:
     assert visit.reached is None
 
 
-def test_other_connections_pass_untouched() -> None:
+def test_the_start_and_the_end_of_the_server_pass_untouched() -> None:
     visit = Visit()
-    asyncio.run(Door(visit.app, most_bytes=1, endpoints={})({"type": "websocket"}, None, None))  # type: ignore[arg-type]
-    assert visit.reached == {"type": "websocket"}
+    asyncio.run(Door(visit.app, settings=SETTINGS, endpoints={})({"type": "lifespan"}, None, None))  # type: ignore[arg-type]
+    assert visit.reached == {"type": "lifespan"}
 
 
 def test_a_fault_behind_the_door_is_logged_and_said_without_its_inside(caplog: pytest.LogCaptureFixture) -> None:
     visit = Visit(fails=ZeroDivisionError("/home/secret/x.py"))
-    status, values = visit("/x\nforged", [b"{}"])
+    status, values = visit("/static/x\nforged", [b"{}"], method="GET")
     assert (status, values["word"]) == (500, "our_fault")
     assert_clean(json.dumps(values))
     assert "/home/secret/x.py" in caplog.text
@@ -153,7 +161,9 @@ def test_a_fault_behind_the_door_is_logged_and_said_without_its_inside(caplog: p
 
 
 def test_a_stream_that_fails_ends_with_an_event_that_says_so() -> None:
-    status, text = Visit(fails=ZeroDivisionError("secret"), after="text/event-stream; charset=utf-8")("/x", [b"{}"])
+    status, text = Visit(fails=ZeroDivisionError("secret"), after="text/event-stream; charset=utf-8")(
+        "/gradio_api/mcp", [b"{}"]
+    )
     assert status == 200
     begun, event, data, *_ = text.splitlines()
     assert (begun, event) == ("begun", "event: error")
@@ -163,14 +173,14 @@ def test_a_stream_that_fails_ends_with_an_event_that_says_so() -> None:
 
 def test_an_answer_that_has_begun_is_not_begun_again() -> None:
     visit = Visit(fails=ZeroDivisionError("secret"), after="text/html")
-    assert visit("/x", [b"{}"]) == (200, "begun\n")
+    assert visit("/gradio_api/mcp", [b"{}"]) == (200, "begun\n")
     assert [message["type"] for message in visit.sent] == ["http.response.start", "http.response.body"]
 
 
 def test_a_lookup_that_fails_is_no_fault_of_ours() -> None:
     body = b'{"data": [], "fn_index": 9}'
     assert Visit(fails=KeyError(9))("/gradio_api/queue/join", [body])[0] == 404
-    assert Visit(fails=KeyError(9))("/elsewhere", [body])[0] == 500
+    assert Visit(fails=KeyError(9))("/gradio_api/mcp", [body])[0] == 500
 
 
 def test_an_error_is_json_in_utf_8_with_its_length() -> None:
@@ -185,7 +195,7 @@ def test_an_error_is_json_in_utf_8_with_its_length() -> None:
 
 def test_the_door_is_hung_by_the_settings() -> None:
     (standing,) = door(Settings(max_request_kb=7))
-    assert standing.kwargs["most_bytes"] == 7000
+    assert standing.kwargs["settings"].max_request_kb == 7
     assert standing.kwargs["endpoints"] is ENDPOINTS
     others = {"other": inspect.signature(lambda text: text)}
     assert app_kwargs(Settings(), others)["middleware"][0].kwargs["endpoints"] is others

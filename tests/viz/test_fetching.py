@@ -16,9 +16,11 @@ from tests.hub_server import Hub, Repository, hub_of_our_own
 from viz.calls import answering
 from viz.errors import PageError
 from viz.fetching import Fetching
+from viz.line import Visitor
 from viz.service import Service
 from viz.settings import MODELS, Settings
 from viz.tabs.positions import encoding_values
+from viz.visitors import VISITOR
 
 TOY = "me/opus-mt-de-en"
 WEIGHTS = "model.safetensors"
@@ -173,3 +175,22 @@ def test_our_own_faults_say_so_and_show_nothing(
     assert (news["what"], news["word"]) == ("error", "our_fault")
     assert "secret" not in json.dumps(news)
     assert "secret" in caplog.text
+
+
+def test_an_address_fetches_one_model_at_a_time(fetching: Fetching) -> None:
+    one, two = Visitor("203.0.113.5", "one"), Visitor("203.0.113.5", "two")
+    other = Visitor("198.51.100.7", "one")
+    with fetching._one_of(one, TOY):
+        for visitor, name in ((two, TOY), (other, "me/another"), (one, "me/another")):
+            with fetching._one_of(visitor, name):
+                pass  # the same model, somewhere else, and instead of one's own
+        with pytest.raises(PageError) as caught, fetching._one_of(two, "me/another"):
+            pass
+        assert caught.value.word == "one_download"
+        token = VISITOR.set(two)
+        (news,) = news_of(fetching, "two", name="me/another", turn=5)
+        VISITOR.reset(token)
+        assert (news["word"], news["turn"]) == ("one_download", 5)
+    with fetching._one_of(two, "me/another"):
+        pass
+    assert fetching._fetches == []

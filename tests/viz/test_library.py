@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from model.hub import Progress, fetch
+from model.hub.cache import cache_folder, repository_folder
 from model.hub.names import FAULTS
 from model.translator import Translator
 from tests.hub_server import Hub, Repository, hub_of_our_own, pieces, safetensors
@@ -473,3 +474,51 @@ def test_a_classifier_counts_too(tmp_path: Path, caplog: pytest.LogCaptureFixtur
     assert service.shelf.bytes > 10_000_000
     service.check({"text": BEER})
     assert names(service) == ["toy"]
+
+
+# ---------------------------------------------------------------- how much of the disk they take
+
+
+@pytest.fixture
+def third(hub: Hub) -> str:
+    """A model of half a megabyte under a third id, besides those of the fixture."""
+    for name in (TOY, OTHER, "me/third"):
+        hub.repositories[name] = Repository()
+        files = {path.name: path.read_bytes() for path in (MODELS / "toy").iterdir()}
+        hub.repositories[name].push(files | {"README.md": b"x" * (1_400_000 - sum(map(len, files.values())))})
+    return "me/third"
+
+
+def test_the_model_that_was_used_least_recently_leaves_first(settings: Settings, third: str, hub: Hub) -> None:
+    service = Service(replace(any_of(settings), hub_mb=3))  # two of 1.4 MB
+    foreign = cache_folder() / "models--some--body" / "blobs"
+    foreign.mkdir(parents=True)
+    (foreign / "theirs").write_bytes(b"x" * 4_000_000)  # what other programs fetched neither counts nor leaves
+    service.fetch(TOY)
+    service.fetch(OTHER)
+    with service.lent(TOY):  # now the other one is the older
+        pass
+    service.fetch(third)
+    here = {card.name for card in service.models() if card.downloaded and card.where == "hub"}
+    assert here == {TOY, third}
+    assert not repository_folder(OTHER).exists()
+    assert (foreign / "theirs").exists()
+    service.fetch(OTHER)  # and it may come again
+    assert service.library.card(OTHER, "transformer").downloaded
+    assert service.library.card(third, "transformer").downloaded
+
+
+def test_a_model_that_is_larger_than_all_the_room_is_not_fetched(settings: Settings, third: str, hub: Hub) -> None:
+    service = Service(replace(any_of(settings), hub_mb=1))
+    error = word_of(lambda: service.fetch(third))
+    assert (error.word, error.values["limit"]) == ("hub_full", 1)
+    assert not [each for each in hub.asked if "model.safetensors" in each.path]
+
+
+def test_what_another_program_fetched_is_not_ours_to_delete(settings: Settings, third: str, hub: Hub) -> None:
+    fetch(OTHER)  # not through the page
+    service = Service(replace(any_of(settings), hub_mb=2))
+    service.fetch(TOY)
+    service.fetch(third)
+    assert repository_folder(OTHER).exists()
+    assert not repository_folder(TOY).exists()

@@ -34,6 +34,10 @@ def test_everything_that_is_set_is_read(tmp_path: Path) -> None:
         "HEADLIGHT_MODELS_FOLDER": str(tmp_path),
         "HEADLIGHT_MODELS": "me/one, me/two@v1,me/one",
         "HEADLIGHT_MODELS_MB": "499",
+        "HEADLIGHT_MAX_ANSWER_MB": "13",
+        "HEADLIGHT_LINE": "5",
+        "HEADLIGHT_HUB_MB": "997",
+        "HEADLIGHT_FRAMES": "https://me.example:81/, https://you.example",
     }
     assert read_settings(given) == Settings(
         model="toy",
@@ -48,6 +52,10 @@ def test_everything_that_is_set_is_read(tmp_path: Path) -> None:
         models_folder=tmp_path.resolve(),
         models=("me/one", "me/two@v1"),
         models_mb=499,
+        max_answer_mb=13,
+        line=5,
+        hub_mb=997,
+        frames=("https://me.example:81", "https://you.example"),
     )
     assert {setting.name for setting in SETTINGS} == set(given)
 
@@ -72,6 +80,8 @@ def test_without_a_mapping_the_environment_is_read(monkeypatch: pytest.MonkeyPat
         ("HEADLIGHT_MODELS_MB", "0", "from 1 to 1000000"),
         ("HEADLIGHT_MODELS", "de-en", "owner/name"),
         ("HEADLIGHT_MODELS", "me/one,../two", "owner/name"),
+        ("HEADLIGHT_FRAMES", "https://me.example; script-src *", "such as https://example.org"),
+        ("HEADLIGHT_LINE", "-1", "from 0 to 10000"),
     ],
 )
 def test_what_cannot_be_meant_is_said_with_its_name(name: str, text: str, complaint: str) -> None:
@@ -98,6 +108,17 @@ def test_every_line_of_the_table_says_what_it_does() -> None:
         ({"HEADLIGHT_MODELS": "me/one"}, ("me/one",)),
         ({"HEADLIGHT_MODELS": "*,me/one"}, (*LISTED, ANY, "me/one")),
         ({"HEADLIGHT_MODELS": "none"}, ()),
+        ({"HEADLIGHT_HOST": "0.0.0.0"}, LISTED),  # noqa: S104
+        ({"HEADLIGHT_HOST": "192.168.7.11"}, LISTED),
+        ({"HEADLIGHT_HOST": "[::]"}, LISTED),
+        ({"HEADLIGHT_HOST": "lessons.example"}, LISTED),
+        ({"GRADIO_SERVER_NAME": "0.0.0.0"}, LISTED),  # noqa: S104
+        ({"GRADIO_SHARE": "True"}, LISTED),
+        ({"GRADIO_ROOT_PATH": "/lessons"}, LISTED),
+        ({"HEADLIGHT_HOST": "localhost"}, (*LISTED, ANY)),
+        ({"HEADLIGHT_HOST": "127.0.0.5"}, (*LISTED, ANY)),
+        ({"HEADLIGHT_HOST": "::1"}, (*LISTED, ANY)),
+        ({"HEADLIGHT_HOST": "0.0.0.0", "HEADLIGHT_MODELS": "*"}, (*LISTED, ANY)),  # noqa: S104
     ],
 )
 def test_where_anybody_may_visit_only_the_listed_models_may_be_asked_for(

@@ -27,10 +27,25 @@ export function loadPlotly() {
   return plotly;
 }
 
-/** Ask the server for something small. What it complains of is thrown, with the phrase that says so. */
-export async function call(ask, values) {
+/** `tell(who, before)` says how many are before us; nobody says it in a file without a server. */
+export const line = { tell() {} };
+
+async function asked(ask, values) {
   const said = await ask(JSON.stringify(values));
-  const answer = said === undefined ? { what: 'error', word: 'unreachable' } : JSON.parse(said);
+  return said === undefined ? { what: 'error', word: 'unreachable' } : JSON.parse(said);
+}
+
+/** Ask the server for something small; where others are before us, that is said until it is our turn. What it complains of is thrown, with the phrase that says so. */
+export async function call(ask, values) {
+  let answer = await asked(ask, values);
+  try {
+    while (answer?.what === 'waiting') {
+      line.tell(ask, answer.before);
+      answer = await asked(ask, { ...values, place: answer.place }); // the server keeps our place meanwhile
+    }
+  } finally {
+    line.tell(ask, null);
+  }
   if (answer?.what === 'error') throw Object.assign(new Error(answer.word), { fault: answer });
   return answer;
 }

@@ -1,5 +1,6 @@
 // One translation at a time: each that is asked for has its number, and only news of the last one counts.
 
+import { line } from '../core/line.js';
 import { Silence } from '../core/silence.js';
 import { set, state } from '../core/state.js';
 
@@ -22,6 +23,7 @@ export class Turns {
   hears(news) {
     // The first answer has no number; Gradio may set it once more while it still settles, after a quick visitor has asked.
     if ((news.turn ?? 0) !== this.number) return false;
+    line.tell(this, news.what === 'waiting' ? news.before : null);
     if (state.busy) this.silence.wait();
     return true;
   }
@@ -34,6 +36,7 @@ export class Turns {
   /** Whatever still arrives of what was asked is of no interest. */
   drop() {
     this.number += 1;
+    line.tell(this, null);
     this.silence.end();
     set({ busy: false });
   }

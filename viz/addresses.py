@@ -1,0 +1,50 @@
+"""Which addresses are served: what the page, `gradio_client` and MCP need. Gradio serves three times as many.
+
+Among the others are uploads, files, a proxy, everybody's statistics, and changes of the source by description.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+API = "/gradio_api"
+_GET = (
+    r"",
+    r"(svelte|static|assets)/[^?]+",
+    r"headlight/[^/]+/[^?]+",
+    r"config|theme\.css|favicon\.ico|manifest\.json|robots\.txt",
+    r"monitoring/summary",  # answered here: the page's list of endpoints asks for it
+    r"gradio_api/(info|openapi\.json|theme\.css|startup-events|app_id|user)",
+    r"gradio_api/heartbeat/[^/]{1,64}",
+    r"gradio_api/queue/data",
+    r"gradio_api/call/(v2/)?[^/]+/[^/]+",
+)
+_POST = (
+    r"gradio_api/queue/join",
+    r"gradio_api/call/(v2/)?[^/]+",
+    r"gradio_api/(run|api)/[^/]+",
+    r"gradio_api/(cancel|reset|component_server)",
+)
+_MCP = r"gradio_api/mcp(/.*)?"
+
+
+def _all(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"/(?:{'|'.join(f'(?:{each})' for each in patterns)})/?")
+
+
+_READ, _SENT = _all((*_GET, _MCP)), _all((*_POST, _MCP))
+_SERVED = {"GET": _READ, "HEAD": _READ, "POST": _SENT, "DELETE": _all((_MCP,)), "OPTIONS": _all((*_GET, *_POST, _MCP))}
+
+
+def address(scope: Mapping[str, Any]) -> str:
+    """The path of a request, without that of the site below which the page is served."""
+    path, below = str(scope["path"]), str(scope.get("root_path") or "").rstrip("/")
+    return path[len(below) :] if below and (path == below or path.startswith(f"{below}/")) else path
+
+
+def is_served(method: str, path: str) -> bool:
+    """Whether there is anything at an address for anybody."""
+    pattern = _SERVED.get(method)
+    return pattern is not None and pattern.fullmatch(path or "/") is not None
