@@ -90,7 +90,8 @@ def make_translation(
         tree=_tree(tokenizer, written.tree),
         timing=timing,
         device=device,
-        beyond=None if rule is None else rule.beyond(log_probability, target),
+        # The rule was measured on translations of the model itself; one that it was given says nothing of the sentence.
+        beyond=None if rule is None or request.target is not None else rule.beyond(log_probability, target),
     )
 
 

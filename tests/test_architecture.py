@@ -44,6 +44,7 @@ ROOMS = {
     "model/interventions.py": "torch model.config model.errors model.probes model.records model.transformer",
     "model/fast.py": "torch model.attention model.probes",
     "model/habits.py": "model.errors model.records",
+    "model/language_identification.py": "",
     "model/languages.py": "model.errors model.records",
     "model/decoding/*": "torch model.config model.decoding model.habits model.records model.transformer",
     "model/capture.py": "numpy torch model.attention model.probes model.records model.transformer",
@@ -107,7 +108,9 @@ ROOMS = {
         "model.errors model.hub model.judge model.records model.shelf model.text model.transformer model.translator"
         " viz.cards viz.errors viz.gpu viz.library viz.line viz.manners viz.session viz.settings viz.store"
     ),
-    "viz/api.py": "gradio numpy model.records viz.arguments viz.errors viz.line viz.service viz.session viz.visitors",
+    "viz/api.py": (
+        "gradio numpy model.records viz.arguments viz.errors viz.hints viz.line viz.service viz.session viz.visitors"
+    ),
     "viz/line.py": "viz.errors",
     "viz/addresses.py": "",
     "viz/called.py": "viz.errors viz.line viz.payload",
@@ -130,7 +133,8 @@ ROOMS = {
     "viz/pictures.py": "plotly model.records viz.figures viz.labels viz.session viz.theme viz.words",
     "viz/first.py": "numpy model.records viz.examples viz.model_values viz.payload viz.service viz.settings",
     "viz/manners.py": "model.habits model.records model.translator viz.errors viz.session viz.settings",
-    "viz/model_values.py": "model.records viz.cards viz.manners viz.payload viz.service",
+    "viz/hints.py": "model.language_identification model.records viz.cards viz.service viz.words",
+    "viz/model_values.py": "model.records viz.cards viz.hints viz.manners viz.payload viz.service",
     "viz/visitors.py": "gradio viz.line",
     "viz/fetching.py": (
         "gradio model.hub model.languages viz.calls viz.errors viz.line viz.model_values viz.payload viz.service"

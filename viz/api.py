@@ -15,10 +15,13 @@ from typing import Any, get_args
 import gradio as gr
 import numpy as np
 from gradio import events
+from gradio.context import get_blocks_context
+from gradio.utils import get_function_description
 
 from model.records import Kind, Token
 from viz.arguments import bind
 from viz.errors import PageError
+from viz.hints import hint_in_words, hint_of
 from viz.line import Line
 from viz.service import Service
 from viz.session import Merged, Place, check_place, session_from
@@ -57,23 +60,25 @@ class Endpoints:
 
         Args:
             text: The sentence.
-            model: The name of a model; empty for the usual one.
+            model: The name of a model; empty for the default one.
             beam_size: How many translations are followed at once; 1 takes the likeliest token each time.
             length_penalty: A translation counts log p / length ** length_penalty; above 1 favours longer ones.
             target: A translation of your own, to be scored instead of writing one.
             prefix: How the translation begins; it is continued from there.
-            source_language: What the sentence is written in, as the model calls it; empty for its usual language.
-            target_language: What to translate into, where the model has several; empty for its usual language.
+            source_language: What the sentence is written in, as the model calls it; empty for its default language.
+            target_language: What to translate into, where the model has several; empty for its default language.
 
         Returns:
-            An object: text; model; tokens, each with text and probability, </s> last; score; seconds, of the model's
-            work, not of waiting; stopped, "end", "length" or "forced"; beyond, whether the model's own rule says not
-            to rely on this, null where it has no rule.
+            An object: text; model; tokens, each with text and probability, </s> last; log_probability, the sum over
+            all tokens; score, the same with the length penalty; seconds, of the model's work, not of waiting; cached,
+            whether that work was done before; stopped, "end", "length" or "forced"; beyond, whether the model's own
+            rule says not to rely on this, null where it has no rule or the target is your own; hint, a sentence
+            where the text seems to be of a language that the model does not read, else null.
         """
         values: dict[str, Any] = {"beam_size": beam_size, "length_penalty": length_penalty}
         values |= {"target": target, "prefix": prefix}
         values |= {"source_language": source_language, "target_language": target_language}
-        answer = self.service.translate(self.service.check({"text": text, "model": model} | values))
+        answer, cached = self.service.translated(self.service.check({"text": text, "model": model} | values))
         timing = answer.timing
         return {
             "text": answer.text,
@@ -82,10 +87,13 @@ class Endpoints:
                 {"text": token.text, "probability": round(token.probability or 0.0, DECIMALS)}
                 for token in answer.target_tokens
             ],
+            "log_probability": round(answer.log_probability, DECIMALS),
             "score": round(answer.score, DECIMALS),
             "seconds": round(timing.encode + timing.decode + timing.capture, 4),
+            "cached": cached,
             "stopped": answer.stopped,
             "beyond": answer.beyond,
+            "hint": hint_in_words(hint_of(self.service, answer)),
         }
 
     def attention(
@@ -109,18 +117,18 @@ class Endpoints:
             kind: "encoder", "decoder" or "cross".
             layer: The layer, counted from 0.
             head: The head, counted from 0, or "mean" or "max" of all heads of the layer.
-            model: The name of a model; empty for the usual one.
+            model: The name of a model; empty for the default one.
             beam_size: How many translations are followed at once; 1 takes the likeliest token each time.
             length_penalty: A translation counts log p / length ** length_penalty; above 1 favours longer ones.
             target: A translation of your own, to be looked at instead of writing one.
             prefix: How the translation begins; it is continued from there.
-            source_language: What the sentence is written in, as the model calls it; empty for its usual language.
-            target_language: What to translate into, where the model has several; empty for its usual language.
+            source_language: What the sentence is written in, as the model calls it; empty for its default language.
+            target_language: What to translate into, where the model has several; empty for its default language.
 
         Returns:
             An object: text, the translation; model; rows and columns, the tokens that name them; weights, a list of
             rows, each of which adds up to one ("max" does not), with null where the model may not look; meaning, what
-            a row is.
+            a row is; hint, as of /translate.
         """
         values: dict[str, Any] = {"text": text, "model": model, "target": target, "prefix": prefix}
         values |= {"beam_size": beam_size, "length_penalty": length_penalty}
@@ -149,6 +157,7 @@ class Endpoints:
             "columns": _texts(seen.columns),
             "weights": table.tolist(),
             "meaning": ROWS[selection.kind],
+            "hint": hint_in_words(hint_of(self.service, answer)),
         }
 
 
@@ -162,12 +171,27 @@ ENDPOINTS = {
 def register_api(service: Service) -> None:
     """Add the endpoints to the `gr.Blocks` that is being built."""
     endpoints = Endpoints(service)
+    blocks = get_blocks_context()
+    assert blocks is not None  # noqa: S101 - an endpoint outside of any page is a fault of ours
     for name, signature in ENDPOINTS.items():
+        function = getattr(endpoints, name)
         events.api(
-            guarded(getattr(endpoints, name), signature, service.line),
+            guarded(function, signature, service.line),
             api_name=name,
             concurrency_limit=None,  # the line decides who computes
         )
+        _describe(next(each for each in blocks.fns.values() if each.api_name == name), function)
+
+
+def _describe(added: Any, function: Callable[..., Any]) -> None:
+    """Say in the panel of the API what the docstring says of each argument: Gradio names them "1st" to "11th"."""
+    _, arguments, returns = get_function_description(function)
+    for component, name in zip(added.inputs, ENDPOINTS[function.__name__].parameters, strict=True):
+        component.label = name
+        component._api_info = {**component._api_info, "additional_description": arguments[name]}
+    (result,) = added.outputs
+    result.label = "result"
+    result._api_info = {**result._api_info, "description": " ".join(returns)}
 
 
 def guarded(function: Callable[..., Any], signature: inspect.Signature, line: Line) -> Callable[..., Any]:

@@ -18,7 +18,7 @@ from viz.examples import EXAMPLES
 from viz.first import first_answer
 from viz.model_values import answer_of, translators, usual_request
 from viz.payload import error_json, progress_json, waiting_json
-from viz.service import Service
+from viz.service import Cached, Service
 from viz.settings import ANY
 from viz.visitors import GONE, VISITOR, OneEach, with_turn
 from viz.widgets import widget
@@ -104,7 +104,7 @@ class Desk(OneEach):
             told = time.monotonic()
             for progress in self.service.stream(asked, stop):
                 if progress.translation is not None:
-                    yield answer_of(self.service, progress.translation)
+                    yield answer_of(self.service, progress.translation, cached=isinstance(progress, Cached))
                 elif time.monotonic() - told >= BREATH:
                     told = time.monotonic()
                     yield progress_json(progress.text, progress.tokens)

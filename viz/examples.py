@@ -21,10 +21,11 @@ EXAMPLES = (
     Example(
         "long",
         "de-en",
-        "Als wir gestern Abend nach einer langen Fahrt endlich nach Hause kamen, stand die Tür offen, und in der Küche "
-        "saß mein Bruder, den ich lange nicht gesehen hatte, mit seiner Tochter am Tisch und aß eine Suppe.",
+        "Ein Mann mit einem roten Hut sitzt auf einer Bank und liest eine Zeitung, während zwei Kinder mit einem "
+        "Ball spielen.",
     ),
+    Example("idiom", "de-en", "Ich drücke dir die Daumen."),  # it is told word by word, and its name says so
     Example("english", "en-de", "The man I met yesterday wants to buy a house by the sea."),
-    Example("chinese", "zh-en", "我昨天看到的那只狗在桌子底下睡觉。"),
+    Example("chinese", "zh-en", "我喜欢你昨天买的那本书。"),
     Example("toy", "toy", "ich mochte ein bier"),
 )

@@ -45,7 +45,7 @@ def first_answer(service: Service) -> str:
 
 def make_first(service: Service) -> str:
     """The first example of the default model, translated as the page would."""
-    return answer_of(service, service.translate(service.check(first_request(service))))
+    return answer_of(service, service.translate(service.check(first_request(service))), cached=True)
 
 
 def first_request(service: Service) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def key_of(service: Service) -> str:
     """
     revision = next((card.revision for card in service.models() if card.default), "")
     sample = _made_up(service.default)
-    form = answer_json(sample, {"best_head": {"layer": 0, "head": 3}})
+    form = answer_json(sample, {"best_head": {"layer": 0, "head": 3}}, cached=True, hint=None)
     decides = [revision, first_request(service), model_of(service, sample), form]
     return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:16]
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from model.records import Translation
 from viz.cards import ModelCard
+from viz.hints import hint_of
 from viz.manners import plain_manners
 from viz.payload import answer_json
 from viz.service import Service
@@ -17,9 +18,10 @@ def usual_request(service: Service) -> dict[str, Any]:
     return {"model": service.default, **service.manners().options(), **open_fields}
 
 
-def answer_of(service: Service, translation: Translation) -> str:
-    """A translation with what is known of its model."""
-    return answer_json(translation, model_of(service, translation))
+def answer_of(service: Service, translation: Translation, *, cached: bool = False) -> str:
+    """A translation with what is known of its model; `cached`: it was made before, so that its seconds say nothing."""
+    hint = hint_of(service, translation)
+    return answer_json(translation, model_of(service, translation), cached=cached, hint=hint)
 
 
 def model_of(service: Service, translation: Translation) -> dict[str, Any]:

@@ -21,9 +21,9 @@ from viz.labels import labels
 FULL = 65_535  # the number that stands for a weight of one
 
 
-def answer_json(translation: Translation, about: Mapping[str, Any]) -> str:
-    """All that the page shows of a translation, as text."""
-    return _json(answer_values(translation, about))
+def answer_json(translation: Translation, about: Mapping[str, Any], **more: Any) -> str:
+    """All that the page shows of a translation, as text, and `more` that belongs to this one answer."""
+    return _json(answer_values(translation, about) | more)
 
 
 def answer_values(translation: Translation, about: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from threading import Event
 from typing import Any
 
@@ -32,11 +32,16 @@ from viz.session import check_text, session_from
 from viz.settings import Settings, SettingsError
 from viz.store import Key, Store
 
-USUAL = ("de-en", "toy")  # who answers where nobody is named, in order of preference
+USUAL, TOY = "de-en", "toy"  # who answers where nobody is named, and who only does where there is nobody else
 REVIEW = 8  # a review may be so many times as long as a sentence: a classifier reads pages
 MEGABYTE = 1_000_000
 
 LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Cached(Progress):
+    """An answer that was made before, for somebody: its seconds are not this visitor's."""
 
 
 class Service:
@@ -55,7 +60,7 @@ class Service:
                 f"HEADLIGHT_MODEL is {settings.model!r}, but the translators in {settings.models_folder} are: "
                 f"{', '.join(names) or 'none'}. Name one of them, or unset it."
             )
-        self.default = settings.model or next((name for name in (*USUAL, *names) if name in names), "")
+        self.default = settings.model or min(names, key=lambda name: (name == TOY, name != USUAL, name), default="")
         self._away = on_borrowed_gpu(self._compute)
 
     # ------------------------------------------------------------ which models
@@ -141,8 +146,18 @@ class Service:
 
     def translate(self, request: TranslationRequest) -> Translation:
         """The answer to a checked request: a kept one, one that somebody else waits for already, or a new one."""
+        return self.translated(request)[0]
+
+    def translated(self, request: TranslationRequest) -> tuple[Translation, bool]:
+        """The same, and whether it was made before, or for somebody else."""
+        made: list[Translation] = []
+
+        def make() -> Translation:
+            made.append(self._make(request))
+            return made[0]
+
         with _in_our_words():
-            return self.store.answer(self._key(request), lambda: self._make(request))
+            return self.store.answer(self._key(request), make), not made
 
     def stream(self, request: TranslationRequest, stop: Event) -> Iterator[Progress]:
         """News after each word; the last carries the translation. A kept answer comes at once, and alone.
@@ -155,7 +170,7 @@ class Service:
             if seat is None:
                 return
             if isinstance(seat, Translation):
-                yield _last(seat)
+                yield _last(seat, Cached)
                 return
             with seat as lead:
                 if self._away is not None:
@@ -215,6 +230,6 @@ def _steps(translator: Translator, request: TranslationRequest) -> Any:
     return translator.stream(request)
 
 
-def _last(translation: Translation) -> Progress:
+def _last(translation: Translation, kind: type[Progress] = Progress) -> Progress:
     tokens = translation.target_tokens
-    return Progress(len(tokens) + 1, translation.text, tokens, translation)
+    return kind(len(tokens) + 1, translation.text, tokens, translation)

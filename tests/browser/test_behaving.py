@@ -266,7 +266,7 @@ def test_what_a_stop_leaves_is_dimmed_where_it_belongs_to_another_sentence(page:
 
 def test_use_this_model_leads_to_its_heads(page: Page) -> None:
     open_tab(page, "models")
-    page.locator("article[data-model=en-de] .use").click()
+    page.locator("tr.model[data-model=en-de] .use").click()
     expect(page.locator("#panel-heads")).to_be_visible()
     settled(page, next(example.text for example in EXAMPLES if example.model == "en-de"))
     assert state(page, "answer")["model"]["name"] == "en-de"

@@ -37,7 +37,7 @@ def second(toy: Translator) -> Translation:
 def page(browser: Browser, address: str) -> Iterator[Page]:
     """One visit for all that only look; each test says where."""
     with visiting(browser, address) as visit:
-        yield visit(height=2400)
+        yield visit("#beside=toy", height=2400)
 
 
 def look(page: Page, kind: Kind, layer: int, head: int) -> None:

@@ -407,7 +407,7 @@ def test_a_model_of_the_hub_has_its_card_once_it_is_here(page: Page) -> None:
     offered(page).get_by_role("button", name="Fetch").click()
     came(page, CARD)
     open_tab(page, "models")
-    card = page.locator(f'.headlight-models article[data-model="{CARD}"]')
+    card = page.locator(f'.headlight-models tr.model[data-model="{CARD}"]')
     expect(card).to_contain_text("Translates Chinese → English")
     expect(card).to_contain_text("in use")
 

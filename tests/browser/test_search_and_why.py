@@ -151,11 +151,11 @@ def test_products_sum_to_the_score_and_the_softmax_of_scores_is_the_weight_in_he
     assert number(score) == pytest.approx(number(total) / np.sqrt(len(dimensions)), abs=2 * ROUNDED)
     assert number(score) == pytest.approx(scores[row, key], abs=2e-4)
 
-    shown = column(page, ".scrolls.tall", 2)
-    powers = column(page, ".scrolls.tall", 3)
+    shown = column(page, ".softmax", 2)
+    powers = column(page, ".softmax", 3)
     np.testing.assert_allclose(shown, scores[row], atol=2e-4)
     np.testing.assert_allclose(powers, np.exp(shown - shown.max()), atol=3 * ROUNDED)
-    np.testing.assert_allclose(column(page, ".scrolls.tall", 4), weights[row], atol=2 * ROUNDED)
+    np.testing.assert_allclose(column(page, ".softmax", 4), weights[row], atol=2 * ROUNDED)
     np.testing.assert_allclose(powers / powers.sum(), weights[row], atol=1e-3)
     assert number(page.inner_text(".headlight-why .answer .value")) == pytest.approx(
         weights[row, key], abs=ROUNDED + NEAR
@@ -168,7 +168,7 @@ def test_what_the_decoder_may_not_see_is_said_to_be_masked(page: Page, example: 
     choose(page, 1, 4)
     assert page.inner_text(".headlight-why .answer .value") == "0.0000"
     expect(page.locator(".headlight-why .answer .note")).to_contain_text("Masked")
-    masked = page.locator(".headlight-why .scrolls.tall tr.masked")
+    masked = page.locator(".headlight-why .softmax tr.masked")
     expect(masked).to_have_count(len(example.target_tokens) - 2)
 
 

@@ -165,8 +165,11 @@ def signed(number: float) -> str:
 def test_every_folder_has_a_card_with_its_own_numbers(page: Page) -> None:
     open_tab(page, "models")
     folders = {path.parent.name: path.parent for path in MODELS.glob("*/config.json")}
-    cards = page.locator(".headlight-models article")
-    assert set(folders) <= {card.get_attribute("data-model") for card in cards.all()}
+    lines = page.locator(".headlight-models tr.model")
+    assert set(folders) <= {line.get_attribute("data-model") for line in lines.all()}
+    expect(page.locator(".headlight-models article")).to_have_count(0)
+    for name in folders:
+        page.get_by_role("button", name=f"Card of {name}").click()
     for name, folder in folders.items():
         card = page.locator(f".headlight-models article[data-model={name}]")
         facts = dict(zip(*(card.locator(f"dl > {tag}").all_inner_texts() for tag in ("dt", "dd")), strict=True))
@@ -174,7 +177,9 @@ def test_every_folder_has_a_card_with_its_own_numbers(page: Page) -> None:
         number, unit = facts["On disk"].split()
         size = sum(path.stat().st_size for path in folder.iterdir()) / {"MB": 1e6, "kB": 1e3}[unit]
         assert number == f"{size:.0f}" if size >= 10 else f"{size:.1f}"
-        assert card.locator(".in-use").inner_text() == ("in use" if name == "de-en" else "")
+        line = page.locator(f".headlight-models tr.model[data-model={name}]")
+        assert line.locator(".in-use").inner_text() == ("in use" if name == "de-en" else "")
+        assert line.locator("td").nth(1).inner_text() == f"{parameters(folder) / 1e6:.1f}".removesuffix(".0") + " M"
         own = "".join(re.findall(r"\w+", (folder / "README.md").read_text(encoding="utf-8")))
         assert "".join(re.findall(r"\w+", card.locator(".summary").inner_text())) in own
     names = [each.get_attribute("aria-label") for each in page.locator(".headlight-models [role=region]").all()]

@@ -13,7 +13,8 @@ from gradio_client.exceptions import AppError
 
 from model.translator import Translator
 from tests.viz.serving import GRADIO_WARNS, Server, assert_clean, served
-from viz.api import ENDPOINTS, ROWS
+from viz.api import ENDPOINTS, ROWS, Endpoints
+from viz.page import build_page
 from viz.service import Service
 from viz.settings import Settings
 
@@ -45,6 +46,22 @@ def test_a_sentence_is_translated_with_the_chances_of_its_tokens(server: Server,
     assert answer["score"] == pytest.approx(truth.score, abs=1e-5)
     assert (answer["stopped"], answer["beyond"]) == ("end", None)
     assert answer["seconds"] > 0
+
+
+def test_every_parameter_says_in_the_panel_what_its_docstring_says() -> None:
+    page = build_page(Settings())
+    info = page.get_api_info()["named_endpoints"]
+    said = 0
+    for name in ("translate", "attention"):
+        for parameter in info[f"/{name}"]["parameters"]:
+            words = parameter["python_type"]["description"]
+            assert parameter["label"] == parameter["parameter_name"]
+            assert f"{parameter['parameter_name']}: {words}" in (getattr(Endpoints, name).__doc__ or "")
+            assert len(words) > 10
+            said += 1
+        (result,) = info[f"/{name}"]["returns"]
+        assert "hint" in result["python_type"]["description"]
+    assert said == 19
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,17 @@ def test_probabilities_and_alternatives_travel_with_written_tokens(translation: 
     assert "probability" not in tokens_values(translation.source_tokens)[0]
 
 
+def test_no_text_can_close_the_script_that_it_stands_in(translation: Translation) -> None:
+    hostile = "</script><script>alert(1)</script><!--"
+    for text in (
+        progress_json(hostile, ()),
+        error_json("text", "missing", {"given": hostile}),
+        answer_json(translation, ABOUT | {"name": hostile}),
+    ):
+        assert "<" not in text
+        assert hostile in json.dumps(json.loads(text))
+
+
 def test_hostile_text_is_only_text() -> None:
     news = json.loads(progress_json("${alert(1)} {{this}} </script>", ()))
     assert news == {"what": "progress", "text": "${alert(1)} {{this}} </script>", "target": []}

@@ -77,10 +77,10 @@ def test_a_card_counts_the_parameters_that_the_model_has(service: Service, name:
 
 def test_the_usual_model_is_named_or_chosen(tmp_path: Path) -> None:
     assert Service(Settings()).default == "de-en"
-    shutil.copytree(MODELS / "toy", tmp_path / "zz")
-    assert Service(Settings(models_folder=tmp_path)).default == "zz"
     shutil.copytree(MODELS / "toy", tmp_path / "toy")
-    assert Service(Settings(models_folder=tmp_path)).default == "toy"
+    assert Service(Settings(models_folder=tmp_path)).default == "toy"  # better than nobody
+    shutil.copytree(MODELS / "toy", tmp_path / "zz")
+    assert Service(Settings(models_folder=tmp_path)).default == "zz"  # the toy never answers where another could
     with pytest.raises(SettingsError, match="toy, zz"):
         Service(Settings(models_folder=tmp_path, model="de-en"))
 

@@ -5,13 +5,15 @@ import { set, state } from '../core/state.js';
 import { languageTag } from '../core/tags.js';
 import { languageName, t } from '../core/words.js';
 
+const TOY = 'toy'; // knows two sentences by heart: only somebody who names it gets it
+const WIDER = 4; // the beam beside a greedy search
 /** Ways of finding words that the second model takes over where somebody changed them; the rest is as usual for it. */
 const CHANGED = ['length_penalty', 'temperature', 'seed'];
 
-/** The second model: the chosen one, else another that reads the same language and best writes the same, else the same. */
+/** The second model: the chosen one, else another that reads the same language and best writes the same, else the first one. Never the toy. */
 export function secondName({ models }, { model }) {
   if (state.beside) return state.beside;
-  const others = models.filter(({ name }) => name !== model.name);
+  const others = models.filter(({ name }) => name !== model.name && name !== TOY);
   const reads = others.filter(({ source }) => same(source, model.source));
   const any = others.find(({ source }) => !source); // one of many languages
   return (reads.find(({ target }) => same(target, model.target)) ?? reads[0] ?? any ?? model).name;
@@ -36,10 +38,16 @@ export function secondRequest(config, answer, second) {
   const model = secondModel(config, answer, second);
   const request = { text: asked.text, model: model.name };
   for (const name of CHANGED) if (asked[name] !== usual[name]) request[name] = asked[name];
-  const beam = state.besideBeam ?? (asked.beam_size === usual.beam_size ? null : asked.beam_size);
+  const beam = state.besideBeam ?? otherBeam(config, answer, model) ?? (asked.beam_size === usual.beam_size ? null : asked.beam_size);
   if (beam !== null && !(asked.temperature > 0)) request.beam_size = Math.min(beam, config.beam);
   if (state.besideSame && writesAlike(model, answer)) request.target = answer.text;
   return request;
+}
+
+/** Where no other model reads the sentence, the same one searches otherwise: greedily, or with a beam. */
+function otherBeam(config, answer, model) {
+  if (state.beside || model.name !== answer.model.name) return null;
+  return answer.asked().beam_size === 1 ? Math.min(WIDER, config.beam) : 1;
 }
 
 export class SecondModel {

@@ -2,6 +2,7 @@
 
 import { KINDS } from './answer.js';
 import { USUAL, on, state } from './state.js';
+import { bestHead } from './telling.js';
 import { axes } from './view.js';
 
 const PLAIN = ['kind', 'view', 'scale', 'palette', 'special', 'words', 'rescale', 'threshold', 'tab']; // as they are, where not usual
@@ -66,9 +67,9 @@ export function withinAnswer(answer, selection) {
   };
 }
 
-/** All that an address means for this answer: what it leaves out is usual, or the head that aligns words best. */
+/** All that an address means for this answer: what it leaves out is usual, or the head that tells most. */
 export function lookOf(answer, { request, language, tab, ...wanted }) {
-  const best = answer.model.best_head;
+  const best = answer.tensors.cross && bestHead(answer);
   const free = ['kind', 'layer', 'head'].every((name) => wanted[name] === undefined);
   const { tab: _, ...usual } = USUAL; // tabs are there before any answer
   const look = { ...usual, ...(best && free ? { kind: 'cross', ...best } : {}), ...wanted };

@@ -9,6 +9,7 @@ import { Examples } from './examples.js';
 import { SentenceField } from './field.js';
 import { Fields } from './fields.js';
 import { isAsked, lookAt, usualInstead, wantedBy } from './linked.js';
+import { LooksLike } from './looks.js';
 import { mountOptions } from './options.js';
 import { Reading } from './reading.js';
 import { Turns } from './turns.js';
@@ -26,7 +27,10 @@ class Desk {
     this.build();
     watch('value', () => props.value && this.hear(JSON.parse(props.value))); // of a request that was stopped, nothing comes
     on(['language'], () => this.draw());
-    on(['busy'], () => this.reading.drawButton());
+    on(['busy'], () => {
+      this.reading.drawButton();
+      this.looks.draw();
+    });
     addEventListener('headlight-link', () => this.followLink());
     addEventListener('headlight-model', (event) => this.useModel(event.detail.name));
     addEventListener('headlight-request', (event) => this.translate(event.detail));
@@ -50,11 +54,14 @@ class Desk {
     this.written = new Written({ language: writes, goOn, undo });
     this.field = new SentenceField({ limit: config.limits.characters, alike: this.written.text, translate: () => this.translate() });
     this.examples = new Examples(config.examples, (model, text) => this.take(model, text));
+    this.looks = new LooksLike({ go: (offer) => this.takeOffer(offer), text: () => this.field.text });
+    this.field.element.addEventListener('input', () => this.looks.draw());
     this.reading = new Reading({
       language: reads,
       above: [menu.element, this.examples.element],
       field: this.field,
       below: offer.element,
+      looks: this.looks.element,
       options: options.element,
       act: () => (state.busy ? this.stop() : this.translate()),
     });
@@ -73,6 +80,13 @@ class Desk {
   take(model, text) {
     this.fields.take(model, text);
     this.translate();
+  }
+
+  /** The sentence again, by a model that reads its language, or by the same one told which language it is. */
+  takeOffer({ model, source_language }) {
+    if (source_language) this.translate({ source_language, prefix: null, target: null });
+    else this.take(model, this.field.text);
+    this.field.focus();
   }
 
   // ---------------------------------------------------------------- asking
@@ -202,6 +216,7 @@ class Desk {
     this.reading.draw(model);
     this.written.draw(model);
     this.examples.draw(this.field.text);
+    this.looks.draw();
     this.fields.draw();
     this.showAnswer();
   }

@@ -2,6 +2,7 @@
 
 import { lookOf, readLink, withinAnswer } from '../core/link.js';
 import { LET_GO, state } from '../core/state.js';
+import { bestHead } from '../core/telling.js';
 
 /** All of the request that an address names a part of: a sentence, or a model alone. Nothing where it names neither. */
 export function wantedBy(request, usual, example) {
@@ -24,9 +25,16 @@ export function usualInstead(request, field, usual) {
   return request[field] === value ? undefined : value;
 }
 
-/** Where one looks in an answer: where the address wants, else at the same place, as far as that is still there. */
+/**
+ * Where one looks in an answer: where the address wants, else at the same place, as far as that is still there. Heads of
+ * another model are other heads: there one begins at the one that tells most.
+ */
 export function lookAt(answer, following) {
   const first = !state.answer;
+  if (!first && !following && state.answer.model.name !== answer.model.name && answer.tensors.cross) {
+    const look = { ...LET_GO, pinned: null, besideHead: null, kind: 'cross', ...bestHead(answer) };
+    return { ...look, ...withinAnswer(answer, { ...state, ...look }) };
+  }
   const stays = first || sameShape(state.answer, answer) ? {} : LET_GO;
   const linked = first ? readLink() : following; // a first visit begins with what the address wants
   return { ...stays, ...(linked ? lookOf(answer, linked) : withinAnswer(answer, { ...state, ...stays })) };

@@ -5,8 +5,8 @@ import { state } from '../core/state.js';
 import { languageName, t } from '../core/words.js';
 
 export class Reading {
-  /** `language` is its picker; `above` and `below`: what else stands round the `field`. `act()`: the button was pressed. */
-  constructor({ language, above, field, below, options, act }) {
+  /** `language` is its picker; `above` and `below`: what else stands round the `field`; `looks`: what its sentence looks like. `act()`: the button was pressed. */
+  constructor({ language, above, field, below, looks, options, act }) {
     this.options = options;
     this.name = make('b', {});
     this.go = make('button', { type: 'button', class: 'go', onclick: act });
@@ -18,7 +18,7 @@ export class Reading {
     this.element.append(
       make('div', { class: 'label-row' }, language.element, ...above),
       make('div', { class: 'field' }, field.element),
-      make('div', { class: 'under' }, this.go, this.hint, this.more, field.error, below),
+      make('div', { class: 'under' }, this.go, this.hint, this.more, make('div', { class: 'notes' }, field.error, looks), below),
     );
   }
 

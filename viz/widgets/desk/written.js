@@ -1,6 +1,7 @@
 // The side of the translation: what is written, how sure the model was, and the line that says how it came to be.
 
-import { make } from '../core/dom.js';
+import { make, phrase, replace } from '../core/dom.js';
+import { minus, three } from '../core/view.js';
 import { languageName, t } from '../core/words.js';
 import { Translation } from '../parts/translation.js';
 
@@ -18,14 +19,15 @@ export class Written {
     this.unsure = make('span', {});
     this.meta = make('span', { class: 'quiet numeric meta' });
     this.undo = make('button', { type: 'button', class: 'link', hidden: true, onclick: undo });
-    this.beyond = make('p', { class: 'beyond', role: 'status' });
+    this.note = make('p', { class: 'beyond', role: 'status' });
+    this.own = null; // the model's last translation of its own
     const key = make('span', { class: 'doubt-key', 'aria-hidden': 'true' }, this.sure, make('i', {}), make('i', {}), make('i', {}), this.unsure);
     language.name.append(this.name);
     this.element = make('div', { class: 'side' });
     this.element.append(
       make('div', { class: 'label-row' }, language.element, key),
       make('div', { class: 'out' }, this.text),
-      make('div', { class: 'under' }, this.meta, this.undo, this.beyond),
+      make('div', { class: 'under' }, this.meta, this.undo, this.note),
     );
   }
 
@@ -57,16 +59,27 @@ export class Written {
     this.translation.show(tokens, text, { language });
   }
 
+  /** What the model says of a translation that the reader wrote, beside what it says of its own where that is known. */
+  score({ log_probability: log, target, request, model }) {
+    const own = this.own?.request.text === request.text && this.own.model.name === model.name ? this.own.log_probability : null;
+    const costliest = target.reduce((worst, token) => (token.probability < worst.probability ? token : worst));
+    const says = own === null ? t('scored', { log: minus(log, 2) }) : t('scored_against', { log: minus(log, 2), own: minus(own, 2) });
+    replace(this.note, `${says} `, ...phrase(t('scored_costliest', { probability: three(costliest.probability) }), { token: make('b', {}, make('bdi', {}, costliest.label)) }));
+  }
+
   /** A whole translation. `cut`: the reader stopped it, and what was written by then is all of it. */
   show(answer, cut) {
     const { prefix, target } = answer.request;
     const forced = Array.isArray(prefix) ? prefix.length - 1 : null;
     this.translation.show(answer.target, answer.text, { forced, language: answer.model.target });
     this.undo.hidden = forced === null && target === null;
-    this.beyond.textContent = answer.beyond ? t('beyond') : '';
+    this.note.textContent = answer.beyond ? t('beyond') : '';
     const counts = { read: answer.source.length, written: answer.target.length };
     const told = { device: answer.device.toUpperCase(), seconds: answer.seconds.toFixed(2), ...counts };
-    const how = forced !== null ? 'continued' : typeof target === 'string' ? 'scored' : cut && target !== null && 'cut';
-    this.meta.textContent = this.says ? t(this.says) : t('meta', told) + (how ? ` · ${t(how)}` : '');
+    const how = forced !== null ? 'continued' : cut && target !== null && 'cut';
+    const meta = t(answer.cached ? 'meta_cached' : 'meta', told);
+    this.meta.textContent = this.says ? t(this.says) : meta + (how ? ` · ${t(how)}` : '');
+    if (typeof target === 'string') this.score(answer);
+    else if (target === null && forced === null) this.own = answer;
   }
 }

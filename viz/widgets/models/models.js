@@ -1,4 +1,4 @@
-// The Models tab: what each model is, how good, what it cannot do, how it learnt. Cards come as plain nodes, never as HTML.
+// The Models tab: a line for each model; what it is, how good, what it cannot do and how it learnt folds out. Cards come as plain nodes, never as HTML.
 
 import { call } from '../core/boot.js';
 import { make, replace, svg } from '../core/dom.js';
@@ -27,7 +27,7 @@ export async function mount({ element, server }) {
 
 class Models {
   constructor(root, ask) {
-    Object.assign(this, { root, ask, cards: null });
+    Object.assign(this, { root, ask, cards: null, unfolded: new Set() });
     this.lead = make('p', { class: 'lead' });
     this.error = make('p', { class: 'error', role: 'alert' });
     this.list = make('div', { class: 'cards' });
@@ -58,26 +58,59 @@ class Models {
   draw() {
     const here = this.cards.filter(({ downloaded }) => downloaded);
     const rest = this.cards.filter(({ downloaded }) => !downloaded);
-    replace(this.list, ...here.map((card) => this.card(card)), rest.length ? this.hub(rest) : null);
+    replace(this.list, here.length ? this.table(here) : null, rest.length ? this.hub(rest) : null);
     if (!this.cards.length) this.list.textContent = t('models_none');
     this.mark();
   }
 
   /** Which one the sentence above was translated by. */
   mark() {
-    for (const article of this.list.querySelectorAll('article')) {
-      const used = article.dataset.model === state.answer?.model.name;
-      article.classList.toggle('used', used);
-      article.querySelector('.in-use').textContent = used ? t('models_in_use') : '';
-      const button = article.querySelector('.use');
-      if (button && article.dataset.kind === 'transformer') button.hidden = used;
+    for (const line of this.list.querySelectorAll('tr.model')) {
+      const used = line.dataset.model === state.answer?.model.name;
+      line.classList.toggle('used', used);
+      line.querySelector('.in-use').textContent = used ? t('models_in_use') : '';
+      const button = line.querySelector('.use');
+      if (button && line.dataset.kind === 'transformer') button.hidden = used;
     }
   }
 
+  /** A line for each model that is here; its card folds out below it. */
+  table(cards) {
+    const names = ['models_column_model', 'models_column_does', 'models_fact_parameters', 'models_fact_size', 'models_fact_licence'];
+    const head = make('tr', {}, ...names.map((name) => make('th', { scope: 'col' }, t(name))), make('td', {}));
+    return make('table', { class: 'models' }, make('thead', {}, head), make('tbody', {}, ...cards.flatMap((card) => this.lines(card))));
+  }
+
+  lines(card) {
+    const id = `card-${card.name}`;
+    const whole = make('tr', { class: 'whole', id, hidden: !this.unfolded.has(card.name) });
+    const fold = make('button', { type: 'button', class: 'link card', 'aria-controls': id, 'aria-label': t('models_show_card', { model: card.name }) }, t('models_card'));
+    const draw = () => {
+      const open = this.unfolded.has(card.name);
+      fold.setAttribute('aria-expanded', String(open));
+      whole.hidden = !open;
+      replace(whole, open ? make('td', { colspan: 6 }, this.card(card)) : null);
+    };
+    fold.addEventListener('click', () => {
+      if (!this.unfolded.delete(card.name)) this.unfolded.add(card.name);
+      draw();
+    });
+    draw();
+    const name = make('th', { scope: 'row', id: `model-${card.name}` }, make('b', {}, card.name), make('span', { class: 'in-use' }));
+    const licence = card.licence ? { lang: 'en', title: card.licence } : {};
+    const facts = [
+      make('td', { class: 'does' }, does(card)),
+      make('td', { class: 'numeric' }, card.parameters ? millions(card.parameters) : '–'),
+      make('td', { class: 'numeric' }, sizeName(card.bytes)),
+      make('td', { class: 'licence', ...licence }, make('span', {}, card.licence || t('models_no_licence'))),
+    ];
+    const line = make('tr', { class: 'model', data: { model: card.name, kind: card.kind } }, name, ...facts, make('td', { class: 'acts' }, this.button(card), fold));
+    return [line, whole];
+  }
+
   card(card) {
-    const name = make('h2', { id: `model-${card.name}` }, card.name);
     const facts = make('dl', {}, ...this.facts(card).flatMap(([term, value]) => [make('dt', {}, term), value]));
-    const side = make('div', { class: 'side' }, make('div', { class: 'headline' }, name, make('span', { class: 'in-use' })), facts, this.button(card));
+    const side = make('div', { class: 'side' }, facts);
     const summary = make('div', { class: 'summary', lang: 'en' }, ...card.summary.map(drawn));
     const sections = OPEN.map((title) => card.sections.find((each) => each.title === title)).filter(Boolean);
     const rest = card.sections.filter((each) => !sections.includes(each));
@@ -125,6 +158,9 @@ class Models {
     return make('details', {}, make('summary', {}, t('models_more')), introduction, ...rest.map(section));
   }
 }
+
+/** "9.7 M": how many numbers a model has, as one says it. */
+const millions = (count) => t('models_millions', { count: (count / 1e6).toLocaleString(state.language, { maximumFractionDigits: 1 }) });
 
 /** On to where the translation is looked at; a model that is not here is offered there. */
 function useModel({ name }) {

@@ -11,8 +11,15 @@ import { MANY, labelRoom, textWidth } from './room.js';
 const WIDEST = 44; // pixels of a cell; on very wide windows more
 const TALLEST = 38;
 const ROOMY = 900; // pixels of a map from which on its cells grow
+const TICK = 40; // pixels that the number of a column takes
 const FOLDED = 38; // pixels above a map that names one column at a time
 const EMPTY_AXIS = { visible: false, fixedrange: true, showgrid: false, zeroline: false };
+
+/** A number above its column; near the right edge it ends there, so that none of it is cut off. */
+function tickPlace(centre, width) {
+  const beyond = centre + TICK / 2 > width;
+  return `bottom:4px;width:${TICK}px;${beyond ? `left:${width - TICK}px;text-align:end` : `left:${centre - TICK / 2}px`}`;
+}
 
 /** One map with its labels. `difference`: two colours around zero; `rowLabels`: false where a neighbour has them. */
 export class Heatmap {
@@ -92,7 +99,7 @@ export class Heatmap {
     replace(
       this.columns,
       ...columns.map((item, column) => label(item, { column }, `width:${cellWidth}px`)),
-      ...tens(columns.length).map((place) => tick(place + 1, `left:${(place + 0.5) * cellWidth - 20}px;bottom:4px;width:40px`)),
+      ...tens(columns.length).map((place) => tick(place + 1, tickPlace((place + 0.5) * cellWidth, width))),
     );
     replace(
       this.rows,

@@ -4,7 +4,7 @@ import { make, replace, tableHead } from '../core/dom.js';
 import { four, minus } from '../core/view.js';
 import { t } from '../core/words.js';
 
-const [ABOVE, BELOW] = [48, 40]; // pixels at the edges of the table in which the chosen key is not in sight
+const MOST = 40; // keys with a line of their own; of more, the weakest share one
 
 export class Softmax {
   /** `choose(place)`: another key. */
@@ -13,8 +13,7 @@ export class Softmax {
     this.title = make('h3', {});
     this.says = make('p', { class: 'says' });
     this.table = make('table', {});
-    this.region = make('div', { class: 'scrolls tall', tabindex: 0, role: 'region' }, this.table);
-    this.element = make('section', {}, this.title, this.says, this.region);
+    this.element = make('section', { class: 'softmax' }, this.title, this.says, this.table);
   }
 
   /** The row of the query `from`, over all keys; `to` is the place of the chosen one. */
@@ -24,22 +23,17 @@ export class Softmax {
     const reach = Math.max(...open.map(Math.abs), 1e-6);
     this.title.textContent = t('why_softmax');
     this.says.textContent = t('why_softmax_says', { largest });
-    this.region.setAttribute('aria-label', t('why_table', { query: from.label }));
+    this.table.setAttribute('aria-label', t('why_table', { query: from.label }));
     const numbers = [t('why_column_score'), t('why_column_power', { largest }), t('why_column_weight')];
     const names = [t('why_column_key'), row.bias && t('why_column_bias'), ...numbers];
-    const lines = keys.map((token, place) => this.line(row, token, place, place === to, reach));
+    const alone = ownLines(row, to);
+    const lines = [...keys.entries()].filter(([place]) => alone.has(place)).map(([place, token]) => this.line(row, token, place, place === to, reach));
+    if (alone.size < keys.length) lines.push(together(row, [...keys.keys()].filter((place) => !alone.has(place))));
     const focused = this.table.contains(document.activeElement);
     replace(this.table, tableHead(names.filter((each) => each !== null)), make('tbody', {}, ...lines), make('tfoot', {}, totals(row)));
     const chosen = this.table.querySelector('[aria-pressed=true]');
     if (focused) chosen?.focus({ preventScroll: true });
-    this.reveal(chosen.closest('tr'));
     this.table.classList.toggle('biased', Boolean(row.bias));
-  }
-
-  reveal(line) {
-    const { scrollTop, clientHeight } = this.region;
-    const hidden = line.offsetTop < scrollTop + ABOVE || line.offsetTop + BELOW > scrollTop + clientHeight;
-    if (hidden) this.region.scrollTop = line.offsetTop - clientHeight / 2;
   }
 
   /** `reach` is the largest size of a score: how far its bar may go. */
@@ -59,6 +53,24 @@ export class Softmax {
     line.append(cell(minus(score), signed), cell(four(row.powers[place])), cell(four(row.weights[place]), weight));
     return line;
   }
+}
+
+/** The places of the keys that have a line of their own: the chosen one, and those with most weight. */
+function ownLines(row, to) {
+  const places = [...row.weights.keys()];
+  if (places.length <= MOST) return new Set(places);
+  const ranked = places.filter((place) => place !== to).sort((one, other) => row.weights[other] - row.weights[one] || one - other);
+  return new Set([to, ...ranked.slice(0, MOST - 1)]);
+}
+
+/** All other keys on one line: their powers and weights summed, so that the columns still add up. */
+function together(row, places) {
+  const sum = (numbers) => places.reduce((all, place) => all + numbers[place], 0);
+  const line = make('tr', { class: 'rest' }, make('th', { scope: 'row' }, t('why_more', { count: places.length })));
+  line.append(...(row.bias ? [make('td', {})] : []), make('td', {}));
+  const share = make('i', { class: 'share' }, make('i', { style: `width:${100 * Math.min(1, sum(row.weights))}%` }));
+  line.append(cell(four(sum(row.powers))), cell(four(sum(row.weights)), share));
+  return line;
 }
 
 function totals(row) {

@@ -1,0 +1,220 @@
+"""What a first visitor meets: the offer of another direction, scores, other models, targets that can be hit."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from model import Translator
+from model.records import FloatArray
+from tests.browser.acting import held, open_tab, settled, state, title, translate, translation
+from tests.browser.conftest import Visit
+from viz.settings import MODELS
+
+ENGLISH = "The dog is sleeping under the table now."
+GERMAN = "Der Hund schläft jetzt unter dem Tisch."
+LONG = " ".join(["Der Hund sieht die Katze und die Katze sieht den Hund"] * 9) + "."
+SMALLEST = 24  # pixels
+TABS = ("heads", "beside", "positions", "decoding", "why", "sentiment", "models")
+
+
+# ---------------------------------------------------------------- another language
+
+
+def test_english_in_a_german_field_is_offered_the_other_direction_in_one_click(page: Page) -> None:
+    translate(page, ENGLISH)
+    says = page.locator(".looks-like")
+    expect(says).to_contain_text("This looks like English. Translate English → German?")
+    says.get_by_role("button").click()
+    page.wait_for_function("window.headlight.answer.model.name === 'en-de' && !window.headlight.busy")
+    assert page.input_value("#sentence") == ENGLISH
+    assert "Hund" in translation(page)
+    expect(says).to_have_text("")
+
+
+def test_nothing_is_offered_where_the_language_fits_and_nothing_stays_of_an_offer_while_one_types(page: Page) -> None:
+    says = page.locator(".looks-like")
+    translate(page, GERMAN)
+    expect(says).to_have_text("")
+    translate(page, ENGLISH)
+    expect(says).to_contain_text("English")
+    before = page.locator(".tabs").bounding_box()
+    page.type("#sentence", " And")
+    expect(says).to_have_text("")
+    assert page.locator(".tabs").bounding_box() == before  # its line keeps its place
+
+
+def test_a_chinese_reader_is_asked_in_chinese(visit: Visit) -> None:
+    page = visit(locale="zh-CN", width=360)
+    translate(page, ENGLISH)
+    expect(page.locator(".looks-like")).to_contain_text("这看起来是英语。 改为 英语 → 德语？")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+# ---------------------------------------------------------------- seconds, scores
+
+
+def test_an_answer_that_was_made_before_tells_nobody_elses_seconds(visit: Visit) -> None:
+    one, other = visit(), visit()
+    text = "Wo hast du gestern den roten Ball gesehen?"
+    expect(one.locator(".desk .meta")).to_contain_text("cached")  # the first answer ships with the page
+    translate(one, text)
+    expect(one.locator(".desk .meta")).to_have_text(re.compile(r"\d\.\d\d s"))
+    translate(other, text)
+    expect(other.locator(".desk .meta")).to_contain_text("cached")
+    assert " s " not in other.inner_text(".desk .meta")
+
+
+def test_ones_own_translation_is_scored_beside_the_models_and_never_called_too_hard(
+    page: Page, translator: Translator
+) -> None:
+    mine = "Dog the seen yesterday banana."
+    text = GERMAN
+    translate(page, text)
+    own = translator.translate(text, beam_size=4, no_repeat=4)
+    forced = translator.translate(text, target=mine)
+    page.get_by_role("button", name="Options").click()
+    page.fill("[data-field=target]", mine)
+    page.press("[data-field=target]", "Enter")
+    note = page.locator(".desk .beyond")
+    expect(note).to_contain_text("Your translation")
+    found = [float(number.replace("−", "-")) for number in re.findall(r"−?\d+\.\d+", note.inner_text())]
+    costliest = min(forced.target_tokens, key=lambda token: token.probability or 0.0)
+    expected = [forced.log_probability, own.log_probability, costliest.probability]
+    np.testing.assert_allclose(found, expected, atol=0.006)
+    expect(note.locator("b")).to_have_text(costliest.text.strip() or costliest.text)
+    assert "beyond" not in note.inner_text()
+    assert forced.beyond is None
+    assert own.beyond is False
+
+
+# ---------------------------------------------------------------- which head, which second model
+
+
+def coverage(map_: FloatArray) -> float:
+    """The most that any row gives to each column, of rows and columns without `</s>`."""
+    inner = map_[:-1, :-1]
+    return float(inner.max(axis=0).sum() / min(inner.shape))
+
+
+def test_another_model_begins_at_the_head_that_tells_most_of_this_sentence(page: Page) -> None:
+    page.click('.wall-grid button[data-layer="2"][data-head="0"]')
+    page.click("[data-kind=encoder]")
+    text = "狗在桌子底下睡觉"
+    page.evaluate(
+        "(text) => dispatchEvent(new CustomEvent('headlight-request', {detail: {model: 'zh-en', text}}))",
+        text,
+    )
+    settled(page, text)
+    assert state(page, "kind") == "cross"
+    chosen = state(page, "layer"), state(page, "head")
+    cross = held(page, "cross")
+    known = state(page, "answer")["model"]["best_head"]
+    if known:
+        assert chosen == (known["layer"], known["head"])
+        return
+    scores = np.array([[coverage(head) for head in layer] for layer in cross])
+    assert scores[chosen] >= scores.max() - 0.25  # punctuation and marks aside
+    assert scores[chosen] > np.median(scores)
+
+
+def test_another_sentence_of_the_same_model_keeps_the_chosen_head(page: Page) -> None:
+    page.click('.wall-grid button[data-layer="1"][data-head="2"]')
+    translate(page, GERMAN)
+    assert title(page) == "Layer 2 · Head 3"
+
+
+def test_two_models_never_begins_with_the_toy(page: Page) -> None:
+    open_tab(page, "beside")
+    menus = page.locator(".headlight-beside select.model")
+    assert [menu.input_value() for menu in menus.all()] == ["de-en", "de-en"]
+    beam = page.locator(".headlight-beside select.numeric").last
+    expect(beam).to_have_value("1")  # beside itself, with a beam of four: what the search changes
+    assert "toy" in menus.last.locator("option").evaluate_all("(all) => all.map((each) => each.value)")
+
+
+# ---------------------------------------------------------------- long sentences
+
+
+def test_the_number_of_the_hundredth_column_is_not_cut_off(page: Page) -> None:
+    tokens = Translator.load(MODELS / "de-en").translate(LONG, target="Dog").source_tokens
+    text = LONG if len(tokens) <= 101 else LONG[: tokens[99].end]
+    translate(page, text)
+    page.click("[data-kind=encoder]")
+    tick = page.locator(".explorer .columns .tick", has_text=re.compile("^100$"))
+    plane = page.locator(".explorer .plane").bounding_box()
+    box = tick.evaluate(
+        """(tick) => {
+          const range = document.createRange();
+          range.selectNodeContents(tick);
+          const {left, right} = range.getBoundingClientRect();
+          return [left, right];
+        }"""
+    )
+    assert plane is not None
+    assert plane["x"] <= box[0] < box[1] <= plane["x"] + plane["width"] + 0.5
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_what_is_seen_of_the_softmax_adds_up_without_scrolling(visit: Visit, width: int) -> None:
+    page = visit(width=width)
+    translate(page, LONG)
+    open_tab(page, "why")
+    table = page.locator(".headlight-why .softmax table")
+    assert table.evaluate(
+        """(table) => {
+          for (let each = table; each.id !== 'panel-why'; each = each.parentElement) {
+            const scrolls = getComputedStyle(each).overflowY !== 'visible';
+            if (scrolls && each.scrollHeight > each.clientHeight + 1) return false;
+          }
+          return true;
+        }"""
+    )
+    rows = table.locator("tbody tr")
+    assert rows.count() == 41
+    expect(table.locator("tr.rest th")).to_have_text(re.compile(r"^\d+ more$"))
+    for place in (3, 4):
+        cells = table.locator(f"tbody tr td:nth-child({place}) span:last-child").all_inner_texts()
+        total = float(table.locator(f"tfoot tr td:nth-child({place})").inner_text())
+        assert sum(map(float, cells)) == pytest.approx(total, abs=41 * 5e-5 + 5e-5)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+# ---------------------------------------------------------------- models, targets
+
+
+@pytest.mark.parametrize(("width", "most"), [(1280, 2200), (360, 3400)])
+def test_the_models_are_a_table_that_one_sees_at_a_glance(visit: Visit, width: int, most: int) -> None:
+    page = visit(width=width)
+    open_tab(page, "models")
+    assert page.evaluate("document.documentElement.scrollHeight") < most
+    heights = page.locator("tr.model").evaluate_all("(all) => all.map((each) => each.offsetHeight)")
+    assert max(heights) < (56 if width == 1280 else 170)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    card = page.get_by_role("button", name="Card of zh-en")
+    card.click()
+    expect(card).to_have_attribute("aria-expanded", "true")
+    expect(page.locator("article[data-model=zh-en]")).to_be_visible()
+    card.click()
+    expect(page.locator("article")).to_have_count(0)
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_every_target_is_large_enough_to_be_hit(page: Page, tab: str) -> None:
+    if tab != "heads":
+        open_tab(page, tab)
+    small = page.evaluate(
+        """(smallest) => [...document.querySelectorAll('button, a, select, input, textarea, summary, [role=button]')]
+          .filter((each) => each.checkVisibility() && !each.matches('.word, .skip, footer *')) // words are in lines
+          .map((each) => (each.matches('input[type=checkbox], input[type=radio]') ? each.closest('label') : each))
+          .filter((each) => {
+            const {width, height} = each.getBoundingClientRect();
+            return width > 0 && Math.min(width, height) < smallest - 0.5;
+          })
+          .map((each) => `${each.tagName} ${each.className} ${each.textContent}`)""",
+        SMALLEST,
+    )
+    assert small == []
