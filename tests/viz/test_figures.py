@@ -40,6 +40,8 @@ def draw(name: str, translation: Translation, theme: Theme, words: dict[str, str
     first, second = translation.attention_map("decoder", 1, 3), translation.attention_map("decoder", 2, None)
     if name == "heatmap":
         return figure(first, **common)
+    if name == "overview":
+        return figure(translation, "decoder", **common)
     if name == "compare":
         return figure(first, second, **common)
     if name == "lines":
@@ -84,8 +86,8 @@ every_figure = pytest.mark.parametrize("name", FIGURES)
 every_theme = pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES.keys())
 
 
-def test_all_seven_figures_are_registered() -> None:
-    assert set(FIGURES) == {"heatmap", "compare", "lines", "positions", "confidence", "beam", "neurons"}
+def test_all_eight_figures_are_registered() -> None:
+    assert set(FIGURES) == {"heatmap", "overview", "compare", "lines", "positions", "confidence", "beam", "neurons"}
 
 
 @every_figure

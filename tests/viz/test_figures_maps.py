@@ -12,8 +12,8 @@ import pytest
 
 from model.errors import RequestError
 from model.measures.merging import by_words, maximum, mean, without_special
-from tests.viz.figures_examples import SCRIPTS, map_of, words_of_length
-from viz.figures import compare, heatmap, lines
+from tests.viz.figures_examples import HEADS, LAYERS, SCRIPTS, map_of, translation_of, words_of_length
+from viz.figures import compare, heatmap, lines, overview
 from viz.theme import THEMES, colour_scale, head_colour
 
 LIGHT = THEMES["light"]
@@ -211,6 +211,67 @@ def test_a_figure_knows_what_it_shows() -> None:
         "head": 3,
         "scale": "linear",
     }
+
+
+# ---------------------------------------------------------------- overview
+
+
+def test_all_heads_are_one_mosaic() -> None:
+    translation = translation_of(LONG, ("a", "b"))
+    figure = overview(translation, "cross", theme=LIGHT, averages=False)
+    (trace,) = cells(figure)
+    rows, columns = 3, 6
+    assert trace.z.shape == (LAYERS * (rows + 1) - 1, HEADS * (columns + 1) - 1)
+    for layer in range(LAYERS):
+        for head in range(HEADS):
+            top, left = layer * (rows + 1), head * (columns + 1)
+            tile = trace.z[top : top + rows, left : left + columns]
+            np.testing.assert_allclose(tile**2, translation.attention.cross[layer, head], atol=1e-6)
+    assert np.isnan(trace.z[rows]).all()
+    assert np.isnan(trace.z[:, columns]).all()
+    assert len(trace.x) == trace.z.shape[1] + 1
+    assert len(trace.y) == trace.z.shape[0] + 1
+
+
+def test_averages_stand_at_the_end() -> None:
+    translation = translation_of(LONG, ("a", "b"))
+    (trace,) = cells(overview(translation, "cross", theme=LIGHT))
+    np.testing.assert_allclose(trace.z[:3, -6:] ** 2, translation.attention.cross[0].mean(axis=0), atol=1e-6)
+    np.testing.assert_allclose(trace.z[-3:, -6:] ** 2, translation.attention.cross.mean(axis=(0, 1)), atol=1e-6)
+    np.testing.assert_allclose(trace.z[-3:, :6] ** 2, translation.attention.cross[:, 0].mean(axis=0), atol=1e-6)
+
+
+def test_each_tile_has_its_name_under_the_pointer() -> None:
+    figure = overview(translation_of(LONG, ("a", "b")), "cross", theme=LIGHT)
+    names = list(figure.data[1].hovertext)
+    assert len(names) == (LAYERS + 1) * (HEADS + 1)
+    assert names[HEADS + 1 + 2] == "Layer 2 · Head 3"
+    assert names[HEADS] == "Layer 1 · Average of its heads"
+    assert names[-1] == "Average of all heads"
+    assert figure.data[0].hoverinfo == "skip"
+
+
+def test_masked_cells_of_the_mosaic_have_no_value_but_a_ground() -> None:
+    figure = overview(translation_of((), ("a", "b")), "decoder", theme=LIGHT)
+    np.testing.assert_array_equal(np.isnan(cells(figure)[0].z[:3, :3]), ~np.tril(np.ones((3, 3), dtype=bool)))
+    assert {shape.fillcolor for shape in figure.layout.shapes} == {LIGHT.masked}
+    assert not overview(translation_of(("a",), ("b",)), "cross", theme=LIGHT).layout.shapes
+
+
+def test_of_a_long_sentence_each_cell_shows_the_highest_weight_of_a_block() -> None:
+    translation = translation_of(words_of_length(99), words_of_length(52))  # 53 rows, 100 columns
+    figure = overview(translation, "cross", theme=LIGHT, averages=False)
+    assert figure.layout.meta["block"] == [2, 3]
+    z = cells(figure)[0].z
+    assert z[0, 0] ** 2 == pytest.approx(translation.attention.cross[0, 0, :2, :3].max())
+    assert z[26, 33] ** 2 == pytest.approx(translation.attention.cross[0, 0, 52:, 99:].max())
+    assert "2 × 3 tokens" in figure.layout.title.subtitle.text.replace("<br>", " ")
+
+
+def test_the_mosaic_grows_with_heads_not_with_tokens() -> None:
+    few = overview(translation_of(LONG, LONG), "cross", theme=LIGHT).layout
+    many = overview(translation_of(words_of_length(150), LONG), "cross", theme=LIGHT).layout
+    assert few.width == many.width
 
 
 # ---------------------------------------------------------------- compare

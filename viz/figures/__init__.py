@@ -16,10 +16,12 @@ from viz.figures.confidence import confidence
 from viz.figures.heatmap import heatmap
 from viz.figures.lines import lines
 from viz.figures.neurons import neurons
+from viz.figures.overview import overview
 from viz.figures.positions import positions
 
 FIGURES: dict[str, Callable[..., go.Figure]] = {
     "heatmap": heatmap,
+    "overview": overview,
     "compare": compare,
     "lines": lines,
     "positions": positions,
@@ -36,6 +38,7 @@ __all__ = [
     "heatmap",
     "lines",
     "neurons",
+    "overview",
     "positions",
 ]
 

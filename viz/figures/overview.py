@@ -1,0 +1,172 @@
+"""All heads of all layers as one picture, in which patterns are recognised."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import ceil
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from model.records import BoolArray, FloatArray, Kind, Translation
+from viz.figures import naming
+from viz.figures.cells import colour_bar
+from viz.figures.frame import caption, header_height
+from viz.theme import CAPTION, Theme, colour_scale, template
+
+WORDS = {
+    **naming.WORDS,
+    "title": "All heads",
+    "says": "Rows are layers, columns are heads. {kind}",
+    "coarse": "The sentence is long: each cell shows the highest weight of {rows} × {columns} tokens.",
+    "heads": "head",
+    "layers": "layer",
+    "average": "average",
+}
+MOST = 48  # cells of a tile along one side
+GAP = 0.12  # of a tile, between tiles
+APART = 0.2  # of a tile, before the averages
+TILE = 76  # pixels
+TICKS = (0.0, 0.01, 0.1, 0.25, 0.5, 1.0)
+LEFT, RIGHT, TOP, FOOT = 64, 16, 24, 84  # pixels
+
+
+def overview(
+    translation: Translation,
+    kind: Kind,
+    *,
+    theme: Theme,
+    words: Mapping[str, str] | None = None,
+    palette: str = "headlight",
+    averages: bool = True,
+) -> go.Figure:
+    """One mosaic of layers × heads, with averages at its end. Colours show the square root, which brings out shapes."""
+    said = naming.wording(WORDS, words)
+    weights = translation.attention.of(kind)  # [layer, head, query, key]
+    layers, heads = weights.shape[:2]
+    if averages:
+        weights = np.concatenate([weights, weights.mean(axis=1, keepdims=True, dtype=np.float32)], axis=1)
+        weights = np.concatenate([weights, weights.mean(axis=0, keepdims=True, dtype=np.float32)], axis=0)
+    tiles, allowed, block = _coarse(weights, translation.attention.allowed(kind))
+    left, top = _starts(heads, averages), _starts(layers, averages)
+    x, y = _edges(left, tiles.shape[3]), _edges(top, tiles.shape[2])
+    figure = go.Figure()
+    figure.add_heatmap(
+        z=np.sqrt(_mosaic(tiles, allowed)),
+        x=x,
+        y=y,
+        zmin=0,
+        zmax=1,
+        colorscale=colour_scale(palette, theme),
+        hoverinfo="skip",
+        hoverongaps=False,
+        colorbar=colour_bar("linear", said["weight"], x=0, xanchor="left", y=0, yanchor="top", len=220, ypad=16)
+        | {"tickvals": np.sqrt(TICKS).tolist(), "ticktext": [f"{tick:g}" for tick in TICKS]},
+    )
+    figure.add_trace(_names(left, top, heads, layers, said))
+    says = said["says"].format(kind=naming.row_sentence(kind, said))
+    if max(block) > 1:
+        says += " " + said["coarse"].format(rows=block[0], columns=block[1])
+    width = max(440, int(LEFT + RIGHT + x[-1] * TILE))
+    head = naming.title(said["title"], says, width - 2 * RIGHT)
+    above = header_height(head) + TOP
+    figure.update_layout(
+        template=template(theme),
+        meta={"figure": "overview", "kind": kind, "layers": layers, "heads": heads, "block": list(block)},
+        title=head,
+        xaxis=_axis(left, heads, said["average"]) | {"side": "top", "range": [0, x[-1]]},
+        yaxis=_axis(top, layers, said["average"]) | {"range": [y[-1], 0]},
+        annotations=[
+            caption(said["heads"], theme, xref="paper", yref="paper", x=0, y=1, xanchor="left", yshift=34),
+            caption(said["layers"], theme, xref="paper", yref="paper", x=0, y=1, xanchor="right", xshift=-8, yshift=12),
+        ],
+        shapes=[
+            {
+                "type": "rect",
+                "layer": "below",
+                "x0": x0,
+                "x1": x0 + 1,
+                "y0": y0,
+                "y1": y0 + 1,
+                "line": {"width": 0},
+                "fillcolor": theme.masked,
+            }
+            for x0 in left
+            for y0 in top
+            if not allowed.all()
+        ],
+        width=width,
+        height=ceil(above + y[-1] * TILE + FOOT),
+        margin={"l": LEFT, "r": width - LEFT - x[-1] * TILE, "t": above, "b": FOOT},
+        hovermode="closest",
+        hoverdistance=-1,  # the nearest name, from anywhere in its tile
+    )
+    return figure
+
+
+def _coarse(weights: FloatArray, allowed: BoolArray) -> tuple[FloatArray, BoolArray, tuple[int, int]]:
+    """Tiles of at most 48 × 48 cells: the highest weight of each block, so that thin lines stay."""
+    rows, columns = (-(-size // MOST) for size in weights.shape[2:])
+    if rows == columns == 1:
+        return weights, allowed, (1, 1)
+    missing = [(0, -weights.shape[2] % rows), (0, -weights.shape[3] % columns)]
+    padded = np.pad(weights, [(0, 0), (0, 0), *missing])
+    layers, heads, height, width = padded.shape
+    blocks = padded.reshape(layers, heads, height // rows, rows, width // columns, columns)
+    may = np.pad(allowed, missing).reshape(height // rows, rows, width // columns, columns)
+    return blocks.max(axis=(3, 5)), np.asarray(may.any(axis=(1, 3))), (rows, columns)
+
+
+def _mosaic(tiles: FloatArray, allowed: BoolArray) -> FloatArray:
+    """`[layer, head, row, column]` → one array with an empty row and column between tiles, NaN where it is masked."""
+    layers, heads, height, width = tiles.shape
+    picture = np.full((layers, height + 1, heads, width + 1), np.nan, dtype=np.float32)
+    picture[:, :height, :, :width] = np.where(allowed, tiles, np.float32(np.nan)).transpose(0, 2, 1, 3)
+    return picture.reshape(layers * (height + 1), heads * (width + 1))[:-1, :-1]
+
+
+def _starts(count: int, averages: bool) -> list[float]:
+    """Where each tile begins, in tiles."""
+    starts = [number * (1 + GAP) for number in range(count)]
+    return [*starts, count * (1 + GAP) + APART] if averages else starts
+
+
+def _edges(starts: list[float], cells: int) -> list[float]:
+    """The borders of all cells, those of the gaps among them."""
+    return [start + cell / cells for start in starts for cell in range(cells + 1)]
+
+
+def _axis(starts: list[float], count: int, average: str) -> dict[str, Any]:
+    names = [str(number + 1) for number in range(count)] + [average] * (len(starts) - count)
+    return {
+        "tickmode": "array",
+        "tickvals": [start + 0.5 for start in starts],
+        "ticktext": names,
+        "tickfont": {"size": CAPTION},
+        "ticklabelstandoff": 4,
+    }
+
+
+def _names(left: list[float], top: list[float], heads: int, layers: int, said: Mapping[str, str]) -> go.Scatter:
+    """An unseen point in the middle of each tile, which says what it is: one for a tile, not one for each cell."""
+    names = [
+        said[_which(layer < layers, head < heads)].format(layer=layer + 1, head=head + 1)
+        for layer in range(len(top))
+        for head in range(len(left))
+    ]
+    return go.Scatter(
+        x=[start + 0.5 for _ in top for start in left],
+        y=[start + 0.5 for start in top for _ in left],
+        mode="markers",
+        marker={"size": 1, "opacity": 0},
+        hovertext=names,
+        hoverinfo="text",
+        showlegend=False,
+    )
+
+
+def _which(one_layer: bool, one_head: bool) -> str:
+    if one_layer:
+        return "head" if one_head else "mean"
+    return "mean_layers" if one_head else "mean_all"
