@@ -268,11 +268,13 @@ def test_a_phone_stacks_the_sides_and_never_scrolls_sideways(visit: Visit) -> No
         ([("back", "en", "de"), ("reads", "de", "fr"), ("many", "", "")], "reads"),
         ([("back", "en", "de"), ("many", "", "")], "many"),
         ([("back", "en", "de")], "first"),
+        ([("toy", "de", "en"), ("back", "en", "de")], "first"),
     ],
 )
 def test_the_second_model_is_the_one_that_fits_best(
-    page: Page, others: list[tuple[str, str, str]], chosen: str
+    visit: Visit, others: list[tuple[str, str, str]], chosen: str
 ) -> None:
+    page = visit()
     models = [("first", "de", "en"), *others]
     listed = [{"name": name, "source": source, "target": target} for name, source, target in models]
     script = """async ([models, model]) => {
