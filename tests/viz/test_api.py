@@ -14,7 +14,6 @@ from gradio_client.exceptions import AppError
 from model.translator import Translator
 from tests.viz.serving import GRADIO_WARNS, Server, assert_clean, served
 from viz.api import ENDPOINTS, ROWS, Endpoints
-from viz.page import build_page
 from viz.service import Service
 from viz.settings import Settings
 
@@ -46,11 +45,15 @@ def test_a_sentence_is_translated_with_the_chances_of_its_tokens(server: Server,
     assert answer["score"] == pytest.approx(truth.score, abs=1e-5)
     assert (answer["stopped"], answer["beyond"]) == ("end", None)
     assert answer["seconds"] > 0
+    assert answer["hint"] is None
+    assert server.call("translate", BEER).values["cached"] is True
+    english = server.call("translate", "where is the station, please?").values
+    assert english["hint"].startswith("This looks like English.")
+    assert english["cached"] is False
 
 
-def test_every_parameter_says_in_the_panel_what_its_docstring_says() -> None:
-    page = build_page(Settings())
-    info = page.get_api_info()["named_endpoints"]
+def test_every_parameter_says_in_the_panel_what_its_docstring_says(server: Server) -> None:
+    info = server.client.get("info").json()["named_endpoints"]
     said = 0
     for name in ("translate", "attention"):
         for parameter in info[f"/{name}"]["parameters"]:
