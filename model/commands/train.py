@@ -21,6 +21,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--checkpoint-minutes", type=float, default=5.0, help="between checkpoints (5; 0: each step)")
     parser.add_argument("--keep", type=int, default=3, metavar="N", help="checkpoints that stay (3)")
     parser.add_argument("--cool-down", type=int, metavar="STEPS", help="end the run: so many steps, rate falling to 0")
+    parser.add_argument("--until", type=int, metavar="STEP", help="stop tidily at this step, however many the run has")
     parser.add_argument("--report-every", type=int, default=50, metavar="STEPS", help="(50)")
     parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:1 (a GPU where there is one)")
     parser.add_argument("--precision", choices=PRECISIONS, default="auto", help="(bfloat16 where it gains)")
@@ -30,7 +31,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Train until the budget, the time or the person says stop."""
-    for name in ("minutes", "keep", "report_every", "cool_down"):
+    for name in ("minutes", "keep", "report_every", "cool_down", "until"):
         given = getattr(arguments, name)
         if given is not None and not given > 0:
             option = "--" + name.replace("_", "-")
@@ -44,6 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         report_every=arguments.report_every,
         tensorboard=arguments.tensorboard,
         cool_down=arguments.cool_down,
+        until=arguments.until,
     )
     with joined_processes() as processes:
         setting = Setting(choose_device(arguments.device, processes), arguments.precision, arguments.compile)

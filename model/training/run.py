@@ -44,6 +44,7 @@ class Session:
     report_every: int = 50  # steps
     tensorboard: bool = False
     cool_down: int | None = None  # end the run in so many steps
+    until: int | None = None  # stop at this step, though the run has more: another recipe may go on from there
 
 
 class Moment(NamedTuple):
@@ -88,6 +89,9 @@ class Run:
         if progress.finished:
             self.report(f"{self.folder} is finished at step {progress.step:,}. A --cool-down N adds N steps.")
             return True
+        if self._at_stop():
+            self.report(f"{self.folder} stands at step {progress.step:,} already. Choose a later one for --until.")
+            return False
         with self.stopper.listening():
             run_steps(self.trainer, self.data, self.last, self.cool_down, self._after_step)
             progress.finished = progress.step >= self.last or self._patience_ended()
@@ -179,7 +183,13 @@ class Run:
             self._validate()
         if self.processes.agree(time.monotonic() - self.saved_at > 60 * self.session.checkpoint_minutes):
             self._or_later(self._save)
+        if self._at_stop():
+            self.stopper.reason = f"--until {self.session.until}"
         return self.processes.agree(self.stopper.asked()) or self._patience_ended()
+
+    def _at_stop(self) -> bool:
+        until = self.session.until
+        return until is not None and self.trainer.progress.step >= until
 
     def _report_progress(self, rate: float) -> None:
         progress, before, now = self.trainer.progress, self.reported, time.monotonic()

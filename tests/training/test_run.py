@@ -124,6 +124,20 @@ def test_time_that_is_up_stops_and_a_finished_run_stays_finished(tmp_path: Path)
     assert again.trainer.progress.step == 7
 
 
+def test_a_run_stops_at_the_step_asked_for_and_goes_on_from_there(tmp_path: Path) -> None:
+    recipe = make_recipe(steps=7)
+    stopped = make_run(recipe, CORPORA, tmp_path, until=3)
+    assert not stopped.train()
+    assert stopped.trainer.progress.step == 3
+    again = make_run(recipe, CORPORA, tmp_path, until=3)
+    assert not again.train()
+    assert again.trainer.progress.step == 3
+    assert (tmp_path / "last.safetensors").exists()
+    rest = make_run(recipe, CORPORA, tmp_path)
+    assert rest.train()
+    assert rest.trainer.progress.step == 7
+
+
 def test_a_cool_down_ends_the_run_at_rate_zero_even_when_interrupted(tmp_path: Path) -> None:
     recipe = make_recipe(optimisation={"schedule": "constant", "peak_rate": 0.003, "warmup_steps": 2})
     make_run(recipe, CORPORA, tmp_path, minutes=0.0).train()  # one step
