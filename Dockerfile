@@ -11,7 +11,7 @@ WORKDIR /home/headlight/app
 COPY requirements.lock .
 RUN pip install --no-cache-dir --require-hashes -r requirements.lock
 
-COPY --chown=headlight app.py ./
+COPY --chown=headlight app.py headlight.py ./
 COPY --chown=headlight model model
 COPY --chown=headlight viz viz
 COPY --chown=headlight assets assets

@@ -10,8 +10,8 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # nothing is reporte
 with contextlib.suppress(ImportError):
     import spaces  # noqa: F401 (where GPUs are lent, this must come before torch)
 
-from model.errors import ModelError
-from viz.page import build_page, launch_page
+from headlight.model.errors import ModelError
+from headlight.viz.page import build_page, launch_page
 
 try:
     page = build_page()  # Hugging Face Spaces and `gradio app.py` look for it here

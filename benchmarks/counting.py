@@ -19,7 +19,7 @@ from torch import Tensor
 
 from benchmarks.shapes import Shape
 from benchmarks.weights import NEVER, random_model
-from model.tokenizer import Tokenizer
+from headlight.model.text.tokenizer import Tokenizer
 
 LONGEST = 40  # words
 MEDIAN, SPREAD = 9.0, 0.5  # of the words in a line: log-normal

@@ -14,7 +14,7 @@ from benchmarks.engines import Entry, Work
 from benchmarks.shapes import Case
 from benchmarks.weights import random_model, random_sentences, random_tokenizer, save_for_all
 from benchmarks.worker import Desk, Worker
-from model.tokenizer import Tokenizer
+from headlight.model.text.tokenizer import Tokenizer
 
 REFERENCE = "headlight-float32"
 EXACT = ("transformers", "ctranslate2")  # in float32 these must write the very tokens that we write

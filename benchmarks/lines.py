@@ -1,4 +1,4 @@
-"""Thousands of everyday lines: `python -m model translate` beside CTranslate2 with its best batch size."""
+"""Thousands of everyday lines: `python -m headlight translate` beside CTranslate2 with its best batch size."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from benchmarks.engines.ctranslate import as_words, beside
 from benchmarks.shapes import SMALL, Shape
 from benchmarks.weights import random_tokenizer, save_for_all
 from benchmarks.worker import Worker
-from model.checkpoint import load_checkpoint
-from model.tokenizer import Tokenizer
+from headlight.model.foreign.loading import load_checkpoint
+from headlight.model.text.tokenizer import Tokenizer
 
 TRAINED = Path("assets/models/de-en")
 CORPUS = Path("assets/corpora/mini.tsv")
@@ -104,7 +104,7 @@ class Ours:
     def __init__(self, folder: Path, texts: Sequence[str], threads: int) -> None:
         import torch
 
-        from model.translator import Translator
+        from headlight.model.translate.translator import Translator
 
         torch.set_num_threads(threads)
         self.translator = Translator.load(folder, device="cpu")

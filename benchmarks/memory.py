@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.shapes import Shape
 from benchmarks.weights import random_model, random_tokenizer
 from benchmarks.worker import Worker
-from model.checkpoint import save_checkpoint
+from headlight.model.folders.checkpoint import save_checkpoint
 
 STATUS, RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
@@ -34,15 +34,15 @@ class Loading:
     """A process that has imported everything, and loaded nothing yet."""
 
     def __init__(self) -> None:
-        from model.fast import can_pack_float16
-        from model.translator import Translator
+        from headlight.model.translate.prepared import can_pack_float16
+        from headlight.model.translate.translator import Translator
 
         can_pack_float16()  # the kernels' own memory is not the model's
         self.translator: Translator | None = None
 
     def load(self, folder: Path) -> dict[str, int]:
         """Load a folder; bytes before, at the peak and after, and the bytes of the weights in use."""
-        from model.translator import Translator
+        from headlight.model.translate.translator import Translator
 
         before = _memory("VmRSS")
         RESET.write_text("5")  # the peak begins anew

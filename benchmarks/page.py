@@ -122,10 +122,10 @@ def _page(browser: Any, process: Any, repetitions: int, say: Say) -> dict[str, A
 
 def _payload(say: Say) -> dict[str, Any]:
     """What travels for an answer, against its weights."""
-    from model.records import KINDS
-    from viz.model_values import answer_of
-    from viz.service import Service
-    from viz.settings import Settings
+    from headlight.model.records import KINDS
+    from headlight.viz.answers.model_values import answer_of
+    from headlight.viz.answers.service import Service
+    from headlight.viz.settings import Settings
 
     service = Service(Settings())
     sizes = []

@@ -9,8 +9,8 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from benchmarks.page import THIRTY
-from model import Translator
-from viz.settings import MODELS
+from headlight import Translator
+from headlight.viz.settings import MODELS
 
 COLUMNS = 8
 HEADS = 48

@@ -15,8 +15,8 @@ from benchmarks.shapes import Shape
 from benchmarks.twin import without_probes
 from benchmarks.weights import random_model
 from benchmarks.worker import Worker
-from model.fast import prepare_step
-from model.transformer import DecoderState
+from headlight.model.core.transformer import DecoderState
+from headlight.model.translate.prepared import prepare_step
 
 SHAPE = Shape("d 256 × 3", d_model=256, layers=3, heads=4, d_ff=1024, vocabulary=8_000)
 TOKENS = 20  # of the source, and written

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from model.config import TransformerConfig
+from headlight.model.core.config import TransformerConfig
 
 
 @dataclass(frozen=True)

@@ -23,11 +23,19 @@ from torch import Tensor, nn
 from benchmarks.arithmetic import summary
 from benchmarks.engines.tutorial import TutorialModel
 from benchmarks.shapes import Shape
-from model.training.batches import Ragged, RowArray, Sentences, SpecialIds, make_batch, plan_epoch, target_tokens
-from model.training.loop import Setting, Trainer, run_steps
-from model.training.processes import Processes, choose_device, joined_processes
-from model.training.recipe import Recipe, recipe_from_json
-from model.transformer import Transformer
+from headlight.model.core.transformer import Transformer
+from headlight.model.training.batches import (
+    Ragged,
+    RowArray,
+    Sentences,
+    SpecialIds,
+    make_batch,
+    plan_epoch,
+    target_tokens,
+)
+from headlight.model.training.loop import Setting, Trainer, run_steps
+from headlight.model.training.processes import Processes, choose_device, joined_processes
+from headlight.model.training.recipe import Recipe, recipe_from_json
 
 SHAPE = Shape("lesson", d_model=256, layers=3, heads=8, d_ff=1024, vocabulary=8_000)
 SPECIAL = SpecialIds(pad=0, start=1, source_end=2, target_end=2)

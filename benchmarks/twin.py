@@ -13,7 +13,11 @@ import inspect
 import sys
 from types import ModuleType
 
-PROBED = ("model.attention", "model.blocks", "model.transformer")  # in the order of their imports
+PROBED = (
+    "headlight.model.core.attention",
+    "headlight.model.core.blocks",
+    "headlight.model.core.transformer",
+)  # in the order of their imports
 PREFIX = "without_probes"
 
 
@@ -34,7 +38,7 @@ def without_probes() -> ModuleType:
         exec(compile(tree, f"<{twin.__name__}>", "exec"), twin.__dict__)  # noqa: S102 - our own source
     if not removed:
         raise RuntimeError("No call of a probe was found: the twin would be the same code.")
-    return sys.modules[f"{PREFIX}.model.transformer"]
+    return sys.modules[f"{PREFIX}.{PROBED[-1]}"]
 
 
 class _Surgeon(ast.NodeTransformer):
@@ -46,7 +50,7 @@ class _Surgeon(ast.NodeTransformer):
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.ImportFrom | None:
         """Import twins from twins."""
-        if node.module == "model.probes":
+        if node.module == "headlight.model.core.probes":
             return None
         if node.module in PROBED:
             node.module = f"{PREFIX}.{node.module}"

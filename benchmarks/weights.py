@@ -10,12 +10,12 @@ import torch
 from torch import nn
 
 from benchmarks.engines.ctranslate import beside
-from model.attention import MultiHeadAttention
-from model.blocks import FeedForward
-from model.checkpoint import save_checkpoint
-from model.config import TransformerConfig
-from model.tokenizer import Tokenizer
-from model.transformer import Transformer
+from headlight.model.core.attention import MultiHeadAttention
+from headlight.model.core.blocks import FeedForward
+from headlight.model.core.config import TransformerConfig
+from headlight.model.core.transformer import Transformer
+from headlight.model.folders.checkpoint import save_checkpoint
+from headlight.model.text.tokenizer import Tokenizer
 
 NEVER = -1e4  # a logit that wins against nothing
 CONSONANTS, VOWELS = "bcdfghjklmnpqrstvwxz", "aeiou"

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from model.errors import RequestError
+from headlight.model.errors import RequestError
 
 Kind = Literal["encoder", "decoder", "cross"]
 KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
@@ -67,7 +67,7 @@ class DecodingOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Intervention:
-    """One change to a head's weights, as data: `model/interventions.py` makes it happen."""
+    """One change to a head's weights, as data: `model/core/interventions.py` makes it happen."""
 
     kind: Kind
     layer: int

@@ -22,7 +22,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from model.hub import fetching
+from headlight.model.foreign.hub import fetching
 
 LARGE = (".safetensors", ".bin", ".spm", ".model")
 INFO = re.compile(r"/api/models/([^/]+/[^/]+)/revision/(.+)")

@@ -13,8 +13,8 @@ import pytest
 MEASURE = """
 import gc, sys
 from pathlib import Path
-from model.checkpoint import load_checkpoint
-from model.transformer import count_bytes
+from headlight.model.foreign.loading import load_checkpoint
+from headlight.model.core.transformer import count_bytes
 
 def status(field):  # bytes
     lines = Path("/proc/self/status").read_text().splitlines()
@@ -37,8 +37,8 @@ assert "torch._dynamo" not in sys.modules, "loading must not load the compiler: 
 PUT_TO_USE = """
 import sys
 from pathlib import Path
-import model.fast
-from model.translator import Translator
+import headlight.model.translate.prepared
+from headlight.model.translate.translator import Translator
 
 def status(field):  # bytes
     lines = Path("/proc/self/status").read_text().splitlines()

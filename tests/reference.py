@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from model.attention import MultiHeadAttention
-from model.blocks import FeedForward
-from model.transformer import Transformer
+from headlight.model.core.attention import MultiHeadAttention
+from headlight.model.core.blocks import FeedForward
+from headlight.model.core.transformer import Transformer
 from tests.compare import assert_close
 
 

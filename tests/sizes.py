@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.config import TransformerConfig
+from headlight.model.core.config import TransformerConfig
 
 ENCODER_LAYERS = 2
 DECODER_LAYERS = 3

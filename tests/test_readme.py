@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from model.__main__ import COMMANDS
+from headlight.model.commands.main import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -45,7 +45,7 @@ def test_every_entry_has_its_phrase() -> None:
 
 
 def test_the_commands_it_shows_exist() -> None:
-    assert set(re.findall(r"^python -m model (\w+)", README, flags=re.MULTILINE)) <= set(COMMANDS)
+    assert set(re.findall(r"^python -m headlight (\w+)", README, flags=re.MULTILINE)) <= set(COMMANDS)
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
     assert set(re.findall(r"(?:^|`)make ([a-z]+)", README, flags=re.MULTILINE)) <= targets
 

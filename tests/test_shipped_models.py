@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from model.checkpoint import kind_of_folder, read_checkpoint
-from model.checksums import files_in_words
-from model.classifier import SelfAttentionClassifier
-from model.commands.heads import CORPORA, Head, error_rates, read_gold
-from model.judge import Judge
-from model.transformer import Transformer
-from model.translator import Translator
+from headlight.model.commands.heads import CORPORA, Head, error_rates, read_gold
+from headlight.model.core.classifier import SelfAttentionClassifier
+from headlight.model.core.transformer import Transformer
+from headlight.model.folders.checksums import files_in_words
+from headlight.model.foreign.loading import kind_of_folder, read_checkpoint
+from headlight.model.translate.judge import Judge
+from headlight.model.translate.translator import Translator
 
 MODELS = Path(__file__).resolve().parents[1] / "assets" / "models"
 FOLDERS = sorted(path.name for path in MODELS.iterdir() if path.is_dir())
@@ -33,7 +33,7 @@ def test_every_folder_loads_and_matches_its_checksums(name: str) -> None:
 def test_every_card_names_the_very_files_it_lies_beside(name: str) -> None:
     card = (MODELS / name / "README.md").read_text(encoding="utf-8")
     assert files_in_words(MODELS / name) in card
-    for part in ("licence", "python -m model train", "seed"):
+    for part in ("licence", "python -m headlight train", "seed"):
         assert part.lower() in card.lower(), f"the card of {name} does not mention: {part}"
 
 

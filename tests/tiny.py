@@ -18,13 +18,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from model.config import TransformerConfig
-from model.decoding.search import Plan
-from model.decoding.step import Rule
-from model.fast import StepWeights
-from model.tokenizer import Tokenizer
-from model.transformer import Transformer
-from model.translator import Translator
+from headlight.model.core.config import TransformerConfig
+from headlight.model.core.transformer import Transformer
+from headlight.model.decoding.search import Plan
+from headlight.model.decoding.step import Rule
+from headlight.model.text.tokenizer import Tokenizer
+from headlight.model.translate.prepared import StepWeights
+from headlight.model.translate.translator import Translator
 
 CORPUS = Path(__file__).parents[1] / "assets" / "corpora" / "mini.tsv"
 SOURCE_VOCABULARY = 419

@@ -1,4 +1,4 @@
-"""One tab by itself, with nothing but the sentence above it: `python -m viz.alone TAB`."""
+"""One tab by itself, with nothing but the sentence above it: `python -m headlight.viz.alone TAB`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Sequence
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # nothing is reported to anybody
 
-from viz.page import build_page, launch_page
-from viz.settings import read_settings
-from viz.tabs import TABS
+from headlight.viz.page import build_page, launch_page
+from headlight.viz.settings import read_settings
+from headlight.viz.tabs import TABS
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Serve it where the settings say."""
-    parser = argparse.ArgumentParser(prog="python -m viz.alone", description="One tab of the page by itself.")
+    parser = argparse.ArgumentParser(prog="python -m headlight.viz.alone", description="One tab of the page by itself.")
     parser.add_argument("tab", choices=TABS)
     tab = parser.parse_args(arguments).tab
     settings = read_settings()

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from model.errors import CheckpointError, ConfigError, DeviceError, ModelError, RequestError, TokenizerError
+from headlight.model.errors import CheckpointError, ConfigError, DeviceError, ModelError, RequestError, TokenizerError
 
 LONGEST_LINE = 500  # characters
 

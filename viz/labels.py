@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from model.records import Token
+from headlight.model.records import Token
 
 LONGEST = 16  # columns of a label; Chinese characters and emoji take two
 MOST_MARKS = 4  # accents drawn on one letter; `full` keeps all

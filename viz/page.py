@@ -8,18 +8,18 @@ from typing import Any
 
 import gradio as gr
 
-from viz.api import register_api
-from viz.desk import Desk
-from viz.door import app_kwargs
-from viz.fetching import AT_ONCE, Fetching
-from viz.files import routes, styles
-from viz.leaving import hear_signals, stay
-from viz.listening import listen
-from viz.service import Service
-from viz.settings import Settings, read_settings
-from viz.tabs import TABS, Tab
-from viz.theme import FONT, THEMES
-from viz.widgets import widget
+from headlight.viz.answers.service import Service
+from headlight.viz.api.endpoints import register_api
+from headlight.viz.api.limits import app_kwargs
+from headlight.viz.settings import Settings, read_settings
+from headlight.viz.tabs import TABS, Tab
+from headlight.viz.tabs.download import AT_ONCE, DownloadWidget
+from headlight.viz.tabs.translate import TranslateWidget
+from headlight.viz.theme import FONT, THEMES
+from headlight.viz.wire.listening import listen
+from headlight.viz.wire.shutdown import hear_signals, stay
+from headlight.viz.wire.static import routes, styles
+from headlight.viz.wire.widget import widget
 
 SPARE = 16  # threads for what only looks something up
 
@@ -30,9 +30,9 @@ def build_page(settings: Settings | None = None, tabs: Mapping[str, Tab] = TABS)
     page: gr.Blocks
     with gr.Blocks(title="Headlight", analytics_enabled=False, fill_width=True) as page:
         widget("frame/header")
-        desk = Desk(service)
+        desk = TranslateWidget(service)
         desk.build()
-        fetching = Fetching(service)
+        fetching = DownloadWidget(service)
         fetching.build()
         widget("frame/tabs", value=json.dumps(list(tabs)))
         for name, build in tabs.items():

@@ -1,7 +1,7 @@
 """What a visitor asks and what they look at, checked when a browser or a program sends it.
 
 A `Session` is a request, which decides the answer, and a `Selection`, which decides what of it is on the screen. Both
-are frozen. A program that names no option gets none; the page has usual ones: `usual_options`. The page's address holds
+are frozen. A program that names no option gets none; the page has defaults: `default_options`. The page's address holds
 a session, too: the browser writes and reads it, in `widgets/core/link.js`.
 """
 
@@ -12,10 +12,10 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, Literal, get_args
 
-from model.errors import ModelError
-from model.records import KINDS, DecodingOptions, Kind, TranslationRequest, Words
-from viz.errors import PageError, page_error, shown
-from viz.settings import Settings
+from headlight.model.errors import ModelError
+from headlight.model.records import KINDS, DecodingOptions, Kind, TranslationRequest, Words
+from headlight.viz.errors import PageError, page_error, shown
+from headlight.viz.settings import Settings
 
 Merged = Literal["mean", "max"]
 View = Literal["matrix", "lines", "numbers"]
@@ -61,7 +61,7 @@ class Session:
     selection: Selection = Selection()
 
 
-def usual_options(settings: Settings) -> DecodingOptions:
+def default_options(settings: Settings) -> DecodingOptions:
     """How the page translates where a visitor changes nothing."""
     return DecodingOptions(beam_size=min(4, settings.max_beam), no_repeat=4)
 

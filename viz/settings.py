@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from model.errors import ModelError
-from model.hub.names import HubError, read_id
+from headlight.model.errors import ModelError
+from headlight.model.foreign.hub.names import HubError, read_id
 
 MODELS = Path(__file__).resolve().parents[1] / "assets" / "models"
 HUB_LIST = MODELS / "hub.json"  # models that anybody may ask for: ids, languages, and about how large they are

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from model.attention import MultiHeadAttention
-from model.blocks import Residual
-from model.transformer import DecoderLayer, Transformer
+from headlight.model.core.attention import MultiHeadAttention
+from headlight.model.core.blocks import Residual
+from headlight.model.core.transformer import DecoderLayer, Transformer
 
 ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "gelu_tanh": "GELUTanh", "silu": "SWISH"}
 

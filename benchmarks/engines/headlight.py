@@ -8,12 +8,12 @@ from typing import Any
 
 import torch
 
-from benchmarks.engines import Job, Work
-from model.answers import Written
-from model.checkpoint import load_checkpoint
-from model.device import DeviceChoice
-from model.fast import StepWeights
-from model.translator import Translator
+from benchmarks.engines import PreparedBatch, Work
+from headlight.model.foreign.loading import load_checkpoint
+from headlight.model.translate.device import DeviceChoice
+from headlight.model.translate.prepared import StepWeights
+from headlight.model.translate.results import SearchResult
+from headlight.model.translate.translator import Translator
 
 
 class Headlight:
@@ -23,9 +23,9 @@ class Headlight:
         self.translator = translator
         self.row = row
 
-    def jobs(self, work: Work) -> dict[str, Job]:
+    def jobs(self, work: Work) -> dict[str, PreparedBatch]:
         """What `Translator` does without words and records; with the default weights, `Translator` itself, too."""
-        jobs: dict[str, Job] = {self.row: model_level(self.translator, work)}
+        jobs: dict[str, PreparedBatch] = {self.row: model_level(self.translator, work)}
         if self.row == "headlight":
             jobs["translator"] = lambda: self.translate(work)
         return jobs
@@ -39,7 +39,7 @@ class Headlight:
         return [[token.id for token in translation.target_tokens] for translation in found]
 
 
-def model_level(translator: Translator, work: Work) -> Job:
+def model_level(translator: Translator, work: Work) -> PreparedBatch:
     """Ids in; out come all tokens, all maps, the probability of each token and its best alternatives.
 
     This is the translator's own way, whatever that may be, between two things that are left out: the job is cut into
@@ -50,7 +50,7 @@ def model_level(translator: Translator, work: Work) -> Job:
     if job.source_ids.tolist() != work.ids:
         raise RuntimeError("The translator reads other tokens than the other engines get.")
 
-    def ids_alone(job: Any, sentence: int, written: Written, *others: Any) -> Any:
+    def ids_alone(job: Any, sentence: int, written: SearchResult, *others: Any) -> Any:
         return written.candidates[0].ids
 
     bare = copy.copy(translator)

@@ -1,1 +1,1 @@
-"""What `python -m model` can do, one file a command."""
+"""What `python -m headlight` can do, one file a command."""

@@ -8,12 +8,12 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from model.errors import CheckpointError
-from model.families import FAMILIES
-from model.translator import Translator
+from headlight.model.errors import CheckpointError
+from headlight.model.foreign import FAMILIES
+from headlight.model.translate.translator import Translator
 
 if TYPE_CHECKING:
-    from model.hub import Plan, Progress
+    from headlight.model.foreign.hub import Plan, Progress
 
 LANGUAGES = ("source_language", "target_language")
 MODELS = Path(__file__).resolve().parents[2] / "assets" / "models"
@@ -89,7 +89,7 @@ def is_id(name: str) -> bool:
 
 def fetched(name: str, revision: str = "main", *, unasked: bool = False) -> Path:
     """The folder of a model of the Hub: what is not here is fetched once somebody agreed, or `unasked`."""
-    from model.hub import fetch, read_id  # known only where something is to be fetched
+    from headlight.model.foreign.hub import fetch, read_id  # known only where something is to be fetched
 
     wanted = read_id(name, revision)
 
@@ -106,12 +106,12 @@ def fetched(name: str, revision: str = "main", *, unasked: bool = False) -> Path
 
 def _confirm(plan: Plan) -> bool:
     """Ask whoever sits there; nobody does where standard input is no terminal."""
-    from model.hub import megabytes
+    from headlight.model.foreign.hub import megabytes
 
     terms = f", licence {plan.licence}" if plan.licence else ""
     print(f"{plan.repository}: {megabytes(plan.missing):,} MB to fetch{terms}.", file=sys.stderr)
     if not sys.stdin.isatty():
-        print(f"Fetch it with `python -m model import {plan.repository} FOLDER --yes`.", file=sys.stderr)
+        print(f"Fetch it with `python -m headlight import {plan.repository} FOLDER --yes`.", file=sys.stderr)
         return False
     return input("Fetch it? [y/N] ").strip().lower() in ("y", "yes")
 

@@ -1,15 +1,15 @@
-"""`python -m model confidence`: measure below which confidence a model should say that a sentence is beyond it."""
+"""`python -m headlight confidence`: measure below which confidence a model should say that a sentence is beyond it."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from model.commands.common import ProgressLine, model_folder
-from model.confidence import choose_floor, measure_floor
-from model.errors import RequestError
-from model.jobs import batches_by_length
-from model.translator import Translator
+from headlight.model.commands.common import ProgressLine, model_folder
+from headlight.model.errors import RequestError
+from headlight.model.translate.reliability import choose_floor, measure_floor
+from headlight.model.translate.requests import batches_by_length
+from headlight.model.translate.translator import Translator
 
 BATCH_TOKENS = 2000
 

@@ -1,14 +1,14 @@
-"""`python -m model data get | list | unseen | templates`: public sets, lines to translate back, sentences by rule."""
+"""`python -m headlight data get | list | unseen | templates`: public sets, lines worth translating back, templates."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from model.training.datasets import SETS
-from model.training.download import find_set, get_set
-from model.training.templates.make import PAIRS, write_templates
-from model.training.unseen import letters_of_lines, unseen_lines
+from headlight.model.training.datasets import SETS
+from headlight.model.training.download import find_set, get_set
+from headlight.model.training.templates.make import PAIRS, write_templates
+from headlight.model.training.unseen import letters_of_lines, unseen_lines
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""`python -m model evaluate`: how good a model folder is on a test file.
+"""`python -m headlight evaluate`: how good a model folder is on a test file.
 
 Of a translator BLEU, chrF and speed; of a classifier accuracy and how often each class was taken for the other.
 """
@@ -9,13 +9,13 @@ import argparse
 import time
 from pathlib import Path
 
-from model.checkpoint import kind_of_folder
-from model.commands.common import model_folder
-from model.errors import TrainingError
-from model.judge import Judge
-from model.training.evaluate import classify, evaluate_translations, read_labelled, read_test
-from model.training.files import write_text
-from model.translator import Translator
+from headlight.model.commands.common import model_folder
+from headlight.model.errors import TrainingError
+from headlight.model.foreign.loading import kind_of_folder
+from headlight.model.training.evaluate import classify, evaluate_translations, read_labelled, read_test
+from headlight.model.training.files import write_text
+from headlight.model.translate.judge import Judge
+from headlight.model.translate.translator import Translator
 
 
 def add(parser: argparse.ArgumentParser) -> None:

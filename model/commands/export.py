@@ -1,4 +1,4 @@
-"""`python -m model export`: a training run → a model folder that ships."""
+"""`python -m headlight export`: a training run → a model folder that ships."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 from typing import get_args
 
-from model.confidence import ConfidenceRule
-from model.storage import Storage
-from model.training.export import export_run
+from headlight.model.folders.storage import Storage
+from headlight.model.training.publish import export_run
+from headlight.model.translate.reliability import ConfidenceRule
 
 
 def add(parser: argparse.ArgumentParser) -> None:

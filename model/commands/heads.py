@@ -1,4 +1,4 @@
-"""`python -m model heads`: how plainly each head of cross-attention aligns words, held against links drawn by hand."""
+"""`python -m headlight heads`: how plainly each cross-attention head aligns words, against links drawn by hand."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from model.commands.common import model_folder
-from model.errors import RequestError
-from model.measures.alignment import Errors, count_errors, links_of, parse_gold, words_of
-from model.translator import Translator
+from headlight.model.commands.common import model_folder
+from headlight.model.errors import RequestError
+from headlight.model.measures.alignment import Errors, count_errors, links_of, parse_gold, words_of
+from headlight.model.translate.translator import Translator
 
 KEPT = 8  # heads that a model's folder tells of
 CORPORA = Path(__file__).resolve().parents[2] / "assets" / "corpora"

@@ -1,6 +1,6 @@
-"""`python -m model import FOLDER_OR_ID FOLDER`: a foreign model → a folder of ours, which gives the same.
+"""`python -m headlight import FOLDER_OR_ID FOLDER`: a foreign model → a folder of ours, which gives the same.
 
-python -m model import Helsinki-NLP/opus-mt-de-en models/opus-de-en
+python -m headlight import Helsinki-NLP/opus-mt-de-en models/opus-de-en
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ import argparse
 from pathlib import Path
 from typing import get_args
 
-from model.commands.common import fetched, is_id
-from model.errors import CheckpointError
-from model.importing import import_folder
-from model.storage import Storage
+from headlight.model.commands.common import fetched, is_id
+from headlight.model.errors import CheckpointError
+from headlight.model.folders.storage import Storage
+from headlight.model.foreign.importing import import_folder
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""`python -m model inspect TEXT --output FILE`: every attention map of one sentence, as NPZ, CSV or JSON."""
+"""`python -m headlight inspect TEXT --output FILE`: every attention map of one sentence, as NPZ, CSV or JSON."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from model import dumps
-from model.commands.common import add_decoding, add_model, decoding_options, load
-from model.errors import RequestError
-from model.records import Translation
+from headlight.model.commands.common import add_decoding, add_model, decoding_options, load
+from headlight.model.errors import RequestError
+from headlight.model.folders import formats as dumps
+from headlight.model.records import Translation
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""`python -m model tokenizer FILE … --size N --output tokenizer.json`: learn a sub-word vocabulary from text.
+"""`python -m headlight tokenizer FILE … --size N --output tokenizer.json`: learn a sub-word vocabulary from text.
 
 With `--segment zh` within words that a segmenter finds; `--measure tokenizer.json` counts how many of their borders the
 pieces of a vocabulary keep.
@@ -11,9 +11,9 @@ import gzip
 from collections.abc import Iterator
 from pathlib import Path
 
-from model.errors import TokenizerError
-from model.tokenizer import Tokenizer
-from model.training.segmenters import kept_borders, segmenter_of
+from headlight.model.errors import TokenizerError
+from headlight.model.text.tokenizer import Tokenizer
+from headlight.model.training.segmenters import kept_borders, segmenter_of
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -1,15 +1,15 @@
-"""`python -m model train RECIPE`: train a model, or go on with a run that was broken off."""
+"""`python -m headlight train RECIPE`: train a model, or go on with a run that was broken off."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from model.errors import RequestError
-from model.training.loop import Setting
-from model.training.processes import PRECISIONS, choose_device, joined_processes
-from model.training.recipe import load_recipe
-from model.training.run import Run, Session
+from headlight.model.errors import RequestError
+from headlight.model.training.loop import Setting
+from headlight.model.training.processes import PRECISIONS, choose_device, joined_processes
+from headlight.model.training.recipe import load_recipe
+from headlight.model.training.run import Run, Session
 
 
 def add(parser: argparse.ArgumentParser) -> None:

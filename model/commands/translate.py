@@ -1,4 +1,4 @@
-"""`python -m model translate [TEXT …]`: sentences from the command line, or one a line from standard input."""
+"""`python -m headlight translate [TEXT …]`: sentences from the command line, or one a line from standard input."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import sys
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from model.commands.common import ProgressLine, add_decoding, add_model, decoding_options, load
-from model.errors import RequestError
-from model.translator import Translator
+from headlight.model.commands.common import ProgressLine, add_decoding, add_model, decoding_options, load
+from headlight.model.errors import RequestError
+from headlight.model.translate.translator import Translator
 
 CHUNK = 10_000  # lines sorted by length together, so that standard input may be longer than memory
 

@@ -18,9 +18,9 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from model.decoding.step import FORBIDDEN, PLAIN, DecoderStep, Row, Rule
-from model.habits import Habits
-from model.transformer import DecoderState
+from headlight.model.core.transformer import DecoderState
+from headlight.model.decoding.generation_defaults import GenerationDefaults
+from headlight.model.decoding.step import FORBIDDEN, PLAIN, DecoderStep, Row, Rule
 
 STAY = 7 / 8  # moving the others together costs more than computing an eighth of the rows in vain
 
@@ -128,7 +128,7 @@ class Beam:
     """
 
     def __init__(
-        self, plan: Plan, *, width: int, length_penalty: float, keep_tree: bool, habits: Habits = PLAIN
+        self, plan: Plan, *, width: int, length_penalty: float, keep_tree: bool, habits: GenerationDefaults = PLAIN
     ) -> None:
         self.plan = plan
         self.habits = habits

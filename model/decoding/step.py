@@ -15,13 +15,13 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from model.config import TransformerConfig
-from model.habits import Habits
-from model.records import DecodingOptions
-from model.transformer import DecoderState
+from headlight.model.core.config import TransformerConfig
+from headlight.model.core.transformer import DecoderState
+from headlight.model.decoding.generation_defaults import GenerationDefaults
+from headlight.model.records import DecodingOptions
 
 FORBIDDEN = float("-inf")
-PLAIN = Habits()
+PLAIN = GenerationDefaults()
 DecoderStep = Callable[[Tensor, DecoderState], Tensor]  # ids [rows, 1] → logits [rows, 1, vocabulary]
 
 
@@ -125,12 +125,12 @@ class Forced:
                 logits[position, prefix[step]] = 0.0  # any finite number: nothing else is left to choose
 
 
-def ends_of(config: TransformerConfig, habits: Habits = PLAIN) -> frozenset[int]:
+def ends_of(config: TransformerConfig, habits: GenerationDefaults = PLAIN) -> frozenset[int]:
     """The tokens that end a translation."""
     return frozenset(habits.ends or (config.end_id,))
 
 
-def never_written(config: TransformerConfig, habits: Habits = PLAIN) -> list[int]:
+def never_written(config: TransformerConfig, habits: GenerationDefaults = PLAIN) -> list[int]:
     """The tokens that stand in no translation: what the model's habits say, else padding and the start.
 
     Whatever marks the end can be written.
@@ -145,7 +145,7 @@ def make_rules(
     options: DecodingOptions,
     prefixes: Sequence[Sequence[int]],
     device: torch.device,
-    habits: Habits = PLAIN,
+    habits: GenerationDefaults = PLAIN,
     limits: Sequence[int] = (),
 ) -> list[Rule]:
     """The rules that a request and the model's habits ask for, in the order in which they act."""

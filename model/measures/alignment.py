@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.errors import RequestError
-from model.records import FloatArray, Token
+from headlight.model.errors import RequestError
+from headlight.model.records import FloatArray, Token
 
 Links = frozenset[tuple[int, int]]
 ENTRY = re.compile(r"(?P<source>.+?)(?:#(?P<source_place>\d))?(?P<sure>[=~])(?P<target>.+?)(?:#(?P<target_place>\d))?")

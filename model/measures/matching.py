@@ -12,8 +12,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from model.measures.merging import group
-from model.records import Token
+from headlight.model.measures.merging import group
+from headlight.model.records import Token
 
 Places = tuple[int, ...]  # of tokens in their sentence
 

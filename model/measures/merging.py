@@ -12,8 +12,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from model.errors import RequestError
-from model.records import AttentionMap, FloatArray, Token, read_only
+from headlight.model.errors import RequestError
+from headlight.model.records import AttentionMap, FloatArray, Token, read_only
 
 Groups = tuple[range, ...]  # runs of tokens that become one
 MERGED = -1  # the id of a token that no vocabulary holds

@@ -20,9 +20,9 @@ from typing import Literal
 
 import numpy as np
 
-from model.measures.merging import group
-from model.measures.statistics import row_entropy, straight_line
-from model.records import KINDS, AttentionMap, BoolArray, FloatArray, Kind, Token, Translation
+from headlight.model.measures.merging import group
+from headlight.model.measures.statistics import row_entropy, straight_line
+from headlight.model.records import KINDS, AttentionMap, BoolArray, FloatArray, Kind, Token, Translation
 
 Name = Literal[
     "same", "previous", "next",  # encoder

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.errors import RequestError
-from model.records import BoolArray, FloatArray, Kind, Translation
+from headlight.model.errors import RequestError
+from headlight.model.records import BoolArray, FloatArray, Kind, Translation
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from model.errors import TrainingError
-from model.training.recipe import Batching
+from headlight.model.errors import TrainingError
+from headlight.model.training.recipe import Batching
 
 IntArray = npt.NDArray[np.int32]
 RowArray = npt.NDArray[np.int64]

@@ -8,12 +8,12 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from model.checkpoint import read_checkpoint
-from model.errors import TrainingError
-from model.reader import CONFIG
-from model.training.prepare import Tokenizers
-from model.training.recipe import Recipe
-from model.vocabulary import Vocabulary
+from headlight.model.errors import TrainingError
+from headlight.model.folders.reader import CONFIG
+from headlight.model.foreign.loading import read_checkpoint
+from headlight.model.text.vocabulary import Vocabulary
+from headlight.model.training.prepare import Tokenizers
+from headlight.model.training.recipe import Recipe
 
 SOURCE_VECTORS = ("encoder.embedding.table.weight",)
 TARGET_VECTORS = ("decoder.embedding.table.weight", "decoder.output.words.weight")

@@ -1,6 +1,6 @@
 """Training checkpoints: all that a run is at one step, in one safetensors file, its numbers as JSON in the header.
 
-Not the shipping format: that is `model/checkpoint.py`. No pickle is written or read.
+Not the shipping format: that is `model/folders/checkpoint.py`. No pickle is written or read.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from model.errors import TrainingError
-from model.training.files import write_atomically
+from headlight.model.errors import TrainingError
+from headlight.model.training.files import write_atomically
 
 Tensors = dict[str, Tensor]
 NAME = re.compile(r"step-(\d+)\.safetensors")

@@ -9,14 +9,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from model.classifier import SelfAttentionClassifier, classification_loss, shortened
-from model.errors import TrainingError
-from model.masks import pad_rows
-from model.training.batches import Ragged, RowArray, Sentences, SpecialIds, plan_in_order
-from model.training.loss import Losses
-from model.training.prepare import Text, Tokenizers, encode_all
-from model.training.recipe import Recipe
-from model.training.validation import BATCH_TOKENS, HeldOut
+from headlight.model.core.classifier import SelfAttentionClassifier, classification_loss, shortened
+from headlight.model.core.masks import pad_rows
+from headlight.model.errors import TrainingError
+from headlight.model.training.batches import Ragged, RowArray, Sentences, SpecialIds, plan_in_order
+from headlight.model.training.loss import Losses
+from headlight.model.training.prepare import Text, Tokenizers, encode_all
+from headlight.model.training.recipe import Recipe
+from headlight.model.training.validation import BATCH_TOKENS, HeldOut
 
 LABELS = {"0": 0, "1": 1}
 

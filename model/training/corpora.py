@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TextIO, cast
 
-from model.errors import TrainingError
+from headlight.model.errors import TrainingError
 
 
 class Pair(NamedTuple):
@@ -193,7 +193,7 @@ def _open_text(path: Path) -> TextIO:
     except FileNotFoundError as error:
         raise TrainingError(
             f"{path} is not there. Check its name (training starts from the folder given by --data), "
-            "or fetch a public set with: python -m model data get NAME"
+            "or fetch a public set with: python -m headlight data get NAME"
         ) from error
     except OSError as error:
         raise TrainingError(f"{path} cannot be read: {error.strerror or error}.") from error

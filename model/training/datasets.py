@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from model.errors import TrainingError
-from model.training.files import write_atomically
+from headlight.model.errors import TrainingError
+from headlight.model.training.files import write_atomically
 
 
 @dataclass(frozen=True)

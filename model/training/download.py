@@ -9,8 +9,8 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
-from model.errors import TrainingError
-from model.training.datasets import SETS, PublicSet, RemoteFile, damaged
+from headlight.model.errors import TrainingError
+from headlight.model.training.datasets import SETS, PublicSet, RemoteFile, damaged
 
 BLOCK = 1 << 16
 AGENT = "Mozilla/5.0 (compatible; Headlight)"  # one of the sites answers no others

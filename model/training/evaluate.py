@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from model.errors import TrainingError
-from model.training.corpora import CorpusSpec, read_pairs
-from model.training.files import write_text
+from headlight.model.errors import TrainingError
+from headlight.model.training.corpora import CorpusSpec, read_pairs
+from headlight.model.training.files import write_text
 
 Translate = Callable[[list[str]], list[str]]
 

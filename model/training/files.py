@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from model.errors import TrainingError
+from headlight.model.errors import TrainingError
 
 
 def write_atomically(path: Path, write: Callable[[Path], None]) -> None:

@@ -16,17 +16,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from model.errors import TrainingError
-from model.training.batches import RowArray, Sentences, SpecialIds, padded_tokens, plan_epoch
-from model.training.checkpoints import Progress, Tensors
-from model.training.dropout import use_byte_dropout
-from model.training.ema import RunningAverage
-from model.training.loss import Losses
-from model.training.optimiser import chance, make_optimiser
-from model.training.processes import Processes, autocast
-from model.training.recipe import Batching, Recipe
-from model.training.schedule import make_schedule
-from model.training.tasks import TASKS
+from headlight.model.errors import TrainingError
+from headlight.model.training.batches import RowArray, Sentences, SpecialIds, padded_tokens, plan_epoch
+from headlight.model.training.checkpoints import Progress, Tensors
+from headlight.model.training.dropout import use_byte_dropout
+from headlight.model.training.ema import RunningAverage
+from headlight.model.training.loss import Losses
+from headlight.model.training.optimiser import chance, make_optimiser
+from headlight.model.training.processes import Processes, autocast
+from headlight.model.training.recipe import Batching, Recipe
+from headlight.model.training.schedule import make_schedule
+from headlight.model.training.tasks import TASKS
 
 
 class Step(NamedTuple):

@@ -7,9 +7,9 @@ from typing import NamedTuple, cast
 import torch
 from torch import Tensor, nn
 
-from model.blocks import Output
-from model.training.batches import Batch
-from model.transformer import Memory, Transformer
+from headlight.model.core.blocks import Output
+from headlight.model.core.transformer import Memory, Transformer
+from headlight.model.training.batches import Batch
 
 
 class Losses(NamedTuple):

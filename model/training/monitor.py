@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from model.errors import TrainingError
-from model.training.files import write_text
+from headlight.model.errors import TrainingError
+from headlight.model.training.files import write_text
 
 COLUMNS = ("step", "epoch", "seconds", "rate", "loss", "smoothed_loss", "gradient_norm", "tokens", "tokens_per_second")
 

@@ -12,7 +12,7 @@ from random import Random
 
 import numpy as np
 
-from model.errors import TrainingError
+from headlight.model.errors import TrainingError
 
 Change = Callable[[str, Random], str]
 

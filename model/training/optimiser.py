@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from model.training.recipe import Optimisation
+from headlight.model.training.recipe import Optimisation
 
 
 def make_optimiser(parameters: list[nn.Parameter], settings: Optimisation) -> torch.optim.Optimizer:

@@ -9,17 +9,17 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import load_file, save_file
 
-from model.checkpoint import SHARED, SOURCE, TARGET
-from model.errors import TrainingError
-from model.text import fold
-from model.tokenizer import Tokenizer
-from model.training.batches import Ragged, Sentences, SpecialIds
-from model.training.corpora import Cleaner, CleaningReport, CorpusSpec, Pair, read_pairs
-from model.training.files import copy_file, write_atomically
-from model.training.noise import noisy_sources
-from model.training.processes import Processes
-from model.training.recipe import Recipe
-from model.training.segmenters import segmenter_of
+from headlight.model.errors import TrainingError
+from headlight.model.folders.checkpoint import SHARED, SOURCE, TARGET
+from headlight.model.text.cleaning import fold
+from headlight.model.text.tokenizer import Tokenizer
+from headlight.model.training.batches import Ragged, Sentences, SpecialIds
+from headlight.model.training.corpora import Cleaner, CleaningReport, CorpusSpec, Pair, read_pairs
+from headlight.model.training.files import copy_file, write_atomically
+from headlight.model.training.noise import noisy_sources
+from headlight.model.training.processes import Processes
+from headlight.model.training.recipe import Recipe
+from headlight.model.training.segmenters import segmenter_of
 
 Report = Callable[[str], None]
 Encoder = Callable[[Sequence[str]], list[list[int]]]

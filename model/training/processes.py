@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 import torch.distributed as dist
 
-from model.errors import TrainingError
+from headlight.model.errors import TrainingError
 
 PRECISIONS = ("auto", "float32", "bfloat16")
 

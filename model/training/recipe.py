@@ -10,10 +10,10 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from model.config import ClassifierConfig, TransformerConfig
-from model.errors import ConfigError, TrainingError
-from model.training.corpora import Cleaning, CorpusSpec
-from model.training.noise import NoiseSettings
+from headlight.model.core.config import ClassifierConfig, TransformerConfig
+from headlight.model.errors import ConfigError, TrainingError
+from headlight.model.training.corpora import Cleaning, CorpusSpec
+from headlight.model.training.noise import NoiseSettings
 
 TASKS = ("translation", "classification")
 SCHEDULES = ("inverse_square_root", "cosine", "constant")
@@ -147,14 +147,14 @@ class Recipe:
                 **self.model,
             )
         except (ConfigError, TypeError) as error:
-            raise TrainingError(f"model: {error} Known fields are those of model/config.py.") from error
+            raise TrainingError(f"model: {error} Known fields are those of model/core/config.py.") from error
 
     def classifier_config(self, *, vocabulary: int, **ids: Any) -> ClassifierConfig:
         """The classifier that this recipe asks for, with a vocabulary of this size."""
         try:
             return ClassifierConfig(vocabulary=vocabulary, **ids, **self.model)
         except (ConfigError, TypeError) as error:
-            raise TrainingError(f"model: {error} Known fields are those of model/config.py.") from error
+            raise TrainingError(f"model: {error} Known fields are those of model/core/config.py.") from error
 
     def to_json(self) -> str:
         """All fields, defaults too, as indented JSON."""

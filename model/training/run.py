@@ -19,19 +19,19 @@ from typing import NamedTuple
 
 import torch
 
-from model.errors import TrainingError
-from model.training import checkpoints
-from model.training.beginning import begin_with, require_start
-from model.training.corpora import CorpusSpec
-from model.training.files import write_text
-from model.training.loop import Setting, Trainer, run_steps
-from model.training.monitor import COLUMNS, Board, Curve, Reporter, bar, clock
-from model.training.prepare import EpochData, Tokenizers, read_text, tokenizers_of_run
-from model.training.processes import Processes, autocast
-from model.training.recipe import Recipe, recipe_from_json
-from model.training.stopper import Stopper
-from model.training.tasks import TASKS
-from model.training.validation import HeldOut
+from headlight.model.errors import TrainingError
+from headlight.model.training import checkpoints
+from headlight.model.training.beginning import begin_with, require_start
+from headlight.model.training.corpora import CorpusSpec
+from headlight.model.training.files import write_text
+from headlight.model.training.loop import Setting, Trainer, run_steps
+from headlight.model.training.monitor import COLUMNS, Board, Curve, Reporter, bar, clock
+from headlight.model.training.prepare import EpochData, Tokenizers, read_text, tokenizers_of_run
+from headlight.model.training.processes import Processes, autocast
+from headlight.model.training.recipe import Recipe, recipe_from_json
+from headlight.model.training.stopper import Stopper
+from headlight.model.training.tasks import TASKS
+from headlight.model.training.validation import HeldOut
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from model.training.recipe import Optimisation
+from headlight.model.training.recipe import Optimisation
 
 Schedule = Callable[[int], float]  # step, counted from 1 → learning rate
 

@@ -7,9 +7,9 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 
-from model.errors import TrainingError
-from model.segmentation import mark_borders
-from model.tokenizer import Tokenizer
+from headlight.model.errors import TrainingError
+from headlight.model.text.segmentation import mark_borders
+from headlight.model.text.tokenizer import Tokenizer
 
 Segment = Callable[[str], Sequence[str]]
 

@@ -9,13 +9,13 @@ from typing import Any
 import torch
 from torch import nn
 
-from model.training import classification
-from model.training.batches import RowArray, Sentences, SpecialIds, make_batch, target_tokens
-from model.training.loss import LossModule
-from model.training.prepare import Text, Tokenizers, encode
-from model.training.recipe import Recipe
-from model.training.validation import HeldOut, has_sacrebleu, validate
-from model.transformer import Transformer
+from headlight.model.core.transformer import Transformer
+from headlight.model.training import classification
+from headlight.model.training.batches import RowArray, Sentences, SpecialIds, make_batch, target_tokens
+from headlight.model.training.loss import LossModule
+from headlight.model.training.prepare import Text, Tokenizers, encode
+from headlight.model.training.recipe import Recipe
+from headlight.model.training.validation import HeldOut, has_sacrebleu, validate
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from model.training.corpora import read_lines
+from headlight.model.training.corpora import read_lines
 
 NO_LETTERS = re.compile(r"\W+")
 

@@ -9,10 +9,10 @@ from importlib.util import find_spec
 import torch
 from torch import Tensor
 
-from model.training.batches import Sentences, SpecialIds, make_batch, plan_in_order, target_tokens
-from model.training.loss import translation_losses
-from model.training.prepare import Text, Tokenizers
-from model.transformer import Memory, Transformer
+from headlight.model.core.transformer import Memory, Transformer
+from headlight.model.training.batches import Sentences, SpecialIds, make_batch, plan_in_order, target_tokens
+from headlight.model.training.loss import translation_losses
+from headlight.model.training.prepare import Text, Tokenizers
 
 SAMPLE = 200  # sentences translated for BLEU
 BATCH_TOKENS = 8000

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from playwright.sync_api import Page
 
-from model.records import FloatArray
+from headlight.model.records import FloatArray
 
 
 def translate(page: Page, text: str) -> str:

@@ -13,13 +13,13 @@ import gradio as gr
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
 
-from model import Translator
-from model.records import Translation
+from headlight import Translator
+from headlight.model.records import Translation
+from headlight.viz.answers.examples import EXAMPLES
+from headlight.viz.page import build_page, launch_page
+from headlight.viz.settings import MODELS, Settings
+from headlight.viz.tabs.translate import TranslateWidget
 from tests.browser.browsers import ARGUMENTS, find_chromium
-from viz.desk import Desk
-from viz.examples import EXAMPLES
-from viz.page import build_page, launch_page
-from viz.settings import MODELS, Settings
 
 PATIENCE = 60_000  # milliseconds until something that never comes counts as missing; tests wait for facts alone
 
@@ -58,10 +58,10 @@ def address(served: gr.Blocks) -> str:
 
 
 @pytest.fixture(scope="package")
-def desk(served: gr.Blocks) -> Desk:
+def desk(served: gr.Blocks) -> TranslateWidget:
     """What the served page's translations come from."""
     owners = (getattr(event.fn, "__self__", None) for event in served.fns.values())
-    return next(owner for owner in owners if isinstance(owner, Desk))
+    return next(owner for owner in owners if isinstance(owner, TranslateWidget))
 
 
 @pytest.fixture(scope="package")

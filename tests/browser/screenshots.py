@@ -11,9 +11,9 @@ from typing import Any
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from headlight.viz.page import build_page, launch_page
+from headlight.viz.settings import Settings
 from tests.browser.browsers import ARGUMENTS, find_chromium
-from viz.page import build_page, launch_page
-from viz.settings import Settings
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 LARGEST = 200_000  # bytes

@@ -12,13 +12,13 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from model import Translator
-from model.records import Progress, TranslationRequest
+from headlight import Translator
+from headlight.model.records import Progress, TranslationRequest
+from headlight.viz.answers.examples import EXAMPLES
+from headlight.viz.tabs.translate import TranslateWidget
 from tests.browser.acting import drawn, modules, open_tab, settled, state, title, translate, translation
 from tests.browser.conftest import PATIENCE, Visit, Watch
 from tests.browser.test_taking_away import save
-from viz.desk import Desk
-from viz.examples import EXAMPLES
 
 FIRST = EXAMPLES[0].text
 SENTENCE = "Die Katze schläft auf dem Sofa."
@@ -34,7 +34,7 @@ def follow(page: Page, hash_: str) -> None:
 
 
 @pytest.fixture
-def silent(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Iterator[Event]:
+def silent(desk: TranslateWidget, monkeypatch: pytest.MonkeyPatch) -> Iterator[Event]:
     """The server says nothing of SENTENCE until this is set, and nothing at all if it is stopped by then."""
     tell, let = desk.service.stream, Event()
 
@@ -187,7 +187,9 @@ def test_ids_of_another_model_are_said_to_be_wrong_and_the_rest_is_shown(page: P
 # ---------------------------------------------------------------- a server that says nothing
 
 
-def test_nothing_from_a_stopped_request_is_no_fault(page: Page, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_from_a_stopped_request_is_no_fault(
+    page: Page, desk: TranslateWidget, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tell = desk.service.stream
 
     def mute(request: TranslationRequest, stop: Event) -> Iterator[Progress]:

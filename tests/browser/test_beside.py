@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from model import Translator
-from model.measures.merging import by_words
-from model.records import FloatArray, Kind, Translation
+from headlight import Translator
+from headlight.model.measures.merging import by_words
+from headlight.model.records import FloatArray, Kind, Translation
+from headlight.viz.answers.examples import EXAMPLES
+from headlight.viz.settings import MODELS
 from tests.browser.acting import at_rest, modules, open_tab, state, traces
 from tests.browser.conftest import Visit, visiting
-from viz.examples import EXAMPLES
-from viz.settings import MODELS
 
 TAB = ".headlight-beside"
 NEAR = 2e-4  # of sums of weights, each of them a 16-bit number

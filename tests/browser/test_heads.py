@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from model.records import KINDS, Translation
+from headlight.model.records import KINDS, Translation
 from tests.browser.acting import drawn, modules, state, title
 
 NEAR = 1 / 65_535  # weights travel as 16-bit numbers

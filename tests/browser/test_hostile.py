@@ -10,14 +10,14 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page
 
-from model.text import tidy
+from headlight.model.text.cleaning import tidy
+from headlight.viz.errors import PageError
+from headlight.viz.tabs.translate import TranslateWidget
+from headlight.viz.words import words
 from tests.browser.acting import at_rest, open_tab, settled, translate
 from tests.browser.conftest import PATIENCE, Visit, Watch
 from tests.browser.test_taking_away import save
-from tests.viz.test_nasty_inputs import INPUTS, may_be_refused, may_be_translated, text_of
-from viz.desk import Desk
-from viz.errors import PageError
-from viz.words import words
+from tests.viz.api.test_nasty_inputs import INPUTS, may_be_refused, may_be_translated, text_of
 
 TYPED = 100_000  # characters: nobody types a megabyte, which the tests of the endpoints send
 MORE = (
@@ -75,7 +75,7 @@ def plain(text: str) -> str:
     return "".join(text.replace("␣", "").split())
 
 
-def refusal(desk: Desk, text: str) -> str:
+def refusal(desk: TranslateWidget, text: str) -> str:
     """The sentence that tells an English reader why a text is not translated; nothing where it is."""
     try:
         desk.service.check({"text": text, "model": "toy"})
@@ -87,7 +87,9 @@ def refusal(desk: Desk, text: str) -> str:
     return ""
 
 
-def test_every_nasty_text_reads_back_letter_by_letter_or_is_refused_in_words(visit: Visit, desk: Desk) -> None:
+def test_every_nasty_text_reads_back_letter_by_letter_or_is_refused_in_words(
+    visit: Visit, desk: TranslateWidget
+) -> None:
     page = visit(TOY)
     settled(page, "ich mochte")
     page.click("[data-kind=encoder]")

@@ -12,16 +12,16 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from model import Translator
-from model.records import Translation
+from headlight import Translator
+from headlight.model.records import Translation
+from headlight.viz.answers.examples import EXAMPLES
+from headlight.viz.page import build_page, launch_page
+from headlight.viz.settings import ANY, Settings, hub_list
 from tests.browser.acting import held, modules, open_tab, settled, translate, translation
 from tests.browser.conftest import Visit, visiting
 from tests.browser.test_places import free_port
-from tests.families import folders
 from tests.hub_server import Hub, Repository, hub_of_our_own
-from viz.examples import EXAMPLES
-from viz.page import build_page, launch_page
-from viz.settings import ANY, Settings, hub_list
+from tests.model.foreign import folders
 
 FIRST = EXAMPLES[0].text
 HELLO = "Guten Tag."

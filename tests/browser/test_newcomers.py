@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from model import Translator
-from model.records import FloatArray
+from headlight import Translator
+from headlight.model.records import FloatArray
+from headlight.viz.settings import MODELS
 from tests.browser.acting import held, open_tab, settled, state, title, translate, translation
 from tests.browser.conftest import Visit
-from viz.settings import MODELS
 
 ENGLISH = "The dog is sleeping under the table now."
 GERMAN = "Der Hund schläft jetzt unter dem Tisch."

@@ -7,10 +7,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from model.records import Translation
+from headlight.model.records import Translation
+from headlight.viz.tabs import TABS
 from tests.browser.acting import at_rest, drawn, modules, open_tab, state, title, translate
 from tests.browser.conftest import Visit
-from viz.tabs import TABS
 
 SERIOUS = ("serious", "critical")
 DESKTOP = {"width": 1280, "height": 900}

@@ -16,10 +16,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from headlight.viz.page import build_page, launch_page
+from headlight.viz.settings import Settings
 from tests.browser.acting import translate, translation
 from tests.browser.conftest import Watch
-from viz.page import build_page, launch_page
-from viz.settings import Settings
 
 BELOW = "/lessons/headlight"
 HOP_BY_HOP = {"content-length", "transfer-encoding", "connection"}

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from model import Translator
-from model.records import KINDS, BeamTree, Translation
+from headlight import Translator
+from headlight.model.records import KINDS, BeamTree, Translation
 from tests.browser.acting import at_rest, drawn, held, modules, open_tab, state
 from tests.browser.conftest import visiting
 

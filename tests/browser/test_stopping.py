@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-import viz.desk
-from model import Translator
-from model.records import KINDS, Progress, TranslationRequest
+from headlight import Translator
+from headlight.model.records import KINDS, Progress, TranslationRequest
+from headlight.viz.tabs import translate as translate_tab
+from headlight.viz.tabs.translate import TranslateWidget
 from tests.browser.acting import held, modules, settled, state, translation
 from tests.browser.conftest import PATIENCE, Visit
-from viz.desk import Desk
 
 LONG = (
     "Als wir gestern Abend nach einer langen Fahrt endlich nach Hause kamen, stand die Tür offen, und in der Küche saß "
@@ -47,7 +47,7 @@ def happens(event: Event | None) -> bool:
 
 
 @pytest.fixture
-def run(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+def run(desk: TranslateWidget, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
     """What becomes of the next request for the long sentence: long however fast the machine is."""
     run = Run()
     translator, tell = desk.service.translator(), desk.service.stream
@@ -80,7 +80,7 @@ def run(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
 
     monkeypatch.setattr(translator, "stream", stepping)
     monkeypatch.setattr(desk.service, "stream", telling)
-    monkeypatch.setattr(viz.desk, "BREATH", 0)  # each step is told
+    monkeypatch.setattr(translate_tab, "BREATH", 0)  # each step is told
     yield run
     run.let.set()
 

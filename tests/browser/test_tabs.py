@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from model import Translator
-from model.judge import Judge
-from model.positions import POSITIONS, make_positions
-from model.records import FloatArray, Translation
+from headlight import Translator
+from headlight.model.core.positions import POSITIONS, make_positions
+from headlight.model.records import FloatArray, Translation
+from headlight.model.translate.judge import Judge
+from headlight.viz.settings import MODELS
 from tests.browser.acting import at_rest, open_tab, traces
 from tests.browser.conftest import Visit, visiting
-from viz.settings import MODELS
 
 NEAR = 1 / 65_535
 REVIEW = "The cast is wonderful, but the story is dull & far too long."

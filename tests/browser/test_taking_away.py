@@ -13,10 +13,10 @@ import pandas as pd
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
-from model.records import KINDS, FloatArray, Translation
+from headlight.model.records import KINDS, FloatArray, Translation
+from headlight.viz.theme import THEMES, colour_scale
 from tests.browser.acting import drawn, title
 from tests.browser.conftest import Watch
-from viz.theme import THEMES, colour_scale
 
 NEAR = 1 / 65_535
 ROUNDED = 5e-4 + NEAR  # three decimals are shown

@@ -7,10 +7,10 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from model import DecodingOptions, Translator
+from headlight import DecodingOptions, Translator
+from headlight.viz.answers.examples import EXAMPLES
 from tests.browser.acting import modules, settled, state, translate, translation
 from tests.browser.conftest import Visit
-from viz.examples import EXAMPLES
 
 USUAL = DecodingOptions(beam_size=4, no_repeat=4)
 SENTENCE = "Meine Schwester möchte morgen mit dem Zug nach Berlin fahren."

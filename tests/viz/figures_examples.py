@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from model.records import (
+from headlight.model.records import (
     Alternative,
     Attention,
     AttentionMap,

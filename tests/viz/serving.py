@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import gradio as gr
 import httpx
 
-from viz.api import register_api
-from viz.door import app_kwargs
-from viz.listening import listen
-from viz.service import Service
+from headlight.viz.answers.service import Service
+from headlight.viz.api.endpoints import register_api
+from headlight.viz.api.limits import app_kwargs
+from headlight.viz.wire.listening import listen
 
 # What Gradio's own code is warned of while it counts its queue and starts its server.
 GRADIO_WARNS = (

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from viz import alone
-from viz.tabs import TABS
+from headlight.viz import alone
+from headlight.viz.tabs import TABS
 
 
 def test_the_page_is_built_of_one_tab(monkeypatch: pytest.MonkeyPatch) -> None:

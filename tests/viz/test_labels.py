@@ -7,9 +7,8 @@ import unicodedata
 
 import pytest
 
-from model.records import Token
-from tests.viz.figures_examples import HOSTILE, SCRIPTS
-from viz.labels import (
+from headlight.model.records import Token
+from headlight.viz.labels import (
     Label,
     candidate,
     clusters_of,
@@ -21,6 +20,7 @@ from viz.labels import (
     visible,
     wrap,
 )
+from tests.viz.figures_examples import HOSTILE, SCRIPTS
 
 ENTITY = re.compile(r"&(#\d+|#x[\da-fA-F]+|[a-z]+);")
 NAMED = {"amp": "&", "lt": "<", "gt": ">", "nbsp": "\u00a0", "times": "×", "plusmn": "±", "deg": "°", "mu": "μ"}

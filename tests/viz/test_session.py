@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.errors import CheckpointError, DeviceError, ModelError, RequestError
-from model.records import KINDS, DecodingOptions, TranslationRequest
+from headlight.model.errors import CheckpointError, DeviceError, ModelError, RequestError
+from headlight.model.records import KINDS, DecodingOptions, TranslationRequest
+from headlight.viz.errors import ERROR_WORDS, PageError, page_error, shown
+from headlight.viz.session import NAMES, Selection, Session, default_options, session_from
+from headlight.viz.settings import Settings
 from tests.tiny import tiny_translator
-from viz.errors import ERROR_WORDS, PageError, page_error, shown
-from viz.session import NAMES, Selection, Session, session_from, usual_options
-from viz.settings import Settings
 
 LIMITS = Settings(max_characters=499, max_tokens=199, max_beam=7)
 TEXTS = st.one_of(
@@ -103,7 +103,7 @@ def test_every_session_arrives_as_it_was_sent(session: Session) -> None:
 @pytest.mark.parametrize("widest", [2, 7])
 def test_the_page_searches_and_a_program_gets_what_it_names(widest: int) -> None:
     limits = Settings(max_beam=widest)
-    usual = usual_options(limits)
+    usual = default_options(limits)
     assert (usual.beam_size, usual.no_repeat) == (min(4, widest), 4)
     assert session_from({"text": "Ja."}, limits, usual).request.options == usual
     assert session_from({"text": "Ja."}, limits).request.options == DecodingOptions()
@@ -111,7 +111,7 @@ def test_the_page_searches_and_a_program_gets_what_it_names(widest: int) -> None
 
 def test_with_a_temperature_nothing_is_searched() -> None:
     values = {"text": "Ja.", "temperature": 0.5}
-    assert session_from(values, LIMITS, usual_options(LIMITS)).request.options.beam_size == 1
+    assert session_from(values, LIMITS, default_options(LIMITS)).request.options.beam_size == 1
 
 
 def test_everything_that_a_browser_may_send_arrives() -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from model.hub.names import read_id
-from model.hub.plans import MOST_MEGABYTES
-from viz.settings import ANY, SETTINGS, Settings, SettingsError, hub_list, read_settings
+from headlight.model.foreign.hub.names import read_id
+from headlight.model.foreign.hub.plans import MOST_MEGABYTES
+from headlight.viz.settings import ANY, SETTINGS, Settings, SettingsError, hub_list, read_settings
 
 LISTED = tuple(each["id"] for each in hub_list())
 

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from viz.theme import (
+from headlight.viz.theme import (
     FONT,
     SEQUENTIAL,
     STOPS,

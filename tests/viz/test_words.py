@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from viz.errors import ERROR_WORDS
-from viz.examples import EXAMPLES
-from viz.figures import FIGURES
-from viz.figures import figure_words as english_figures
-from viz.tabs import TABS
-from viz.words import LANGUAGES, WORDS, figure_words, say, words
+from headlight.viz.answers.examples import EXAMPLES
+from headlight.viz.errors import ERROR_WORDS
+from headlight.viz.figures import FIGURES
+from headlight.viz.figures import figure_words as english_figures
+from headlight.viz.tabs import TABS
+from headlight.viz.words import LANGUAGES, WORDS, figure_words, say, words
 
 WIDGETS = Path(__file__).resolve().parents[2] / "viz" / "widgets"
 VISIBLE = re.compile(r"[A-Za-z一-鿿]{2,}")

@@ -10,14 +10,14 @@ from importlib import import_module
 
 import plotly.graph_objects as go
 
-from viz.figures.beam import beam
-from viz.figures.compare import compare
-from viz.figures.confidence import confidence
-from viz.figures.heatmap import heatmap
-from viz.figures.lines import lines
-from viz.figures.neurons import neurons
-from viz.figures.overview import overview
-from viz.figures.positions import positions
+from headlight.viz.figures.beam import beam
+from headlight.viz.figures.compare import compare
+from headlight.viz.figures.confidence import confidence
+from headlight.viz.figures.heatmap import heatmap
+from headlight.viz.figures.lines import lines
+from headlight.viz.figures.neurons import neurons
+from headlight.viz.figures.overview import overview
+from headlight.viz.figures.positions import positions
 
 FIGURES: dict[str, Callable[..., go.Figure]] = {
     "heatmap": heatmap,

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from model.records import AttentionMap, Token
-from viz.labels import Label, labels, text_width, upright_text
-from viz.theme import LABEL, SMALLEST, Theme
+from headlight.model.records import AttentionMap, Token
+from headlight.viz.labels import Label, labels, text_width, upright_text
+from headlight.viz.theme import LABEL, SMALLEST, Theme
 
 DENSE = 44  # more tokens than this, and every tenth alone is named
 LARGEST_CELL, WIDEST_MAP = 38, 680  # pixels

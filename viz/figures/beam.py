@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 import plotly.graph_objects as go
 
-from model.records import BeamNode, BeamTree
-from viz.figures import naming
-from viz.figures.axes import DENSE, SIDE
-from viz.figures.frame import caption, header_height
-from viz.labels import candidate, plotly_text, shorten
-from viz.theme import CAPTION, Theme, template
+from headlight.model.records import BeamNode, BeamTree
+from headlight.viz.figures import naming
+from headlight.viz.figures.axes import DENSE, SIDE
+from headlight.viz.figures.frame import caption, header_height
+from headlight.viz.labels import candidate, plotly_text, shorten
+from headlight.viz.theme import CAPTION, Theme, template
 
 WORDS = {
     "title": "What the search looked at",

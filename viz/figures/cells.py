@@ -11,9 +11,9 @@ from typing import Any, Literal
 import numpy as np
 import plotly.graph_objects as go
 
-from model.records import AttentionMap, BoolArray, FloatArray
-from viz.figures.axes import Edge
-from viz.theme import Theme
+from headlight.model.records import AttentionMap, BoolArray, FloatArray
+from headlight.viz.figures.axes import Edge
+from headlight.viz.theme import Theme
 
 Scale = Literal["linear", "log", "row"]
 SCALES: tuple[Scale, ...] = ("linear", "log", "row")

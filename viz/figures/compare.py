@@ -9,13 +9,22 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from model.errors import RequestError
-from model.records import AttentionMap, FloatArray
-from viz.figures import naming
-from viz.figures.axes import SIDE, Edge, columns_axis, columns_height, edges_of, gap_of, rows_axis, upright_labels
-from viz.figures.cells import colour_bar, hatch, hover_texts, levels
-from viz.figures.frame import corner, header_height
-from viz.theme import LABEL, Theme, colour_scale, template
+from headlight.model.errors import RequestError
+from headlight.model.records import AttentionMap, FloatArray
+from headlight.viz.figures import naming
+from headlight.viz.figures.axes import (
+    SIDE,
+    Edge,
+    columns_axis,
+    columns_height,
+    edges_of,
+    gap_of,
+    rows_axis,
+    upright_labels,
+)
+from headlight.viz.figures.cells import colour_bar, hatch, hover_texts, levels
+from headlight.viz.figures.frame import corner, header_height
+from headlight.viz.theme import LABEL, Theme, colour_scale, template
 
 WORDS = {
     **naming.WORDS,

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 import plotly.graph_objects as go
 
-from model.records import Alternative, Token, Translation
-from viz.figures import naming
-from viz.figures.axes import DENSE, SIDE, edge_of, rows_axis
-from viz.figures.frame import caption, header_height
-from viz.labels import candidate, plotly_text, shorten
-from viz.theme import CAPTION, Theme, template
+from headlight.model.records import Alternative, Token, Translation
+from headlight.viz.figures import naming
+from headlight.viz.figures.axes import DENSE, SIDE, edge_of, rows_axis
+from headlight.viz.figures.frame import caption, header_height
+from headlight.viz.labels import candidate, plotly_text, shorten
+from headlight.viz.theme import CAPTION, Theme, template
 
 WORDS = {
     "title": "How sure of each word",

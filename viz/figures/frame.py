@@ -8,8 +8,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from viz.labels import plotly_text, wrap
-from viz.theme import CAPTION, Theme
+from headlight.viz.labels import plotly_text, wrap
+from headlight.viz.theme import CAPTION, Theme
 
 TITLE_LINE, SENTENCE_LINE = 30, 20  # pixels
 

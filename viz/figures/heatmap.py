@@ -7,12 +7,12 @@ from math import ceil
 
 import plotly.graph_objects as go
 
-from model.records import AttentionMap
-from viz.figures import naming
-from viz.figures.axes import SIDE, columns_axis, columns_height, edges_of, gap_of, rows_axis, upright_labels
-from viz.figures.cells import Scale, colour_bar, hatch, hover_texts, levels
-from viz.figures.frame import corner, header_height
-from viz.theme import Theme, colour_scale, template
+from headlight.model.records import AttentionMap
+from headlight.viz.figures import naming
+from headlight.viz.figures.axes import SIDE, columns_axis, columns_height, edges_of, gap_of, rows_axis, upright_labels
+from headlight.viz.figures.cells import Scale, colour_bar, hatch, hover_texts, levels
+from headlight.viz.figures.frame import corner, header_height
+from headlight.viz.theme import Theme, colour_scale, template
 
 WORDS = {
     **naming.WORDS,

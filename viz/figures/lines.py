@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from model.errors import RequestError
-from model.records import AttentionMap
-from viz.figures import naming
-from viz.figures.axes import SIDE
-from viz.figures.frame import caption, header_height
-from viz.labels import Label, labels, text_width
-from viz.theme import LABEL, Theme, template
+from headlight.model.errors import RequestError
+from headlight.model.records import AttentionMap
+from headlight.viz.figures import naming
+from headlight.viz.figures.axes import SIDE
+from headlight.viz.figures.frame import caption, header_height
+from headlight.viz.labels import Label, labels, text_width
+from headlight.viz.theme import LABEL, Theme, template
 
 WORDS = {
     **naming.WORDS,

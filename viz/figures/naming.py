@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from model.records import AttentionMap, Kind
-from viz.labels import wrap
+from headlight.model.records import AttentionMap, Kind
+from headlight.viz.labels import wrap
 
 WORDS = {
     "head": "Layer {layer} · Head {head}",

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from model.errors import RequestError
-from model.records import FloatArray, Token
-from viz.figures import naming
-from viz.figures.frame import caption, header_height
-from viz.labels import labels
-from viz.theme import CAPTION, Theme, colour_scale, template
+from headlight.model.errors import RequestError
+from headlight.model.records import FloatArray, Token
+from headlight.viz.figures import naming
+from headlight.viz.figures.frame import caption, header_height
+from headlight.viz.labels import labels
+from headlight.viz.theme import CAPTION, Theme, colour_scale, template
 
 WORDS = {
     "title": "{row} → {column}",

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from model.records import BoolArray, FloatArray, Kind, Translation
-from viz.figures import naming
-from viz.figures.cells import colour_bar
-from viz.figures.frame import caption, header_height
-from viz.theme import CAPTION, Theme, colour_scale, template
+from headlight.model.records import BoolArray, FloatArray, Kind, Translation
+from headlight.viz.figures import naming
+from headlight.viz.figures.cells import colour_bar
+from headlight.viz.figures.frame import caption, header_height
+from headlight.viz.theme import CAPTION, Theme, colour_scale, template
 
 WORDS = {
     **naming.WORDS,

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from model.errors import RequestError
-from model.records import FloatArray
-from viz.figures import naming
-from viz.figures.frame import caption, header_height
-from viz.theme import LABEL, Theme, colour_scale, head_colour, template
+from headlight.model.errors import RequestError
+from headlight.model.records import FloatArray
+from headlight.viz.figures import naming
+from headlight.viz.figures.frame import caption, header_height
+from headlight.viz.theme import LABEL, Theme, colour_scale, head_colour, template
 
 WORDS = {
     "title": "Positions",

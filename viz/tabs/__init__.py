@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from viz.service import Service
-from viz.tabs.beside import build as build_beside
-from viz.tabs.decoding import build as build_decoding
-from viz.tabs.heads import build as build_heads
-from viz.tabs.models import build as build_models
-from viz.tabs.positions import build as build_positions
-from viz.tabs.sentiment import build as build_sentiment
-from viz.tabs.why import build as build_why
+from headlight.viz.answers.service import Service
+from headlight.viz.tabs.beside import build as build_beside
+from headlight.viz.tabs.decoding import build as build_decoding
+from headlight.viz.tabs.heads import build as build_heads
+from headlight.viz.tabs.models import build as build_models
+from headlight.viz.tabs.positions import build as build_positions
+from headlight.viz.tabs.sentiment import build as build_sentiment
+from headlight.viz.tabs.why import build as build_why
 
 Tab = Callable[[Service], object]  # builds it, inside a `gr.Blocks`
 TABS: dict[str, Tab] = {

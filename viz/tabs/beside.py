@@ -13,14 +13,14 @@ from typing import Any
 
 import gradio as gr
 
-from model.measures.matching import Matching, Unit, match
-from model.records import Translation, TranslationRequest
-from viz.calls import answering
-from viz.labels import shorten, visible
-from viz.model_values import model_of, translators
-from viz.payload import answer_values
-from viz.service import Service
-from viz.widgets import widget
+from headlight.model.measures.matching import Matching, Unit, match
+from headlight.model.records import Translation, TranslationRequest
+from headlight.viz.answers.model_values import model_of, translators
+from headlight.viz.answers.payload import answer_values
+from headlight.viz.answers.service import Service
+from headlight.viz.labels import shorten, visible
+from headlight.viz.wire.rpc import answering
+from headlight.viz.wire.widget import widget
 
 
 def build(service: Service) -> gr.HTML:

@@ -11,13 +11,13 @@ from typing import Any, Literal
 
 import gradio as gr
 
-from model.decoding.step import ends_of
-from model.records import BeamNode, Translation
-from viz.calls import answering
-from viz.labels import candidate
-from viz.service import Service
-from viz.tabs.drawn import drawn, look_from
-from viz.widgets import widget
+from headlight.model.decoding.step import ends_of
+from headlight.model.records import BeamNode, Translation
+from headlight.viz.answers.service import Service
+from headlight.viz.labels import candidate
+from headlight.viz.tabs.drawn import drawn, look_from
+from headlight.viz.wire.rpc import answering
+from headlight.viz.wire.widget import widget
 
 Reason = Literal["kept", "ended", "limit", "worse", "late_end", "over"]
 

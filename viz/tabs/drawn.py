@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from viz.figures import FIGURES
-from viz.figures.frame import header_height
-from viz.session import check_choice
-from viz.theme import THEMES, Theme, ThemeName
-from viz.words import LANGUAGES, figure_words
+from headlight.viz.figures import FIGURES
+from headlight.viz.figures.frame import header_height
+from headlight.viz.session import check_choice
+from headlight.viz.theme import THEMES, Theme, ThemeName
+from headlight.viz.words import LANGUAGES, figure_words
 
 ABOVE = 24  # pixels that stay above an untitled figure, for what stands over its axes
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import gradio as gr
 
-from viz.calls import answering
-from viz.export import TakeAway
-from viz.service import Service
-from viz.widgets import widget
+from headlight.viz.answers.service import Service
+from headlight.viz.export.files import TakeAway
+from headlight.viz.wire.rpc import answering
+from headlight.viz.wire.widget import widget
 
 
 def build(service: Service) -> gr.HTML:

@@ -7,12 +7,12 @@ from typing import Any
 
 import gradio as gr
 
-from model.importing import licence_in
-from viz.calls import answering
-from viz.cards import ModelCard, card_text
-from viz.markdown import Block, curve_of, licence_of, sections
-from viz.service import Service
-from viz.widgets import widget
+from headlight.model.foreign.importing import licence_in
+from headlight.viz.answers.cards import ModelCard, card_text
+from headlight.viz.answers.markdown import Block, curve_of, licence_of, sections
+from headlight.viz.answers.service import Service
+from headlight.viz.wire.rpc import answering
+from headlight.viz.wire.widget import widget
 
 
 def build(service: Service) -> gr.HTML:

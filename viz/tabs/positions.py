@@ -12,17 +12,17 @@ from typing import Any
 import gradio as gr
 import numpy as np
 
-from model.config import TransformerConfig
-from model.positions import POSITIONS, make_positions
-from model.records import FloatArray, read_only
-from viz.calls import answering
-from viz.errors import PageError, shown
-from viz.figures.positions import positions as draw
-from viz.service import Service
-from viz.session import check_choice
-from viz.tabs.drawn import look_from
-from viz.widgets import widget
-from viz.words import figure_words, say
+from headlight.model.core.config import TransformerConfig
+from headlight.model.core.positions import POSITIONS, make_positions
+from headlight.model.records import FloatArray, read_only
+from headlight.viz.answers.service import Service
+from headlight.viz.errors import PageError, shown
+from headlight.viz.figures.positions import positions as draw
+from headlight.viz.session import check_choice
+from headlight.viz.tabs.drawn import look_from
+from headlight.viz.wire.rpc import answering
+from headlight.viz.wire.widget import widget
+from headlight.viz.words import figure_words, say
 
 SHORTEST, LONGEST = 2, 100  # positions
 LEARNED = ("learned", "relative")  # their numbers come from training alone

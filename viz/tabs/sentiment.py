@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import gradio as gr
 
-from model.records import Judgement
-from viz.calls import answering
-from viz.errors import PageError
-from viz.payload import tokens_values, weights_values
-from viz.service import REVIEW, Service
-from viz.widgets import widget
+from headlight.model.records import Judgement
+from headlight.viz.answers.payload import tokens_values, weights_values
+from headlight.viz.answers.service import REVIEW, Service
+from headlight.viz.errors import PageError
+from headlight.viz.wire.rpc import answering
+from headlight.viz.wire.widget import widget
 
 MOST_TOKENS = 200  # up to here every weight travels: 0.9 MB for 8 heads; beyond, what each head looks at on average
 

@@ -13,14 +13,14 @@ from typing import Any
 import gradio as gr
 import numpy as np
 
-from model.records import AttentionMap, FloatArray, Kind, Translation
-from viz.calls import answering
-from viz.errors import PageError, shown
-from viz.service import Service
-from viz.session import Selection, session_from
-from viz.settings import Settings
-from viz.tabs.drawn import drawn, look_from
-from viz.widgets import widget
+from headlight.model.records import AttentionMap, FloatArray, Kind, Translation
+from headlight.viz.answers.service import Service
+from headlight.viz.errors import PageError, shown
+from headlight.viz.session import Selection, session_from
+from headlight.viz.settings import Settings
+from headlight.viz.tabs.drawn import drawn, look_from
+from headlight.viz.wire.rpc import answering
+from headlight.viz.wire.widget import widget
 
 PROBES = ("queries", "keys", "scores")
 WHERE: dict[Kind, str] = {  # where each kind of attention stands in the model

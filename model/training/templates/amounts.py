@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from model.training.templates.frames import Draw, Languages, Value, one_of, read_table
-from model.training.templates.numerals import chinese, english, german
+from headlight.model.training.templates.frames import Draw, Languages, Value, one_of, read_table
+from headlight.model.training.templates.numerals import chinese, english, german
 
 THINGS = read_table(
     """

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import NamedTuple
 
-from model.training.corpora import Pair
+from headlight.model.training.corpora import Pair
 
 LANGUAGES = ("de", "en", "zh")
 HELD_OUT = 10  # one frame with its values in so many is kept for the test

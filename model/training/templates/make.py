@@ -7,12 +7,12 @@ from itertools import permutations
 from pathlib import Path
 from random import Random
 
-from model.errors import TrainingError
-from model.training.corpora import Pair
-from model.training.files import write_text
-from model.training.templates import amounts, names, sentences, times
-from model.training.templates.frames import LANGUAGES, Languages, Made, fill
-from model.training.unseen import letters
+from headlight.model.errors import TrainingError
+from headlight.model.training.corpora import Pair
+from headlight.model.training.files import write_text
+from headlight.model.training.templates import amounts, names, sentences, times
+from headlight.model.training.templates.frames import LANGUAGES, Languages, Made, fill
+from headlight.model.training.unseen import letters
 
 SLOTS = times.SLOTS | amounts.SLOTS | names.SLOTS | sentences.SLOTS
 PAIRS: tuple[Languages, ...] = tuple(pair for pair in permutations(LANGUAGES, 2) if "en" in pair)

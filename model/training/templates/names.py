@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from model.training.templates.frames import Draw, Languages, Value, one_of, read_table, read_words
+from headlight.model.training.templates.frames import Draw, Languages, Value, one_of, read_table, read_words
 
 GIVEN = read_words(
     """

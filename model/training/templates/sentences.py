@@ -6,7 +6,7 @@ its other languages do not decide it.
 
 from __future__ import annotations
 
-from model.training.templates.frames import Draw, Kind, one_of, read_frames, read_table
+from headlight.model.training.templates.frames import Draw, Kind, one_of, read_frames, read_table
 
 PEOPLE = read_table(
     """

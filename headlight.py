@@ -1,0 +1,64 @@
+"""Headlight: translate a sentence and see what every attention head looked at.
+
+This file is the package: its path is the folder that it lies in, so that a checkout, a Space and an installed wheel
+import the same names. Public names load on first use; drawing a figure never loads PyTorch.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.2.0"
+__path__ = [str(Path(__file__).resolve().parent)]
+
+if TYPE_CHECKING:
+    from headlight.model.core.config import TransformerConfig
+    from headlight.model.core.probes import watch
+    from headlight.model.core.transformer import Transformer
+    from headlight.model.records import DecodingOptions, Intervention, Translation, TranslationRequest
+    from headlight.model.translate.judge import Judge
+    from headlight.model.translate.translator import Translator
+
+_HOMES = {
+    "DecodingOptions": "headlight.model.records",
+    "Intervention": "headlight.model.records",
+    "Judge": "headlight.model.translate.judge",
+    "Transformer": "headlight.model.core.transformer",
+    "TransformerConfig": "headlight.model.core.config",
+    "Translation": "headlight.model.records",
+    "TranslationRequest": "headlight.model.records",
+    "Translator": "headlight.model.translate.translator",
+    "watch": "headlight.model.core.probes",
+}
+__all__ = [
+    "DecodingOptions",
+    "Intervention",
+    "Judge",
+    "Transformer",
+    "TransformerConfig",
+    "Translation",
+    "TranslationRequest",
+    "Translator",
+    "watch",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command `headlight`: those of the model, and `run`, which starts the page above it."""
+    from headlight.model.commands.main import main as run_command
+
+    return run_command(arguments, more={"run": ("start the page", "headlight.viz.run")})
+
+
+if __name__ == "__main__":  # `python -m headlight COMMAND` in a checkout
+    sys.exit(main())

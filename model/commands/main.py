@@ -1,0 +1,70 @@
+"""`headlight COMMAND`, in a checkout `python -m headlight COMMAND`: translate, inspect, make models.
+
+Each command is one file in `model/commands/` with `add(parser)` and `run(arguments)`; it is imported when it is called.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Mapping, Sequence
+
+from headlight import __version__
+from headlight.model.errors import ModelError
+
+COMMANDS = {
+    "translate": "translate a sentence, or every line of standard input",
+    "inspect": "write every attention map of one sentence to a file",
+    "tokenizer": "learn a sub-word vocabulary from text files",
+    "data": "list or fetch public texts to train on",
+    "train": "train a model by a recipe, or go on with it",
+    "export": "write a training run's weights as a model folder",
+    "import": "write a model folder from a foreign one, or from one of the Hub",
+    "evaluate": "measure a model folder on a test file: BLEU, chrF, speed; or accuracy",
+    "confidence": "measure when a model should say that a sentence is beyond it",
+    "heads": "measure how plainly each cross-attention head aligns words",
+}
+
+
+def main(arguments: Sequence[str] | None = None, *, more: Mapping[str, tuple[str, str]] | None = None) -> int:
+    """Run one command; what a person can mend is said in one line, without a traceback.
+
+    `more` names commands of higher floors: purpose and module.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    parser = argparse.ArgumentParser(
+        prog="headlight", description="Translate, look at attention, make models, start the page."
+    )
+    parser.add_argument("--version", action="version", version=f"headlight {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    higher = more or {}
+    for name, purpose in ({name: purpose for name, (purpose, _) in higher.items()} | COMMANDS).items():
+        command = commands.add_parser(name, help=purpose, description=purpose[0].upper() + purpose[1:] + ".")
+        if name in given[:1]:
+            file = "importing" if name == "import" else name  # `import` is no name for a module
+            module = importlib.import_module(higher[name][1] if name in higher else f"headlight.model.commands.{file}")
+            module.add(command)
+            command.set_defaults(run_command=module.run)
+    chosen = parser.parse_args(given)
+    try:
+        return int(chosen.run_command(chosen) or 0)
+    except ModelError as error:
+        print(f"{parser.prog} {chosen.command}: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        return 1  # whoever read our output has enough
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"{parser.prog} {chosen.command}: {where}{error.strerror or error}.", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"{parser.prog} {chosen.command}: stopped.", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:  # before a command began: loading takes a second
+        sys.exit(130)

@@ -1,0 +1,133 @@
+"""The parts between the attentions: embedding, residual sum with its norm, feed-forward network."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from headlight.model.core.config import TransformerConfig
+from headlight.model.core.positions import Positions
+from headlight.model.core.probes import Probe, Watchable
+
+
+class Activation(NamedTuple):
+    """What bends the feed-forward network; `gated`: it opens and closes a second projection (arXiv:2002.05202)."""
+
+    function: Callable[[Tensor], Tensor]
+    gated: bool
+
+
+def _gelu_tanh(x: Tensor) -> Tensor:
+    return F.gelu(x, approximate="tanh")
+
+
+ACTIVATIONS = {
+    "relu": Activation(F.relu, gated=False),
+    "gelu": Activation(F.gelu, gated=False),
+    "gelu_tanh": Activation(_gelu_tanh, gated=False),
+    "silu": Activation(F.silu, gated=False),
+    "swiglu": Activation(F.silu, gated=True),
+    "geglu": Activation(_gelu_tanh, gated=True),
+    "reglu": Activation(F.relu, gated=True),
+}
+
+
+class RMSNorm(nn.Module):
+    """x / √(mean x² + ε) · weight: like layer norm, without taking the mean away (arXiv:1910.07467)."""
+
+    def __init__(self, width: int, epsilon: float) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+        self.epsilon = epsilon
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Over the last axis, in at least float32."""
+        wide = x.to(torch.promote_types(x.dtype, torch.float32))
+        normal = wide * torch.rsqrt(wide.square().mean(dim=-1, keepdim=True) + self.epsilon)
+        return normal.to(x.dtype) * self.weight
+
+
+def make_norm(config: TransformerConfig) -> nn.Module:
+    """The norm that the configuration names, over the last axis."""
+    if config.norm == "rms":
+        return RMSNorm(config.d_model, config.norm_epsilon)
+    return nn.LayerNorm(config.d_model, eps=config.norm_epsilon)
+
+
+class Embedding(Watchable):
+    """Token ids to vectors: a table row × √d_model, then the position (sections 3.4 and 3.5)."""
+
+    def __init__(self, table: nn.Embedding, positions: Positions, config: TransformerConfig) -> None:
+        super().__init__()
+        self.table = table
+        self.positions = positions
+        self.scale = math.sqrt(config.d_model) if config.scale_embedding else 1.0
+        self.dropout = nn.Dropout(config.dropout)
+        self.embedded = Probe("batch tokens width")  # before positions
+        self.positioned = Probe("batch tokens width")
+
+    def forward(self, ids: Tensor, start: int = 0) -> Tensor:
+        """`[batch, tokens]` → `[batch, tokens, d_model]`; the first token stands at `start`."""
+        embedded = self.embedded(self.table(ids) * self.scale)
+        positioned: Tensor = self.dropout(self.positioned(self.positions(embedded, start)))
+        return positioned
+
+
+class Residual(Watchable):
+    """A sub-layer adds to the stream, and never replaces it. The norm follows the sum, or precedes the sub-layer."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.norm = make_norm(config)
+        self.norm_first = config.norm_first
+        self.dropout = nn.Dropout(config.dropout)
+        self.stream = Probe("batch tokens width")
+
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        """norm(x + sublayer(x)) as published, or x + sublayer(norm(x))."""
+        if self.norm_first:
+            return self.stream(x + self.dropout(sublayer(self.norm(x))))
+        return self.stream(self.norm(x + self.dropout(sublayer(x))))
+
+
+class FeedForward(Watchable):
+    """Each token alone: widen, bend, narrow. FFN(x) = max(0, x W₁ + b₁) W₂ + b₂ (equation 2), or another activation."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.activation, gated = ACTIVATIONS[config.activation]
+        self.wide = nn.Linear(config.d_model, config.d_ff, bias=config.feed_forward_bias)
+        self.gate = nn.Linear(config.d_model, config.d_ff, bias=config.feed_forward_bias) if gated else None
+        self.narrow = nn.Linear(config.d_ff, config.d_model, bias=config.feed_forward_bias)
+        self.dropout = nn.Dropout(config.dropout)
+        self.hidden = Probe("batch tokens width")
+
+    def forward(self, x: Tensor) -> Tensor:
+        """`[batch, tokens, d_model]` → the same shape."""
+        if self.gate is None:
+            hidden = self.activation(self.wide(x))
+        else:
+            hidden = self.activation(self.gate(x)) * self.wide(x)
+        narrow: Tensor = self.narrow(self.dropout(self.hidden(hidden)))
+        return narrow
+
+
+class Output(Watchable):
+    """From the decoder's vectors to a score for every word of the vocabulary."""
+
+    def __init__(self, config: TransformerConfig, tied: nn.Embedding | None) -> None:
+        super().__init__()
+        self.words = nn.Linear(config.d_model, config.target_vocabulary, bias=config.final_logits_bias)
+        if tied is not None:
+            self.words.weight = tied.weight  # one matrix, read both ways
+        self.scale = config.d_model**-0.5 if config.scale_output else None
+        self.logits = Probe("batch tokens vocabulary")
+
+    def forward(self, x: Tensor) -> Tensor:
+        """`[batch, tokens, d_model]` → logits `[batch, tokens, vocabulary]`: no softmax, the loss has its own."""
+        return self.logits(self.words(x if self.scale is None else x * self.scale))

@@ -1,0 +1,91 @@
+"""A text classifier on the Transformer's own attention: do these words praise or complain?
+
+    embedding + positions → self-attention, each head in 16 numbers → average of all tokens → sigmoid
+
+Nothing but attention lets one word know of another, so what a head looks at is all there is to see. And since the end
+is an average and one weighted sum, the verdict falls apart into a share for each token, exactly: `shares`.
+"""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from headlight.model.core.blocks import Embedding, Residual
+from headlight.model.core.config import ClassifierConfig, TransformerConfig
+from headlight.model.core.masks import padding_mask
+from headlight.model.core.positions import Positions, make_positions
+from headlight.model.core.probes import Probe, Watchable
+from headlight.model.core.transformer import make_attention, through
+
+
+class ClassifierLayer(nn.Module):
+    """Self-attention adds to the stream what the other words say. There is no feed-forward network."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.self_attention = make_attention(config)
+        self.around_self_attention = Residual(config)
+
+    def forward(self, x: Tensor, mask: Tensor | None, bias: Tensor | None, positions: Positions) -> Tensor:
+        """`[batch, tokens, d_model]` → the same shape."""
+        return self.around_self_attention(  # type: ignore[no-any-return]
+            x, lambda y: self.self_attention(y, mask=mask, bias=bias, positions=positions)
+        )
+
+
+class SelfAttentionClassifier(Watchable):
+    """Ids to one number a text: above 0 speaks for the positive class."""
+
+    def __init__(self, config: ClassifierConfig) -> None:
+        super().__init__()
+        self.config = config
+        blocks = config.blocks
+        table = nn.Embedding(config.vocabulary, blocks.embedding_width)
+        self.embedding = Embedding(table, make_positions(blocks, one_way=False), blocks)
+        self.layers = nn.ModuleList(ClassifierLayer(blocks) for _ in range(config.layers))
+        self.verdict = nn.Linear(config.d_model, 1)
+        self.encoded = Probe("batch tokens width")  # what is averaged
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Fresh weights, chosen as for the Transformer."""
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+                nn.init.zeros_(module.bias)
+            elif isinstance(module, nn.Embedding):
+                nn.init.normal_(module.weight, std=self.config.d_model**-0.5)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """`[batch, tokens]` → `[batch]`: log-odds of the positive class; its sigmoid is the probability."""
+        return self.shares(ids).sum(dim=1) + self.verdict.bias
+
+    def shares(self, ids: Tensor) -> Tensor:
+        """What each token adds to the log-odds, `[batch, tokens]`; padding adds exactly nothing."""
+        mask = padding_mask(ids, self.config.pad_id)  # [batch, 1, 1, tokens]
+        x = self.encode(ids, mask)
+        real = mask[:, 0, 0].to(x.dtype)  # [batch, tokens]
+        # The average of all tokens, weighed, is the sum of what each one weighs.
+        return (x @ self.verdict.weight[0]) * real / real.sum(dim=1, keepdim=True).clamp(min=1)
+
+    def encode(self, ids: Tensor, mask: Tensor | None) -> Tensor:
+        """`[batch, tokens]` → `[batch, tokens, d_model]`."""
+        encoded: Tensor = self.encoded(through(self.layers, self.embedding(ids), mask, self.embedding.positions))
+        return encoded
+
+    def parameter_count(self) -> int:
+        """How many numbers training may choose."""
+        return sum(parameter.numel() for parameter in self.parameters())
+
+
+def classification_loss(log_odds: Tensor, positive: Tensor) -> Tensor:
+    """−log p of the right class, summed over texts: `[batch]`, `[batch]` of 0 and 1 → `[]`."""
+    return nn.functional.binary_cross_entropy_with_logits(log_odds.float(), positive.float(), reduction="sum")
+
+
+def shortened(ids: list[int], most: int) -> list[int]:
+    """A long text's beginning and end: what is said last often counts most."""
+    if len(ids) <= most:
+        return ids
+    first = most // 4
+    return [*ids[:first], *ids[len(ids) - (most - first) :]]

@@ -1,0 +1,297 @@
+"""The one description of a model: small, frozen, validated, and the same in memory and in `config.json`."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from headlight.model.errors import ConfigError
+
+POSITION_NAMES = ("none", "sinusoidal", "sinusoidal_halves", "learned", "rotary", "alibi", "relative")
+ACTIVATION_NAMES = ("relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu", "reglu")
+NORM_NAMES = ("layer", "rms")
+# Beyond any model: a slip, or malice. Sizes within these can be built, and their derived tables computed.
+MOST_ENTRIES = 10_000_000  # of vocabularies and of tables
+MOST = {
+    "encoder_layers": 1_000, "decoder_layers": 1_000, "layers": 1_000,
+    "d_model": 100_000, "heads": 10_000, "head_width": 100_000, "d_ff": 1_000_000,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """What every configuration can do: check itself, and travel as JSON with no field unknown and none missing."""
+
+    younger: ClassVar[frozenset[str]] = frozenset()  # fields that older files lack: they mean the default
+
+    def to_json(self) -> str:
+        """All fields as indented JSON, in the order of their declaration."""
+        return json.dumps(dataclasses.asdict(self), indent=2) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str, *, origin: str = "config.json") -> Self:
+        """Read what `to_json` wrote; a field too many, one too few or one of another type is an error."""
+        try:
+            values = json.loads(text)
+        except (ValueError, RecursionError) as error:  # also numbers of thousands of digits, and brackets as deep
+            raise ConfigError(f"{origin} is not JSON: {error}. Download or write it again.") from error
+        if not isinstance(values, dict):
+            raise ConfigError(f"{origin} holds {type(values).__name__}, but an object of fields is needed.")
+        fields = {field.name: field for field in dataclasses.fields(cls)}
+        unknown = sorted(set(values) - set(fields))
+        if unknown:
+            raise ConfigError(
+                f"{origin} has unknown field(s) {', '.join(unknown)}. "
+                f"Known are: {', '.join(fields)}. Remove the unknown, or update Headlight."
+            )
+        missing = sorted(set(fields) - set(values) - cls.younger)
+        if missing:
+            raise ConfigError(f"{origin} lacks the field(s) {', '.join(missing)}. Add them, or export the model again.")
+        for name, value in values.items():
+            _check_type(origin, name, value, str(fields[name].type))
+        return cls(**values)
+
+    def __post_init__(self) -> None:
+        """Every field has the type that it says: an `int` is no text, and no True."""
+        for field in dataclasses.fields(self):
+            _check_type(type(self).__name__, field.name, getattr(self, field.name), str(field.type))
+
+    def _require(self, holds: bool, complaint: str) -> None:
+        if not holds:
+            raise ConfigError(f"{type(self).__name__}: {complaint}")
+
+    def _require_positive(self, *names: str) -> None:
+        for name in names:
+            value = getattr(self, name)
+            whole = isinstance(value, int) and not isinstance(value, bool)
+            self._require(whole and value > 0, f"{name} is {value!r}, but must be a whole number above 0.")
+            self._require_at_most(name, MOST.get(name, MOST_ENTRIES))
+
+    def _require_at_most(self, name: str, most: int) -> None:
+        value = getattr(self, name)
+        self._require(value <= most, f"{name} is {_in_words(value)}, but no more than {most:,} can be built.")
+
+    def _require_between(self, name: str, least: float, most: float) -> None:
+        value = getattr(self, name)
+        self._require(value > 0, f"{name} is {value!r}, but must be a number above 0.")
+        complaint = f"{name} is {_in_words(value)}, but must lie between {least:g} and {most:g}: nothing else computes."
+        self._require(least <= value <= most, complaint)
+
+    def _require_probability(self, *names: str) -> None:
+        for name in names:
+            value = getattr(self, name)
+            self._require(0.0 <= value < 1.0, f"{name} is {value!r}, but must lie in [0, 1).")
+
+    def _require_choice(self, name: str, choices: tuple[str, ...]) -> None:
+        value = getattr(self, name)
+        self._require(value in choices, f"{name} is {value!r}, but must be one of: {', '.join(choices)}.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransformerConfig(Config):
+    """An encoder-decoder Transformer. The defaults are the published base model ("Attention Is All You Need")."""
+
+    younger: ClassVar[frozenset[str]] = frozenset({"closed_waves"})
+
+    source_vocabulary: int
+    target_vocabulary: int
+    d_model: int = 512
+    heads: int = 8
+    head_width: int | None = None  # None: d_model / heads
+    d_ff: int = 2048
+    encoder_layers: int = 6
+    decoder_layers: int = 6
+
+    positions: str = "sinusoidal"
+    position_width: int = 0  # 0: added to the embedding; else concatenated to it, so wide
+    position_offset: int = 0  # row of the table that the first token takes
+    closed_waves: bool = (
+        False  # the slowest of the sinusoids takes 2π · 10,000 tokens; False: its next slower one would
+    )
+    max_length: int = 512  # tokens that are read or written at most; rows of a learned table
+    rotary_base: float = 10_000.0
+    relative_buckets: int = 32
+    relative_max_distance: int = 128
+
+    activation: str = "relu"
+    norm: str = "layer"
+    norm_first: bool = False  # False: after the residual sum, as published; True: before the sub-layer
+    final_norm: bool = False  # one more norm at the end of each stack; pre-norm needs it
+    norm_epsilon: float = 1e-5
+    attention_bias: bool = True
+    feed_forward_bias: bool = True
+    scale_embedding: bool = True  # embedding × √d_model
+    scale_scores: bool = True  # scores / √head_width
+
+    share_embeddings: bool = False  # source and target words in one table
+    tie_output: bool = True  # the output projection is the target's table
+    scale_output: bool = False  # output of the decoder × 1/√d_model before a tied projection
+    final_logits_bias: bool = False
+
+    dropout: float = 0.1
+    attention_dropout: float = 0.0
+
+    pad_id: int = 0
+    start_id: int = 1
+    end_id: int = 2
+
+    def __post_init__(self) -> None:
+        self._require_positive(
+            "source_vocabulary", "target_vocabulary", "d_model", "heads", "d_ff",
+            "encoder_layers", "decoder_layers", "max_length", "relative_buckets", "relative_max_distance",
+        )  # fmt: skip
+        super().__post_init__()
+        self._require_choice("positions", POSITION_NAMES)
+        self._require_choice("activation", ACTIVATION_NAMES)
+        self._require_choice("norm", NORM_NAMES)
+        self._require_probability("dropout", "attention_dropout")
+        # Beyond these, float32 divides by zero, or every vector that is normed becomes zero.
+        self._require_between("norm_epsilon", 1e-30, 1.0)
+        self._require_between("rotary_base", 1.0, 1e12)
+        self._require(
+            self.head_width is not None or self.d_model % self.heads == 0,
+            f"d_model {self.d_model} cannot be split into {self.heads} equal heads; "
+            "change one of them, or set head_width.",
+        )
+        self._require(self.head_width is None or self.head_width > 0, "head_width must be above 0, or null.")
+        if self.head_width is not None:
+            self._require_at_most("head_width", MOST["head_width"])
+        self._require(
+            self.heads * self.width_of_head <= MOST["d_ff"],
+            f"{self.heads:,} heads of {self.width_of_head:,} numbers are more than can be built: "
+            f"{MOST['d_ff']:,} in all.",
+        )
+        self._require(
+            not self.share_embeddings or self.source_vocabulary == self.target_vocabulary,
+            f"share_embeddings needs one vocabulary, but there are {self.source_vocabulary} source "
+            f"and {self.target_vocabulary} target words.",
+        )
+        self._require(
+            0 <= self.position_width < self.d_model,
+            f"position_width is {self.position_width}, but must be 0 (added) or below d_model {self.d_model}.",
+        )
+        self._require(
+            not self.position_width or self.positions in ("sinusoidal", "sinusoidal_halves", "learned"),
+            f"positions {self.positions!r} cannot be concatenated; set position_width to 0.",
+        )
+        self._require(
+            not (self.position_width and self.tie_output),
+            "a tied output needs embeddings as wide as d_model; untie it, or set position_width to 0.",
+        )
+        self._require(
+            self.positions != "rotary" or self.width_of_head % 2 == 0,
+            f"rotary positions turn pairs of numbers, but a head is {self.width_of_head} wide; choose an even width.",
+        )
+        self._require(
+            self.positions != "relative" or 4 <= self.relative_buckets < self.relative_max_distance,
+            "relative positions need at least 4 buckets, and a relative_max_distance beyond their number.",
+        )
+        self._require(
+            not self.closed_waves
+            or (self.positions == "sinusoidal_halves" and (self.position_width or self.d_model) > 3),
+            "closed_waves needs positions 'sinusoidal_halves', at least 4 wide.",
+        )
+        self._require(self.position_offset >= 0, "position_offset must not be negative.")
+        self._require(self.position_offset <= 1000, "position_offset is beyond any use: at most 1,000.")
+        self._require(self.pad_id != self.end_id, "pad_id and end_id must differ: the end would be masked as padding.")
+        for name in ("pad_id", "start_id", "end_id"):
+            limit = (
+                min(self.source_vocabulary, self.target_vocabulary) if name != "start_id" else self.target_vocabulary
+            )
+            value = getattr(self, name)
+            self._require(0 <= value < limit, f"{name} is {value}, but the vocabulary ends at {limit - 1}.")
+
+    @property
+    def width_of_head(self) -> int:
+        """How many numbers a query of one head has."""
+        return self.head_width or self.d_model // self.heads
+
+    @property
+    def embedding_width(self) -> int:
+        """How many numbers a token's embedding has: less than d_model where positions are concatenated."""
+        return self.d_model - self.position_width
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassifierConfig(Config):
+    """A text classifier of one question, yes or no: embedding, self-attention, average, sigmoid.
+
+    The defaults are the lesson's: 8 heads of 16 numbers over an embedding as wide as all of them.
+    """
+
+    vocabulary: int
+    negative: str = "negative"  # what a probability near 0 means
+    positive: str = "positive"  # near 1
+    d_model: int = 128
+    heads: int = 8
+    head_width: int = 16
+    layers: int = 1
+
+    positions: str = "sinusoidal"
+    position_width: int = 0  # 0: added to the embedding; else concatenated to it, so wide
+    max_length: int = 512  # tokens that are read; of longer texts the beginning and the end
+
+    dropout: float = 0.1
+    attention_dropout: float = 0.0
+
+    pad_id: int = 0
+    end_id: int = 2
+
+    def __post_init__(self) -> None:
+        self._require_positive("vocabulary", "d_model", "heads", "head_width", "layers", "max_length")
+        super().__post_init__()
+        self._require(self.max_length >= 4, f"max_length is {self.max_length}, too short for any text.")
+        self._require(bool(self.negative and self.positive), "negative and positive need a name each.")
+        self._require(self.negative != self.positive, "negative and positive must differ.")
+        for name in ("pad_id", "end_id"):
+            value = getattr(self, name)
+            self._require(
+                0 <= value < self.vocabulary, f"{name} is {value}, but the vocabulary ends at {self.vocabulary - 1}."
+            )
+        self._require(self.pad_id != self.end_id, "pad_id and end_id must differ.")
+        _ = self.blocks  # the rest is checked where it is used
+
+    @property
+    def blocks(self) -> TransformerConfig:
+        """The same sizes, as the Transformer's parts want them."""
+        return TransformerConfig(
+            source_vocabulary=self.vocabulary,
+            target_vocabulary=self.vocabulary,
+            d_model=self.d_model,
+            heads=self.heads,
+            head_width=self.head_width,
+            encoder_layers=self.layers,
+            positions=self.positions,
+            position_width=self.position_width,
+            max_length=self.max_length,
+            tie_output=False,
+            dropout=self.dropout,
+            attention_dropout=self.attention_dropout,
+            pad_id=self.pad_id,
+            start_id=self.end_id,
+            end_id=self.end_id,
+        )
+
+    @property
+    def classes(self) -> tuple[str, str]:
+        """The names of 0 and of 1."""
+        return self.negative, self.positive
+
+
+def _in_words(value: float) -> str:
+    """A number as an error shows it."""
+    if isinstance(value, int):
+        return f"{value:,}" if abs(value) < 10**30 else "a number of more than 30 digits"
+    return repr(value)
+
+
+def _check_type(origin: str, name: str, value: Any, annotation: str) -> None:
+    allowed: tuple[type, ...] = ()
+    for part in annotation.split("|"):
+        kind = part.strip()
+        allowed += {"int": (int,), "float": (int, float), "bool": (bool,), "str": (str,)}.get(kind, (type(None),))
+    good = isinstance(value, allowed) and not (isinstance(value, bool) and bool not in allowed)
+    if not good:
+        raise ConfigError(f"{origin}: {name} is {value!r}, but must be {annotation.replace('|', 'or')}.")

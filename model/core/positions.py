@@ -1,0 +1,254 @@
+"""How a Transformer learns where a token stands: attention alone would see a bag of words.
+
+Every encoding uses one of three doors, and leaves the other two as they are:
+
+- *added*: a table row for each position joins the token's embedding (sinusoidal, learned);
+- *rotating*: queries and keys are turned by an angle that grows with their position (rotary);
+- *biasing*: scores get a number that depends on how far key and query lie apart (ALiBi, T5's relative).
+
+A new encoding is one class here and one line in `POSITIONS`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from headlight.model.core.config import TransformerConfig
+from headlight.model.errors import RequestError
+
+
+class Positions(nn.Module):
+    """No positions at all: the neutral form of the three doors."""
+
+    def forward(self, embedded: Tensor, start: int = 0) -> Tensor:
+        """`[batch, tokens, embedding width]` → `[batch, tokens, d_model]`; the first token stands at `start`."""
+        return embedded
+
+    def rotate(self, vectors: Tensor, start: int = 0) -> Tensor:
+        """Queries or keys, `[batch, heads, tokens, width]`, turned by their positions."""
+        return vectors
+
+    def bias(self, queries: int, keys: int) -> Tensor | None:
+        """What is added to the scores, `[heads, queries, keys]`; the last query stands at the last key."""
+        return None
+
+    def picture(self, length: int) -> Tensor:
+        """The table `[positions, width]` or the bias `[heads, queries, keys]`, to look at."""
+        return torch.zeros(length, 0)
+
+
+class AddedPositions(Positions):
+    """A table with a row for each position, added to the embedding or, with a width of its own, set beside it."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.width = config.position_width or config.d_model
+        self.beside = config.position_width > 0
+        self.offset = config.position_offset
+
+    def rows(self, start: int, end: int, like: Tensor) -> Tensor:
+        """Rows `start` to `end` of the table, `[positions, width]`, on the device and in the type of `like`."""
+        raise NotImplementedError
+
+    def forward(self, embedded: Tensor, start: int = 0) -> Tensor:
+        batch, tokens, _ = embedded.shape
+        rows = self.rows(start + self.offset, start + self.offset + tokens, embedded)
+        if self.beside:
+            return torch.cat([embedded, rows.expand(batch, tokens, self.width)], dim=-1)
+        return embedded + rows
+
+
+class SinusoidalPositions(AddedPositions):
+    """Waves of many lengths (section 3.5): PE(p, 2i) = sin(p / 10000^(2i/d)), PE(p, 2i+1) = cos(the same).
+
+    A shift by k is a rotation, whatever the position: PE(p + k) = M(k) · PE(p).
+    `halves` puts all sines before all cosines, as Marian does: other columns, same content. With `closed_waves` the
+    exponents reach 1 (i / (d/2 − 1) in place of 2i / d), as in the Tensor2Tensor library.
+    """
+
+    def __init__(self, config: TransformerConfig, *, halves: bool = False) -> None:
+        super().__init__(config)
+        self.form = {"halves": halves, "closed": config.closed_waves}
+        self.table = sinusoids(64, self.width, **self.form)  # a plain attribute: derived, so never saved
+
+    def rows(self, start: int, end: int, like: Tensor) -> Tensor:
+        table = self.table
+        if end > len(table) or table.device != like.device or table.dtype != like.dtype:
+            length = len(table) if end <= len(table) else 2 * end  # beyond the need, so that this is rare
+            with torch.inference_mode(False):  # training refuses tensors that inference made
+                # Made anew: a table once rounded to half precision would stay rounded.
+                table = sinusoids(length, self.width, **self.form).to(like)
+            self.table = table  # as one: another thread has the old or the new
+        return table[start:end]
+
+    def picture(self, length: int) -> Tensor:
+        return sinusoids(self.offset + length, self.width, **self.form)[self.offset :]
+
+
+def sinusoids(length: int, width: int, *, halves: bool = False, closed: bool = False) -> Tensor:
+    """The table of the paper, `[length, width]`, computed in float64."""
+    pairs = torch.arange(width // 2 if closed else (width + 1) // 2, dtype=torch.float64, device="cpu")
+    wavelengths = 10_000 ** (pairs / (len(pairs) - 1) if closed else 2 * pairs / width)
+    angles = torch.arange(length, dtype=torch.float64, device="cpu")[:, None] / wavelengths  # [length, pairs]
+    sines, cosines = angles.sin(), angles.cos()
+    if closed:  # of an odd width, the last column stays empty
+        return torch.cat([sines, cosines, sines.new_zeros(length, width % 2)], dim=1).float()
+    if halves:
+        return torch.cat([sines, cosines[:, : width // 2]], dim=1).float()
+    return torch.stack([sines, cosines], dim=2).flatten(1)[:, :width].float()
+
+
+class LearnedPositions(AddedPositions):
+    """A table that training fills; it ends at `max_length`."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__(config)
+        self.table = nn.Parameter(torch.empty(config.max_length + config.position_offset, self.width))
+        nn.init.normal_(self.table, std=self.width**-0.5)
+
+    def rows(self, start: int, end: int, like: Tensor) -> Tensor:
+        if end > len(self.table):
+            raise RequestError(
+                f"{end - self.offset:,} tokens are too many: this model learned {len(self.table) - self.offset:,} "
+                "positions. Give a shorter text."
+            )
+        return self.table[start:end].to(like)
+
+    def picture(self, length: int) -> Tensor:
+        return self.table[self.offset : self.offset + length].detach()
+
+
+class RotaryPositions(Positions):
+    """Pairs of numbers turned by an angle in proportion to the position (Su et al. 2021, arXiv:2104.09864).
+
+    The product of a turned query and a turned key depends on their distance alone.
+    """
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        pairs = torch.arange(config.width_of_head // 2, dtype=torch.float64, device="cpu")
+        self.speeds = config.rotary_base ** (-2 * pairs / config.width_of_head)  # [pairs], radians a position
+        self.offset = config.position_offset
+        self.turns = self._turns(64)
+
+    def _turns(self, length: int) -> tuple[Tensor, Tensor]:
+        angles = torch.arange(length, dtype=torch.float64, device="cpu")[:, None] * self.speeds
+        return angles.cos().float(), angles.sin().float()  # [positions, pairs]
+
+    def rotate(self, vectors: Tensor, start: int = 0) -> Tensor:
+        start, end = start + self.offset, start + self.offset + vectors.shape[2]
+        turns = self.turns
+        if end > len(turns[0]) or turns[0].device != vectors.device:
+            length = len(turns[0]) if end <= len(turns[0]) else 2 * end  # beyond the need, so that this is rare
+            with torch.inference_mode(False):  # training refuses tensors that inference made
+                cosines, sines = self._turns(length)
+                turns = cosines.to(vectors.device), sines.to(vectors.device)
+            self.turns = turns  # as one: another thread has the old or the new
+        cosines, sines = turns[0][start:end], turns[1][start:end]  # float32, whatever the vectors are
+        first, second = vectors[..., 0::2], vectors[..., 1::2]  # [batch, heads, tokens, pairs]
+        turned = first * cosines - second * sines, first * sines + second * cosines
+        return torch.stack(turned, dim=-1).flatten(-2).to(vectors.dtype)
+
+    def picture(self, length: int) -> Tensor:
+        cosines, sines = self._turns(self.offset + length)
+        return torch.stack([sines, cosines], dim=2).flatten(1)[self.offset :]
+
+
+class BiasingPositions(Positions):
+    """A number for each head and distance, added to the scores. `one_way`: queries look back only, as in a decoder."""
+
+    def __init__(self, config: TransformerConfig, *, one_way: bool) -> None:
+        super().__init__()
+        self.heads = config.heads
+        self.one_way = one_way
+
+    def of_distances(self, distances: Tensor) -> Tensor:
+        """Key position − query position, `[queries, keys]` → what is added, `[heads, queries, keys]`."""
+        raise NotImplementedError
+
+    def device(self) -> torch.device:
+        """Where the bias is needed."""
+        raise NotImplementedError
+
+    def bias(self, queries: int, keys: int) -> Tensor:
+        positions = torch.arange(keys, device=self.device())
+        return self.of_distances(positions[None, :] - positions[keys - queries :, None])
+
+    def picture(self, length: int) -> Tensor:
+        return self.bias(length, length).detach()
+
+
+class AlibiPositions(BiasingPositions):
+    """A penalty in proportion to the distance, steeper in each head (Press et al. 2021, arXiv:2108.12409)."""
+
+    def __init__(self, config: TransformerConfig, *, one_way: bool) -> None:
+        super().__init__(config, one_way=one_way)
+        self.register_buffer("slopes", alibi_slopes(config.heads), persistent=False)
+        self.slopes: Tensor
+
+    def device(self) -> torch.device:
+        return self.slopes.device
+
+    def of_distances(self, distances: Tensor) -> Tensor:
+        return -distances.abs() * self.slopes[:, None, None]
+
+
+def alibi_slopes(heads: int) -> Tensor:
+    """2^(−8/n), 2^(−16/n), … for n heads; between powers of two, every other slope of the next power fills up."""
+
+    def of_power(n: int) -> list[float]:
+        return [2 ** (-8 * (i + 1) / n) for i in range(n)]
+
+    power = 1 << (heads.bit_length() - 1)
+    more = of_power(2 * power)[0::2][: heads - power]
+    return torch.tensor(of_power(power) + more, device="cpu")
+
+
+class RelativePositions(BiasingPositions):
+    """A learned number for each head and bucket of distances: exact near by, coarse far off (T5, arXiv:1910.10683)."""
+
+    def __init__(self, config: TransformerConfig, *, one_way: bool) -> None:
+        super().__init__(config, one_way=one_way)
+        self.max_distance = config.relative_max_distance
+        self.table = nn.Parameter(torch.empty(config.relative_buckets, config.heads))
+        nn.init.normal_(self.table, std=config.d_model**-0.5)
+
+    def device(self) -> torch.device:
+        return self.table.device
+
+    def of_distances(self, distances: Tensor) -> Tensor:
+        buckets = distance_buckets(distances, len(self.table), self.max_distance, one_way=self.one_way)
+        return self.table[buckets].permute(2, 0, 1)
+
+
+def distance_buckets(distances: Tensor, buckets: int, max_distance: int, *, one_way: bool) -> Tensor:
+    """Which bucket a distance falls into: half of them hold one distance each, the rest grow logarithmically."""
+    if one_way:
+        sides, back = torch.zeros_like(distances), (-distances).clamp(min=0)
+    else:
+        buckets //= 2
+        sides, back = (distances > 0).long() * buckets, distances.abs()
+    exact = buckets // 2
+    growth = torch.log(back.clamp(min=1).float() / exact) / math.log(max_distance / exact)
+    far = exact + (growth * (buckets - exact)).long()
+    return sides + torch.where(back < exact, back, far.clamp(max=buckets - 1))
+
+
+POSITIONS: dict[str, Callable[[TransformerConfig, bool], Positions]] = {
+    "none": lambda config, one_way: Positions(),
+    "sinusoidal": lambda config, one_way: SinusoidalPositions(config),
+    "sinusoidal_halves": lambda config, one_way: SinusoidalPositions(config, halves=True),
+    "learned": lambda config, one_way: LearnedPositions(config),
+    "rotary": lambda config, one_way: RotaryPositions(config),
+    "alibi": lambda config, one_way: AlibiPositions(config, one_way=one_way),
+    "relative": lambda config, one_way: RelativePositions(config, one_way=one_way),
+}
+
+
+def make_positions(config: TransformerConfig, *, one_way: bool) -> Positions:
+    """The encoding that the configuration names; `one_way` for a decoder."""
+    return POSITIONS[config.positions](config, one_way)

@@ -1,0 +1,267 @@
+"""Places worth seeing, and the one way to look at them or to change what passes there.
+
+A layer declares a place: `self.weights = Probe("batch heads queries keys")`, and sends its tensor through it.
+`watch` opens matching places for the length of a `with` block:
+
+    with watch(model, "encoder.layers.*.self_attention.weights") as seen:
+        model(source_ids, target_ids)
+    seen["encoder.layers.0.self_attention.weights"]  # [batch, heads, queries, keys]
+
+PyTorch's own hooks may hang at a probe, too; unlike a watch they act on every run, and so take the fast paths from all.
+Watches nest: an outer one's edit acts first, and an inner one sees what the outer left. A watch belongs to the run
+that opened it. PyTorch's hooks act on every thread that runs the model, so a hook first asks a `ContextVar` whether
+this run is its own. For the same reason keep no watch open across a `yield`: a server may go on with a generator in
+another context, in which the watch could neither act nor be closed.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import lru_cache
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
+
+from headlight.model.errors import ProbeError
+
+Edit = Callable[[Tensor, str], Tensor]  # gives a new tensor: the old one may be in an outer watch's hands
+
+
+class Probe(nn.Module):
+    """A named place that a tensor passes through unchanged, unless somebody watches it and edits."""
+
+    def __init__(self, axes: str) -> None:
+        super().__init__()
+        self.axes = tuple(axes.split())
+        self._may_be_hooked = False  # whether anybody but a watch ever hung a hook here
+
+    def __call__(self, value: Tensor) -> Tensor:
+        if self._may_be_hooked:
+            passed: Tensor = super().__call__(value)
+            return passed
+        # A call of an empty nn.Module costs half a microsecond, twelve of them a tenth of a small model's step.
+        if not self._forward_hooks:
+            return value
+        # As PyTorch runs them, but from a copy: other threads' hooks come and go, and where an edit raises,
+        # PyTorch's own loop would then fail on that ("OrderedDict mutated during iteration") and hide the reason.
+        for hook in tuple(self._forward_hooks.values()):
+            changed = hook(self, (value,), value)
+            value = value if changed is None else changed
+        return value
+
+    def forward(self, value: Tensor) -> Tensor:
+        """The identity: hooks do all else."""
+        return value
+
+    @property
+    def watched(self) -> bool:
+        """Whether the run that asks is watching: other runs' watches may hang here too, and do not count.
+
+        A hook that no watch hung here counts in every run.
+        """
+        if self._may_be_hooked and self.hooked:
+            return True
+        watches = _watches.get()
+        return bool(watches) and any(self in watch.places for watch in watches)
+
+    @property
+    def hooked(self) -> bool:
+        """Whether a hook hangs here that is no watch's: forward or backward, before or after."""
+        if not self._may_be_hooked:
+            return False
+        plain = any(not isinstance(hook, _Hook) for hook in tuple(self._forward_hooks.values()))
+        return plain or bool(self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks)
+
+    def register_forward_hook(self, hook: Callable[..., Any], **options: Any) -> RemovableHandle:
+        """As of any module. It acts on every run, in every thread: `watch` is for one's own."""
+        self._may_be_hooked |= not isinstance(hook, _Hook)
+        return super().register_forward_hook(hook, **options)
+
+    def register_forward_pre_hook(self, hook: Callable[..., Any], **options: Any) -> RemovableHandle:
+        """As of any module."""
+        self._may_be_hooked = True
+        return super().register_forward_pre_hook(hook, **options)
+
+    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """As of any module."""
+        self._may_be_hooked = True
+        return super().register_full_backward_hook(hook, prepend)
+
+    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """As of any module."""
+        self._may_be_hooked = True
+        return super().register_full_backward_pre_hook(hook, prepend)
+
+    def extra_repr(self) -> str:
+        """The axes, for `print(model)`."""
+        return " ".join(self.axes)
+
+
+class Watchable(nn.Module):
+    """A module that declares probes, and finds them at once.
+
+    PyTorch looks for a submodule only after Python has looked everywhere else and failed: a third of a microsecond,
+    more than an unwatched probe costs itself. So probes are plain attributes, too.
+    """
+
+    def __setattr__(self, name: str, value: Tensor | nn.Module) -> None:
+        super().__setattr__(name, value)
+        if isinstance(value, Probe):
+            self.__dict__[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        if name in self._modules:
+            self.__dict__.pop(name, None)
+        super().__delattr__(name)
+
+
+class Watched(Mapping[str, Tensor]):
+    """What passed the watched places: the latest tensor by name, and all of them, in order, by `passes`.
+
+    Where the watch edits, this is what the edit left.
+    """
+
+    def __init__(self) -> None:
+        self._passes: dict[str, list[Tensor]] = {}
+
+    def __getitem__(self, name: str) -> Tensor:
+        return self._passes[name][-1]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._passes)
+
+    def __len__(self) -> int:
+        return len(self._passes)
+
+    def passes(self, name: str) -> list[Tensor]:
+        """Every tensor that passed this place, oldest first."""
+        return self._passes.get(name, [])
+
+    def _add(self, name: str, value: Tensor) -> None:
+        self._passes.setdefault(name, []).append(value)
+
+
+class _Watch:
+    """One opened watch: its places, what it has seen, what it changes."""
+
+    def __init__(self, places: dict[Probe, str], edit: Edit | None) -> None:
+        self.places = places
+        self.edit = edit
+        self.seen = Watched()
+
+    def passed(self, name: str, probe: Probe, value: Tensor) -> Tensor | None:
+        if self not in _watches.get():
+            return None  # another run's tensor
+        if self.edit is None:
+            self.seen._add(name, value)
+            return None
+        edited = self.edit(value, name)
+        if not isinstance(edited, Tensor) or _form(edited) != _form(value):
+            given = _in_words(edited) if isinstance(edited, Tensor) else repr(type(edited).__name__)
+            raise ProbeError(
+                f"The edit of {name} returned {given}, but {_in_words(value)} ({' '.join(probe.axes)}) must go on."
+            )
+        self.seen._add(name, edited)
+        return edited
+
+
+class _Hook:
+    """What a watch hangs at one of its places."""
+
+    def __init__(self, watch: _Watch, name: str) -> None:
+        self.watch = watch
+        self.name = name
+
+    def __call__(self, probe: Probe, arguments: tuple[Tensor, ...], value: Tensor) -> Tensor | None:
+        return self.watch.passed(self.name, probe, value)
+
+
+def _form(value: Tensor) -> tuple[torch.Size, torch.dtype, torch.device]:
+    return value.shape, value.dtype, value.device
+
+
+def _in_words(value: Tensor) -> str:
+    return f"{value.dtype} {list(value.shape)} on {value.device}".removeprefix("torch.")
+
+
+_watches: ContextVar[tuple[_Watch, ...]] = ContextVar("watches", default=())
+_places: WeakKeyDictionary[nn.Module, dict[str, Probe]] = WeakKeyDictionary()
+# PyTorch numbers hooks with an unguarded counter: two threads that register at once can get one number, and one hook.
+_registering = threading.Lock()
+
+
+@contextmanager
+def watch(model: nn.Module, *patterns: str, edit: Edit | None = None) -> Iterator[Watched]:
+    """Watch every probe whose path matches a pattern; `edit(value, name)` may replace what passes.
+
+    In a pattern `*` stands for anything within one part of a path, `**` for any number of parts, or none.
+    """
+    if not patterns:
+        raise ProbeError('Nothing to watch: name at least one probe or pattern; "**" is all of them.')
+    places = {probe: name for name, probe in matching_probes(model, *patterns).items()}
+    opened = _Watch(places, edit)
+    handles = []
+    token = _watches.set((*_watches.get(), opened))
+    try:
+        with _registering:
+            for probe, name in places.items():
+                handles.append(probe.register_forward_hook(_Hook(opened, name)))
+        yield opened.seen
+    finally:
+        with _registering:
+            for handle in handles:
+                handle.remove()
+        _watches.reset(token)
+
+
+def editing() -> bool:
+    """Whether the run that asks has opened a watch that edits."""
+    return any(watch.edit is not None for watch in _watches.get())
+
+
+def hooked(model: nn.Module) -> bool:
+    """Whether a hook that is no watch's hangs at a probe: whoever hung it there means every run."""
+    return any(probe.hooked for probe in all_probes(model).values())
+
+
+def all_probes(model: nn.Module) -> dict[str, Probe]:
+    """Every probe of a model by its path."""
+    if model not in _places:
+        _places[model] = {name: module for name, module in model.named_modules() if isinstance(module, Probe)}
+    return _places[model]
+
+
+def matching_probes(model: nn.Module, *patterns: str) -> dict[str, Probe]:
+    """The probes whose path matches any of the patterns; a pattern without a match is an error."""
+    probes = all_probes(model)
+    found: dict[str, Probe] = {}
+    for pattern in patterns:
+        matches = _compiled(pattern).fullmatch
+        chosen = {name: probe for name, probe in probes.items() if matches(name)}
+        if not chosen:
+            raise ProbeError(_no_such_probe(pattern, list(probes)))
+        found |= chosen
+    return found
+
+
+@lru_cache(maxsize=256)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    parts = re.escape(pattern).replace(r"\*\*\.", r"(?:.*\.)?").replace(r"\*\*", ".*")
+    return re.compile(parts.replace(r"\*", r"[^.]*"))
+
+
+def _no_such_probe(pattern: str, names: list[str]) -> str:
+    nearest = difflib.get_close_matches(pattern, names, n=3, cutoff=0.0)
+    if not nearest:
+        return f"No probe matches {pattern!r}: this model has none."
+    return (
+        f"No probe matches {pattern!r}. Nearest: {', '.join(nearest)}. A * stands for one part of a path, ** for any."
+    )

@@ -1,0 +1,246 @@
+"""The Transformer: an encoder reads a sentence, a decoder writes another one word by word (Vaswani et al. 2017).
+
+    model = Transformer(TransformerConfig(source_vocabulary=8000, target_vocabulary=8000))
+    logits = model(source_ids, target_ids)  # [batch, target, vocabulary]
+
+A whole target at once (training, looking) and one word after the other (decoding) take the same way through the same
+code: a `DecoderState` that keeps keys and values makes the difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from torch import Tensor, nn
+
+from headlight.model.core.attention import KeysValues, KeysValuesCache, MultiHeadAttention
+from headlight.model.core.blocks import Embedding, FeedForward, Output, Residual, make_norm
+from headlight.model.core.config import TransformerConfig
+from headlight.model.core.masks import causal_mask, padding_mask
+from headlight.model.core.positions import Positions, make_positions
+from headlight.model.records import Kind
+
+
+class Memory(NamedTuple):
+    """What the encoder made of the source."""
+
+    vectors: Tensor  # [batch, source, d_model]
+    mask: Tensor | None  # [batch, 1, 1, source]: True where a token stands; None: no padding anywhere
+
+    def select(self, rows: Tensor) -> Memory:
+        """These rows, in this order."""
+        return Memory(self.vectors[rows], None if self.mask is None else self.mask[rows])
+
+
+class DecoderState:
+    """What a decoder must remember between words. It belongs to one sentence or batch, not to the model."""
+
+    def __init__(self, cross: list[KeysValues], mask: Tensor | None, caches: list[KeysValuesCache] | None) -> None:
+        self.cross = cross  # of each layer: keys and values of the source
+        self.mask = mask  # [batch, 1, 1, source] or None
+        self.caches = caches  # of each layer: keys and values of what is written; None: every call starts anew
+        self.length = 0  # how many tokens the caches hold
+
+    def select(self, rows: Tensor) -> None:
+        """Keep these rows, in this order: a beam's survivors, or the sentences not yet finished."""
+        for cache in self.caches or ():
+            cache.select(rows)
+        self.cross = [KeysValues(keys[rows], values[rows]) for keys, values in self.cross]
+        self.mask = None if self.mask is None else self.mask[rows]
+
+    def reorder(self, rows: Tensor) -> None:
+        """Like `select`, among hypotheses of one sentence each: what was written moves, the source stays."""
+        for cache in self.caches or ():
+            cache.select(rows)
+
+
+class EncoderLayer(nn.Module):
+    """Look around, then think: self-attention and feed-forward, each within a residual sum."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.self_attention = make_attention(config)
+        self.feed_forward = FeedForward(config)
+        self.around_self_attention = Residual(config)
+        self.around_feed_forward = Residual(config)
+
+    def forward(self, x: Tensor, mask: Tensor | None, bias: Tensor | None, positions: Positions) -> Tensor:
+        """`[batch, tokens, d_model]` → the same shape."""
+        x = self.around_self_attention(x, lambda y: self.self_attention(y, mask=mask, bias=bias, positions=positions))
+        x = self.around_feed_forward(x, self.feed_forward)
+        return x
+
+
+class DecoderLayer(nn.Module):
+    """Look back at what is written, look at the source, then think."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.self_attention = make_attention(config)
+        self.cross_attention = make_attention(config)
+        self.feed_forward = FeedForward(config)
+        self.around_self_attention = Residual(config)
+        self.around_cross_attention = Residual(config)
+        self.around_feed_forward = Residual(config)
+
+    def forward(
+        self,
+        x: Tensor,  # [batch, tokens, d_model]
+        source: KeysValues,
+        source_mask: Tensor | None,
+        mask: Tensor | None,
+        bias: Tensor | None,
+        positions: Positions,
+        cache: KeysValuesCache | None,
+    ) -> Tensor:
+        """`[batch, tokens, d_model]` → the same shape."""
+        x = self.around_self_attention(
+            x, lambda y: self.self_attention(y, mask=mask, bias=bias, positions=positions, cache=cache)
+        )
+        x = self.around_cross_attention(x, lambda y: self.cross_attention(y, source, mask=source_mask))
+        x = self.around_feed_forward(x, self.feed_forward)
+        return x
+
+
+def through(layers: Iterable[Callable[..., Tensor]], x: Tensor, mask: Tensor | None, positions: Positions) -> Tensor:
+    """A whole sequence through layers that look everywhere: `[batch, tokens, d_model]` → the same shape."""
+    bias = positions.bias(x.shape[1], x.shape[1])
+    for layer in layers:
+        x = layer(x, mask, bias, positions)
+    return x
+
+
+class Encoder(nn.Module):
+    """Embedding, a stack of layers, and with pre-norm one more norm."""
+
+    def __init__(self, config: TransformerConfig, table: nn.Embedding) -> None:
+        super().__init__()
+        self.embedding = Embedding(table, make_positions(config, one_way=False), config)
+        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
+        self.final_norm = make_norm(config) if config.final_norm else nn.Identity()
+
+    def forward(self, ids: Tensor, mask: Tensor | None) -> Tensor:
+        """`[batch, source]` → `[batch, source, d_model]`."""
+        return self.through_layers(self.embedding(ids), mask)
+
+    def through_layers(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Vectors through the stack: `[batch, source, d_model]` → the same shape."""
+        normed: Tensor = self.final_norm(through(self.layers, x, mask, self.embedding.positions))
+        return normed
+
+
+class Decoder(nn.Module):
+    """Embedding, a stack of layers, with pre-norm one more norm, and the projection to words."""
+
+    def __init__(self, config: TransformerConfig, table: nn.Embedding) -> None:
+        super().__init__()
+        self.embedding = Embedding(table, make_positions(config, one_way=True), config)
+        self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
+        self.final_norm = make_norm(config) if config.final_norm else nn.Identity()
+        self.output = Output(config, tied=table if config.tie_output else None)
+
+    def start(self, memory: Memory, *, cached: bool) -> DecoderState:
+        """Make ready to write about a source, all of a target at once or, `cached`, word by word."""
+        cross = [layer.cross_attention.memory(memory.vectors) for layer in self.layers]  # type: ignore[union-attr,operator]
+        caches = [KeysValuesCache() for _ in self.layers] if cached else None
+        return DecoderState(cross, memory.mask, caches)
+
+    def forward(self, ids: Tensor, state: DecoderState) -> Tensor:
+        """The next tokens `[batch, tokens]` → logits `[batch, tokens, vocabulary]`; a cached state moves on by them."""
+        x = self.through_layers(self.embedding(ids, state.length), state)
+        logits: Tensor = self.output(x)
+        return logits
+
+    def through_layers(self, x: Tensor, state: DecoderState) -> Tensor:
+        """Vectors through the stack: `[batch, tokens, d_model]` → the same shape."""
+        tokens = x.shape[1]
+        length = state.length + tokens
+        # No mask for padding at the end of a target: whatever stands before it never looks ahead.
+        mask = causal_mask(tokens, length, device=x.device) if tokens > 1 else None
+        positions: Positions = self.embedding.positions
+        bias = positions.bias(tokens, length)
+        caches: Sequence[KeysValuesCache | None] = state.caches or [None] * len(self.layers)
+        for layer, source, cache in zip(self.layers, state.cross, caches, strict=True):
+            x = layer(x, source, state.mask, mask, bias, positions, cache)
+        if state.caches is not None:
+            state.length = length
+        normed: Tensor = self.final_norm(x)
+        return normed
+
+
+class Transformer(nn.Module):
+    """Encoder and decoder. Logits come out: softmax belongs to the loss, and to whoever chooses the next word."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.config = config
+        source_table = nn.Embedding(config.source_vocabulary, config.embedding_width)
+        target_table = source_table
+        if not config.share_embeddings:
+            target_table = nn.Embedding(config.target_vocabulary, config.embedding_width)
+        self.encoder = Encoder(config, source_table)
+        self.decoder = Decoder(config, target_table)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Fresh weights: Xavier for matrices, embeddings that √d_model brings to unit variance."""
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
+        for module in self.modules():  # after the linear layers, one of which may share a table
+            if isinstance(module, nn.Embedding):
+                nn.init.normal_(module.weight, std=self.config.d_model**-0.5)
+
+    def forward(
+        self, source_ids: Tensor, target_ids: Tensor, source_mask: Tensor | None = None, *, padded: bool = True
+    ) -> Tensor:
+        """`[batch, source]`, `[batch, target]` → logits `[batch, target, vocabulary]`; row t scores what follows t."""
+        state = self.decoder.start(self.encode(source_ids, source_mask, padded=padded), cached=False)
+        logits: Tensor = self.decoder(target_ids, state)
+        return logits
+
+    def encode(self, source_ids: Tensor, source_mask: Tensor | None = None, *, padded: bool = True) -> Memory:
+        """Read the source, `[batch, source]`; without a mask, its padding is masked.
+
+        Where there is none, a caller who says so (`padded=False`) spares every layer the mask. The ids are not asked:
+        that would make a GPU wait, and the model's way depend on its input, which `torch.export` refuses.
+        """
+        if source_mask is None and padded:
+            source_mask = padding_mask(source_ids, self.config.pad_id)
+        vectors = self.encoder(source_ids, source_mask)
+        return Memory(vectors, source_mask)
+
+    def parameter_count(self) -> int:
+        """How many numbers training may choose; shared ones count once."""
+        return sum(parameter.numel() for parameter in self.parameters())
+
+
+def attention_path(kind: Kind, layer: int) -> str:
+    """Where a kind of attention stands in the model: its probes' paths begin so."""
+    side, name = {
+        "encoder": ("encoder", "self_attention"),
+        "decoder": ("decoder", "self_attention"),
+        "cross": ("decoder", "cross_attention"),
+    }[kind]
+    return f"{side}.layers.{layer}.{name}"
+
+
+def make_attention(config: TransformerConfig) -> MultiHeadAttention:
+    """One multi-head attention of the configured sizes."""
+    return MultiHeadAttention(
+        config.d_model,
+        config.heads,
+        head_width=config.head_width,
+        bias=config.attention_bias,
+        dropout=config.attention_dropout,
+        scale_scores=config.scale_scores,
+    )
+
+
+def count_bytes(model: nn.Module) -> int:
+    """The memory that a model's parameters and buffers take; shared ones count once."""
+    tensors = {tensor.data_ptr(): tensor for tensor in [*model.parameters(), *model.buffers()]}
+    return sum(tensor.numel() * tensor.element_size() for tensor in tensors.values())

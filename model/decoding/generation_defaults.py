@@ -1,0 +1,89 @@
+"""How a model's makers want it to write: the options that count where nobody names others, and rules of its own.
+
+A foreign folder says so in `generation_config.json`, one of ours in `habits.json`. Without the latter a model of ours
+has the plain habits: greedy, and what rules change is not counted.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Self, get_args
+
+from headlight.model.errors import CheckpointError, RequestError
+from headlight.model.records import DecodingOptions
+
+FILE = "habits.json"
+# When a beam that is full may stop: when no open hypothesis would be better if it ended now; at once; or when none
+# could be better with any length that it may still reach.
+Patience = Literal["bound", "none", "longest"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GenerationDefaults:
+    """Options by default, and rules that always hold."""
+
+    beam_size: int = 1
+    length_penalty: float = 1.0
+    max_length: int | None = None  # tokens written, the end token among them
+    no_repeat: int = 0
+
+    never: tuple[tuple[int, ...], ...] | None = None  # runs of tokens never written; None: padding and the start
+    least_length: int = 0  # so many tokens stand before the end at least
+    first: tuple[int, ...] = ()  # tokens that every translation begins with
+    forced_end: int | None = None  # what the last token is where the limit is reached
+    patience: Patience = "bound"
+    ended_first: bool = True  # what ended by itself comes before what was cut off, however likely that is
+    # Of each token counts the log probability as it was before the rules, or as they left it: then what is forced
+    # counts nothing; "renormalised" shares what was forbidden out among the rest.
+    counted: Literal["before", "after", "renormalised"] = "before"
+    ends: tuple[int, ...] = ()  # each of these tokens ends a translation; empty: the configuration's end token alone
+    left_out: tuple[str, ...] = ()  # rules that the makers wish for and that are not known here: "do_sample = true"
+
+    def options(self, named: dict[str, Any]) -> DecodingOptions:
+        """Options as named, and for the rest as the model is used to."""
+        usual: dict[str, Any] = {
+            name: getattr(self, name) for name in ("beam_size", "length_penalty", "max_length", "no_repeat")
+        }
+        if named.get("temperature") and "beam_size" not in named:
+            usual["beam_size"] = 1  # chance and a beam exclude each other
+        return DecodingOptions(**(usual | named))
+
+    def to_json(self) -> str:
+        """All fields as indented JSON."""
+        return json.dumps(dataclasses.asdict(self), indent=1) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str, *, origin: str = FILE) -> Self:
+        """Read what `to_json` wrote."""
+        try:
+            values = {"ends": [], "left_out": []} | json.loads(text)  # younger than the others
+            values["ends"] = tuple(int(token) for token in values["ends"])
+            values["left_out"] = tuple(str(rule) for rule in values["left_out"])
+            values["first"] = tuple(int(token) for token in values["first"])
+            if values["never"] is not None:
+                values["never"] = tuple(tuple(int(token) for token in run) for run in values["never"])
+            if values["patience"] not in get_args(Patience) or values["counted"] not in COUNTED:
+                raise ValueError("patience or counted has no such choice")
+            if set(values) != {field.name for field in dataclasses.fields(cls)}:
+                raise ValueError("a field is missing or unknown")
+            habits = cls(**values)
+            habits.options({})
+        except (ValueError, KeyError, TypeError, RecursionError, RequestError) as error:
+            raise CheckpointError(f"{origin} does not tell habits ({error}). Save or download it again.") from error
+        return habits
+
+
+COUNTED = ("before", "after", "renormalised")
+
+
+def load_habits(folder: Path) -> GenerationDefaults:
+    """The habits of a model folder of ours; the plain ones where it says nothing."""
+    path = folder / FILE
+    return (
+        GenerationDefaults.from_json(path.read_text(encoding="utf-8"), origin=str(path))
+        if path.exists()
+        else GenerationDefaults()
+    )

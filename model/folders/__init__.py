@@ -1,0 +1,1 @@
+"""Files ↔ a model: checkpoints, storage, checksums, and a translation as files."""

@@ -1,0 +1,78 @@
+"""SHA256SUMS of a model folder, in the form of the `sha256sum` tool: written, held against the files, summed up."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from headlight.model.errors import CheckpointError
+from headlight.model.folders.storage import is_plain_name, refuse_pointer
+
+SUMS = "SHA256SUMS"
+SUM_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
+CARD = "README.md"  # whoever edits the card changes no model
+
+
+def write_sums(folder: Path) -> None:
+    """A line for every file of the folder."""
+    lines = [f"{_digest(path)}  {path.name}\n" for path in sorted(folder.iterdir()) if path.name != SUMS]
+    (folder / SUMS).write_text("".join(lines), encoding="utf-8")
+
+
+def files_in_words(folder: Path) -> str:
+    """What a card says of the files it lies beside: size and SHA-256 of each."""
+    rows = [
+        f"| {path.name} | {path.stat().st_size:,} | `{_digest(path)}` |\n"
+        for path in sorted(folder.iterdir())
+        if path.name not in (SUMS, CARD)
+    ]
+    return f"## Files\n\n| file | bytes | SHA-256 |\n| --- | ---: | --- |\n{''.join(rows)}"
+
+
+def require_file(folder: Path, name: str) -> None:
+    """Complain unless the folder has this file."""
+    if not (folder / name).exists():
+        raise CheckpointError(f"{folder}: {name} is missing. Download or save the model again.")
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _read_sums(folder: Path) -> dict[str, str]:
+    """File names and their checksums, but for the card's."""
+    lines = (folder / SUMS).read_text(encoding="utf-8", errors="replace").splitlines()
+    matches = [SUM_LINE.fullmatch(line) for line in lines]
+    sums = {match[2]: match[1] for match in matches if match and is_plain_name(match[2])}
+    if len(sums) != len(lines):
+        raise CheckpointError(f"{folder}: {SUMS} is not what `sha256sum` writes for one folder. Download it again.")
+    sums.pop(CARD, None)
+    return sums
+
+
+def verify_sums(folder: Path, needed: Iterable[str]) -> None:
+    """Complain unless all files that are named or needed are what they were."""
+    require_file(folder, SUMS)
+    sums = _read_sums(folder)
+    for name in needed:
+        if name not in sums:
+            raise CheckpointError(f"{folder}: {SUMS} has no checksum of {name}. Download the model again.")
+    for name, expected in sums.items():
+        require_file(folder, name)
+        refuse_pointer(folder / name)
+        if _digest(folder / name) != expected:
+            raise CheckpointError(
+                f"{folder}: {name} differs from its checksum in {SUMS}: it was changed or damaged. Download it again; "
+                f"if the change is meant, write a new {SUMS} with `sha256sum`."
+            )
+
+
+def fingerprint(folder: Path) -> str:
+    """A short name for the content of the folder: changes with config, weights and vocabulary; empty without sums."""
+    if not (folder / SUMS).exists():
+        return ""
+    return hashlib.sha256(json.dumps(sorted(_read_sums(folder).items())).encode()).hexdigest()[:16]

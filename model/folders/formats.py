@@ -1,0 +1,60 @@
+"""A translation's numbers as files: NPZ, long CSV, JSON. As bytes: a command writes them, the page sends them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+import numpy as np
+
+from headlight.model.records import KINDS, Translation
+
+STARTS_A_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def npz(translation: Translation) -> bytes:
+    """Arrays `encoder`, `decoder`, `cross` [layer, head, query, key], `source_tokens`, `target_tokens`."""
+    file = io.BytesIO()
+    np.savez_compressed(
+        file,
+        allow_pickle=False,
+        **{kind: translation.attention.of(kind) for kind in KINDS},
+        source_tokens=np.array([token.text for token in translation.source_tokens]),
+        target_tokens=np.array([token.text for token in translation.target_tokens]),
+    )
+    return file.getvalue()
+
+
+def long_csv(translation: Translation) -> bytes:
+    """One row a weight: kind, layer, head, query and key with their places, weight. Masked cells are left out."""
+    file = io.StringIO(newline="")
+    writer = csv.writer(file)
+    writer.writerow(["kind", "layer", "head", "query", "query_token", "key", "key_token", "weight"])
+    for kind in KINDS:
+        layers, heads = translation.attention.of(kind).shape[:2]
+        for layer, head in np.ndindex(layers, heads):
+            one = translation.attention_map(kind, layer, head)
+            for row, column in zip(*np.nonzero(one.allowed), strict=True):
+                names = harmless(one.rows[row].text), harmless(one.columns[column].text)
+                writer.writerow([kind, layer, head, row, names[0], column, names[1], f"{one.weights[row, column]:.6g}"])
+    return file.getvalue().encode()
+
+
+def json_text(translation: Translation) -> bytes:
+    """Text, tokens with probabilities, and the three arrays as nested lists."""
+    content: dict[str, Any] = {
+        "source": translation.source_text,
+        "translation": translation.text,
+        "source_tokens": [token.text for token in translation.source_tokens],
+        "target_tokens": [token.text for token in translation.target_tokens],
+        "probabilities": [token.probability for token in translation.target_tokens],
+        **{kind: translation.attention.of(kind).tolist() for kind in KINDS},
+    }
+    return (json.dumps(content, ensure_ascii=False) + "\n").encode()
+
+
+def harmless(cell: str) -> str:
+    """A text that no spreadsheet takes for a formula: an apostrophe before what could begin one."""
+    return "'" + cell if cell.startswith(STARTS_A_FORMULA) else cell

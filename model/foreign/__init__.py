@@ -1,0 +1,12 @@
+"""Foreign folders → our model: one file a family, which maps configuration, weights and vocabulary, and nothing else.
+
+A family is a file here with a function `reader()` and a line in `FAMILIES`. Nothing of a folder is ever run.
+"""
+
+# The "model_type" of config.json → the module that reads such folders; it is loaded when one comes.
+FAMILIES: dict[str, str] = {
+    "marian": "headlight.model.foreign.marian",
+    "m2m_100": "headlight.model.foreign.m2m",
+    "t5": "headlight.model.foreign.t5",
+    "mt5": "headlight.model.foreign.t5",
+}

@@ -1,0 +1,34 @@
+"""Models of the Hugging Face Hub, by id: what one holds, and a folder with its files.
+
+    offer = plan("Helsinki-NLP/opus-mt-de-en")    # offer.bytes, offer.licence
+    folder = fetch("Helsinki-NLP/opus-mt-de-en")  # Translator.load(folder)
+
+The cache is that of `huggingface_hub`, so what another program fetched is not fetched again. That package is imported
+when something is fetched, and not before.
+"""
+
+from __future__ import annotations
+
+from headlight.model.foreign.hub.cache import find_folder, kept_models
+from headlight.model.foreign.hub.fetching import fetch
+from headlight.model.foreign.hub.names import HubError, ModelId, read_id
+from headlight.model.foreign.hub.plans import Plan, Progress, RemoteFile, megabytes, plan, require_vocabulary
+from headlight.model.foreign.hub.quota import claim, make_room, used
+
+__all__ = [
+    "HubError",
+    "ModelId",
+    "Plan",
+    "Progress",
+    "RemoteFile",
+    "claim",
+    "fetch",
+    "find_folder",
+    "kept_models",
+    "make_room",
+    "megabytes",
+    "plan",
+    "read_id",
+    "require_vocabulary",
+    "used",
+]

@@ -1,0 +1,129 @@
+"""Where fetched files lie: the cache of `huggingface_hub`, whose layout is documented and read here without it.
+
+models--OWNER--NAME/refs/REVISION           the commit that a branch or tag stood at
+models--OWNER--NAME/blobs/HASH              a file's content
+models--OWNER--NAME/snapshots/COMMIT/FILE   its name, a link to the content
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from headlight.model.foreign.hub.names import COMMIT, HubError, ModelId
+
+CONFIG = "config.json"
+# What cuts texts into pieces: all files of one line. Other programs keep weights in the cache without any of them.
+VOCABULARIES = (
+    ("source.spm", "target.spm", "vocab.json"),
+    ("sentencepiece.bpe.model",),
+    ("spiece.model",),
+    ("tokenizer.json",),
+    ("source_tokenizer.json", "target_tokenizer.json"),
+)
+WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
+PICKLE, PICKLE_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
+
+
+def cache_folder() -> Path:
+    """The cache, as the environment says now."""
+    for name, below in (
+        ("HF_HUB_CACHE", ()),
+        ("HUGGINGFACE_HUB_CACHE", ()),
+        ("HF_HOME", ("hub",)),
+        ("XDG_CACHE_HOME", ("huggingface", "hub")),
+    ):
+        if given := os.environ.get(name):
+            return Path(os.path.expandvars(given)).expanduser().joinpath(*below)
+    return Path.home() / ".cache" / "huggingface" / "hub"
+
+
+def repository_folder(repository: str) -> Path:
+    """Where everything of one repository lies."""
+    return cache_folder() / f"models--{repository.replace('/', '--')}"
+
+
+def snapshot_folder(repository: str, commit: str) -> Path:
+    """Where a commit's files have their names."""
+    return repository_folder(repository) / "snapshots" / commit
+
+
+def blob_file(repository: str, digest: str) -> Path:
+    """Where a file's content lies."""
+    return repository_folder(repository) / "blobs" / digest
+
+
+def find_folder(wanted: ModelId) -> Path | None:
+    """The folder of a model that is wholly in the cache; nothing is asked of any network."""
+    commit = wanted.revision
+    if not wanted.fixed:
+        try:
+            commit = _reference(wanted).read_text(encoding="ascii").strip()
+        except (OSError, ValueError):
+            return None
+        if COMMIT.fullmatch(commit) is None:
+            return None
+    folder = snapshot_folder(wanted.repository, commit)
+    return folder if _whole(folder) else None
+
+
+def kept_models() -> Iterator[ModelId]:
+    """Every model that is wholly in the cache: by the branches and tags it was asked for, else by its commits."""
+    for repository in sorted(cache_folder().glob("models--*--*")):
+        name = repository.name.removeprefix("models--").replace("--", "/")
+        references = (path.relative_to(repository / "refs").as_posix() for path in (repository / "refs").rglob("*"))
+        commits = (path.name for path in (repository / "snapshots").glob("*") if COMMIT.fullmatch(path.name))
+        yield from list(_kept(name, references)) or _kept(name, commits)
+
+
+def _kept(name: str, revisions: Iterable[str]) -> Iterator[ModelId]:
+    """Those that are there; other programs may keep in the cache what could never be asked for."""
+    for revision in sorted(revisions):
+        try:
+            wanted = ModelId(name, revision)
+        except HubError:
+            continue
+        if find_folder(wanted) is not None:
+            yield wanted
+
+
+def has_vocabulary(names: Iterable[str]) -> bool:
+    """Whether these are files enough to cut texts into pieces."""
+    found = set(names)
+    return any(found.issuperset(needed) for needed in VOCABULARIES)
+
+
+def remember(wanted: ModelId, commit: str) -> None:
+    """Note which commit a branch or tag stands at, for those who ask offline."""
+    if wanted.fixed:
+        return
+    reference = _reference(wanted)
+    reference.parent.mkdir(parents=True, exist_ok=True)
+    part = reference.with_name(f".{reference.name}.{secrets.token_hex(4)}.part")
+    part.write_text(commit, encoding="ascii")
+    part.replace(reference)
+
+
+def _reference(wanted: ModelId) -> Path:
+    return repository_folder(wanted.repository) / "refs" / wanted.revision
+
+
+def _whole(folder: Path) -> bool:
+    """Whether configuration, vocabulary and weights are there."""
+    if not (folder / CONFIG).exists() or not has_vocabulary(path.name for path in folder.iterdir()):
+        return False
+    if (folder / WEIGHTS).exists() or (folder / PICKLE).exists():
+        return True
+    return _has_shards(folder, INDEX) or _has_shards(folder, PICKLE_INDEX)
+
+
+def _has_shards(folder: Path, index: str) -> bool:
+    """Whether all files that an index names are there."""
+    try:
+        places = json.loads((folder / index).read_text(encoding="utf-8"))["weight_map"]
+        return bool(places) and all((folder / Path(name).name).exists() for name in set(places.values()))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return False

@@ -1,0 +1,238 @@
+"""From an id to a folder: asked about beforehand, gone on with where it broke off, checked before it has a name."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from threading import Event
+from typing import Any, NoReturn
+
+from headlight.model.foreign.hub.cache import blob_file, cache_folder, find_folder, remember, snapshot_folder
+from headlight.model.foreign.hub.checks import fault_of
+from headlight.model.foreign.hub.names import HubError, ModelId, read_id
+from headlight.model.foreign.hub.plans import (
+    AGENT,
+    PATIENCE,
+    Plan,
+    Progress,
+    RemoteFile,
+    by_status,
+    endpoint,
+    host,
+    hub_errors,
+    is_here,
+    megabytes,
+    offline,
+    plan,
+    require_vocabulary,
+)
+
+OFTEN = 0.25  # seconds between two pieces of news
+TRIES = 3  # attempts in a row that bring nothing, after which a file is given up
+PAUSE = 1.0  # seconds between two attempts
+WAIT = 0.2  # seconds between two looks at whether another process has finished the same file
+
+Confirm = Callable[[Plan], bool]
+Report = Callable[[Progress], None]
+
+
+def fetch(
+    repository: str,
+    *,
+    revision: str = "main",
+    confirm: Confirm | None = None,
+    on_progress: Report | None = None,
+    stop: Event | None = None,
+) -> Path:
+    """The folder of a model, fetched where it is not in the cache yet.
+
+    `confirm` is asked before anything comes, with sizes. `on_progress` hears a few times a second how far it is. Who
+    sets `stop` ends it soon; like a broken connection, that leaves what has come, and the next call goes on from there.
+    A commit that is in the cache needs no network, and nor does anything that is there when there is none.
+    """
+    wanted = read_id(repository, revision)
+    kept = find_folder(wanted)
+    no_network = os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
+    if kept is not None and (wanted.fixed or no_network):
+        return kept
+    if no_network:
+        raise offline(wanted)
+    try:
+        found = plan(wanted.repository, wanted.revision)
+    except HubError as error:
+        if kept is not None and error.kind in ("offline", "busy"):
+            return kept
+        raise
+    if found.missing:
+        if confirm is not None and not confirm(found):
+            raise HubError("refused", repository=str(wanted), megabytes=megabytes(found.missing))
+        require_vocabulary(found)
+        _require_room(wanted, found.missing)
+    folder = snapshot_folder(wanted.repository, found.commit)
+    with hub_errors(wanted):
+        download = Download(wanted, found, on_progress, stop or Event())
+        for file in found.files:
+            download.bring(file)
+        remember(wanted, found.commit)
+    return folder
+
+
+class Download:
+    """The files of one plan, one after the other."""
+
+    def __init__(self, wanted: ModelId, found: Plan, on_progress: Report | None, stop: Event) -> None:
+        self.wanted = wanted
+        self.plan = found
+        self.stop = stop
+        self._tell = on_progress
+        self._told_at, self._told = -math.inf, -1
+        here = (file for file in found.files if is_here(found.repository, found.commit, file))
+        self._done = {file.name: file.bytes for file in here}
+
+    def bring(self, file: RemoteFile) -> None:
+        """One file into the cache, under its name."""
+        from huggingface_hub import hf_hub_download
+
+        self._check_stop()
+        if (snapshot_folder(self.plan.repository, self.plan.commit) / file.name).exists():
+            return
+        if not is_here(self.plan.repository, self.plan.commit, file):
+            self._content(file)
+        self._report(file, file.bytes)
+        # The content is there by now: this gives it its name, in whatever way this disk can.
+        hf_hub_download(
+            self.plan.repository,
+            file.name,
+            revision=self.plan.commit,
+            cache_dir=cache_folder(),
+            endpoint=endpoint(),
+            etag_timeout=PATIENCE,
+            headers={"user-agent": AGENT},
+        )
+
+    def _content(self, file: RemoteFile) -> None:
+        """The content of one file to its place, by way of a part that a later call goes on with."""
+        from huggingface_hub.utils import WeakFileLock  # type: ignore[attr-defined]
+
+        blob = blob_file(self.plan.repository, file.digest)
+        blob.parent.mkdir(parents=True, exist_ok=True)
+        part = blob.with_name(f"{blob.name}.headlight.incomplete")
+        lock = cache_folder() / ".locks" / blob.parents[1].name / f"{blob.name}.headlight.lock"
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as held:
+            while True:  # another process may be fetching the same
+                try:
+                    held.enter_context(WeakFileLock(lock, timeout=WAIT))
+                    break
+                except TimeoutError:
+                    self._check_stop()
+            if blob.exists():
+                return
+            in_one = self._stream_all(file, part)
+            fault = fault_of(part, file)
+            if fault and not in_one:  # one of the attempts may have brought something else, so all comes once more
+                part.unlink()
+                self._stream_all(file, part)
+                fault = fault_of(part, file)
+            if fault:
+                self._throw_away(file, part, fault)
+            part.replace(blob)
+
+    def _stream_all(self, file: RemoteFile, part: Path) -> bool:
+        """Ask for the rest until there is none; several attempts that bring nothing end it. Whether one brought all."""
+        import httpx2
+        from huggingface_hub.errors import HfHubHTTPError
+
+        if _size(part) > file.bytes:
+            part.unlink()
+        idle, pieces = 0, 2 if _size(part) else 0  # what an earlier call left may have come in any number
+        while (have := _size(part)) != file.bytes or not part.exists():
+            status = 0
+            try:
+                self._stream(file, part, have)
+            except HfHubHTTPError as error:
+                status = error.response.status_code
+                if status < 500 and status != 429:
+                    raise
+            except (httpx2.TooManyRedirects, httpx2.UnsupportedProtocol):
+                raise  # another attempt would go the same way
+            except (httpx2.HTTPError, ConnectionError, TimeoutError):
+                pass
+            pieces += _size(part) > have
+            idle = 0 if _size(part) > have else idle + 1
+            if idle >= TRIES and status:
+                raise by_status(self.wanted, status)
+            if idle >= TRIES:
+                values = {"repository": str(self.wanted), "file": file.name, "bytes": f"{file.bytes:,}"}
+                raise HubError("broken_off", done=f"{_size(part):,}", **values)
+            if _size(part) != file.bytes:
+                self.stop.wait(PAUSE)
+            self._check_stop()
+        return pieces <= 1
+
+    def _stream(self, file: RemoteFile, part: Path, have: int) -> None:
+        """One request for what is missing of a file."""
+        from huggingface_hub import get_session, hf_hub_url
+        from huggingface_hub.utils import build_hf_headers, hf_raise_for_status  # type: ignore[attr-defined]
+
+        address = hf_hub_url(self.plan.repository, file.name, revision=self.plan.commit, endpoint=endpoint())
+        # A packed answer could not be gone on with.
+        headers = build_hf_headers(headers={"user-agent": AGENT, "accept-encoding": "identity"})
+        if have:
+            headers["range"] = f"bytes={have}-"
+        with get_session().stream("GET", address, headers=headers, timeout=PATIENCE, follow_redirects=True) as answer:
+            if answer.status_code == 416:  # nothing follows what has come
+                self._throw_away(file, part, f"it has less than the {file.bytes:,} bytes that the Hub states")
+            hf_raise_for_status(answer)
+            goes_on = answer.status_code == 206 and answer.headers.get("content-range", "").startswith(f"bytes {have}-")
+            done = have if goes_on else 0
+            self._refuse_page(file, answer)
+            with part.open("ab" if goes_on else "wb") as out:
+                for block in answer.iter_bytes():  # as they come: a block of a set size would be lost in a break
+                    done += len(block)
+                    if done > file.bytes:
+                        break  # no disk is filled with what was not announced
+                    out.write(block)
+                    self._report(file, done)
+                    self._check_stop()
+        if done > file.bytes:
+            self._throw_away(file, part, f"it has more than the {file.bytes:,} bytes that the Hub states")
+
+    def _refuse_page(self, file: RemoteFile, answer: Any) -> None:
+        """Complain of a web page, such as a network's login, before any of it is kept: no file of a model is one."""
+        if "html" in answer.headers.get("content-type", "").lower():
+            raise HubError("web_page", repository=str(self.wanted), file=file.name, host=host())
+
+    def _throw_away(self, file: RemoteFile, part: Path, fault: str) -> NoReturn:
+        part.unlink()
+        raise HubError("wrong_file", repository=str(self.wanted), file=file.name, fault=fault)
+
+    def _report(self, file: RemoteFile, done: int) -> None:
+        """Tell how far it is, but not too often; that all has come is always told."""
+        self._done[file.name] = done
+        now, all_done = time.monotonic(), sum(self._done.values())
+        due = all_done == self.plan.bytes or now - self._told_at >= OFTEN
+        if self._tell is not None and due and all_done != self._told:
+            self._told_at, self._told = now, all_done
+            self._tell(Progress(all_done, self.plan.bytes, file.name))
+
+    def _check_stop(self) -> None:
+        if self.stop.is_set():
+            raise HubError("stopped", repository=str(self.wanted))
+
+
+def _size(part: Path) -> int:
+    return part.stat().st_size if part.exists() else 0
+
+
+def _require_room(wanted: ModelId, needed: int) -> None:
+    """Complain beforehand, not after an hour. A cache that is not there yet lies on the disk of what will hold it."""
+    place = next(folder for folder in (cache_folder(), *cache_folder().absolute().parents) if folder.exists())
+    free = shutil.disk_usage(place).free
+    if free < needed:
+        raise HubError("no_room", repository=str(wanted), megabytes=megabytes(needed), free=free // 1_000_000)

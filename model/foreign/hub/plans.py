@@ -1,0 +1,270 @@
+"""What would be fetched: the files of a model that readers of models use, with sizes, before any of them comes."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from headlight.model.folders.forms import strange_form
+from headlight.model.foreign.hub.cache import (
+    CONFIG,
+    INDEX,
+    PICKLE,
+    PICKLE_INDEX,
+    WEIGHTS,
+    blob_file,
+    cache_folder,
+    has_vocabulary,
+    snapshot_folder,
+)
+from headlight.model.foreign.hub.names import COMMIT, HubError, ModelId, read_id
+
+HUB = "https://huggingface.co"
+AGENT = "headlight"  # all that is told about this machine
+PATIENCE = 10.0  # seconds without an answer
+MOST_MEGABYTES = 3000
+LIMIT = "HEADLIGHT_MAX_DOWNLOAD_MB"
+
+# In the order in which they come. Weights are last: where they are, all else is.
+SMALL = (
+    CONFIG,
+    "generation_config.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "tokenizer.json",
+    "vocab.json",
+    "target_vocab.json",
+    "source.spm",
+    "target.spm",
+    "sentencepiece.bpe.model",
+    "spiece.model",
+    "source_tokenizer.json",
+    "target_tokenizer.json",
+    "source.json",
+    "target.json",
+    "languages.json",
+    "habits.json",
+    "confidence.json",
+    "heads.json",
+    "SHA256SUMS",
+    "README.md",
+)
+SHARD = re.compile(r"model-\d{5}-of-\d{5}\.safetensors")
+PICKLE_SHARD = re.compile(r"pytorch_model-\d{5}-of-\d{5}\.bin")
+# What to fetch by hand of a repository that cannot be asked what it holds.
+BY_HAND = f"{CONFIG}, {WEIGHTS} or {PICKLE}, and all that begins with vocab, tokenizer, source, target or generation"
+DIGEST = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """One file: its digest is SHA-256 where it has 64 digits, else the one that git gives."""
+
+    name: str
+    bytes: int
+    digest: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """All that `fetch` would have in the end, and how much of it is still to come."""
+
+    repository: str
+    revision: str  # as it was asked for
+    commit: str  # what that is today
+    files: tuple[RemoteFile, ...]
+    missing: int  # bytes that are not in the cache
+    licence: str = ""  # as its card says; empty where it says nothing
+    family: str = ""  # the "model_type" of its configuration, where the Hub tells
+
+    @property
+    def bytes(self) -> int:
+        """Of all files."""
+        return sum(file.bytes for file in self.files)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """News of a download."""
+
+    done: int  # bytes that are here, with those that were before
+    total: int
+    file: str  # which is coming
+
+    def __str__(self) -> str:
+        part = self.done / self.total if self.total else 1.0
+        whole = f"{self.done / 1e6:,.0f} of {self.total / 1e6:,.0f} MB"
+        return f"[{'#' * int(24 * part):<24}] {part:4.0%}  {whole}  {self.file}"
+
+
+def plan(repository: str, revision: str = "main") -> Plan:
+    """Ask the Hub what a model holds; one that is too large, or no model, is an error."""
+    wanted = read_id(repository, revision)
+    limit = _limit()
+    with hub_errors(wanted):
+        from huggingface_hub import HfApi
+
+        api = HfApi(endpoint=endpoint(), headers={"user-agent": AGENT})
+        try:
+            said = api.model_info(wanted.repository, revision=wanted.revision, files_metadata=True, timeout=PATIENCE)
+            listed = {each.rfilename: _remote(each) for each in said.siblings or ()}
+            commit, licence, family = str(said.sha), _licence(said), _family(said)
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            raise HubError("odd_answer", repository=str(wanted), host=host()) from None
+    files = tuple(listed[name] for name in chosen(wanted, listed))
+    if COMMIT.fullmatch(commit) is None or any(
+        file.bytes < 0 or DIGEST.fullmatch(file.digest) is None for file in files
+    ):
+        raise HubError("odd_answer", repository=str(wanted), host=host())
+    found = Plan(
+        repository=wanted.repository,
+        revision=wanted.revision,
+        commit=commit,
+        files=files,
+        missing=sum(file.bytes for file in files if not is_here(wanted.repository, commit, file)),
+        licence=licence,
+        family=family,
+    )
+    if found.bytes > limit * 1_000_000:
+        raise HubError("too_large", repository=str(wanted), megabytes=megabytes(found.bytes), limit=limit)
+    return found
+
+
+def chosen(wanted: ModelId, names: Any) -> list[str]:
+    """Of all files of a repository those that readers of models use. Safetensors go before a pickle."""
+    small = [name for name in SMALL if name in names]
+    if WEIGHTS in names:
+        weights = [WEIGHTS]
+    elif INDEX in names and (shards := sorted(name for name in names if SHARD.fullmatch(name))):
+        weights = [INDEX, *shards]
+    elif PICKLE in names:
+        weights = [PICKLE]
+    elif PICKLE_INDEX in names and (shards := sorted(name for name in names if PICKLE_SHARD.fullmatch(name))):
+        weights = [PICKLE_INDEX, *shards]
+    else:
+        weights = []
+    if CONFIG not in small or not weights:
+        form = "" if weights else strange_form(names).removesuffix(".")
+        missing = CONFIG if weights else f"{WEIGHTS} or {PICKLE}"
+        missing += f" ({form})" if form else ""
+        raise HubError("not_a_model", repository=str(wanted), missing=missing)
+    return small + weights
+
+
+def require_vocabulary(found: Plan) -> None:
+    """Complain of a model whose files could not cut a text: of a family that nobody reads, or saved in pieces."""
+    if not has_vocabulary(file.name for file in found.files):
+        missing = "vocabulary (source.spm, spiece.model, …)"
+        raise HubError("not_a_model", repository=found.repository, missing=missing)
+
+
+def is_here(repository: str, commit: str, file: RemoteFile) -> bool:
+    """Whether a file is in the cache already."""
+    return (snapshot_folder(repository, commit) / file.name).exists() or blob_file(repository, file.digest).exists()
+
+
+def offline(wanted: ModelId) -> HubError:
+    """That there is no way to the Hub, and what to do without one."""
+    return HubError("offline", repository=str(wanted), host=host(), files=BY_HAND)
+
+
+def astray(wanted: ModelId) -> HubError:
+    """That the way leads in a circle, or to an address that cannot be asked."""
+    return HubError("astray", repository=str(wanted), host=host())
+
+
+def endpoint() -> str:
+    """Where the Hub is, as the environment says now."""
+    return (os.environ.get("HF_ENDPOINT") or HUB).rstrip("/")
+
+
+def host() -> str:
+    """The Hub's name alone: its address may hold a password."""
+    return urlsplit(endpoint()).hostname or "the Hub"
+
+
+def megabytes(count: int) -> int:
+    """Whole megabytes, rounded up: nothing is 0 MB large."""
+    return -(-count // 1_000_000)
+
+
+@contextmanager
+def hub_errors(wanted: ModelId) -> Iterator[None]:
+    """What the library and the network complain of, in our words and without any address."""
+    import httpx2
+    from huggingface_hub import constants, errors
+
+    # Else it tells what is installed, and asks which programs are robots. It reads its environment once, at its import,
+    # and others here may have imported it before.
+    constants.HF_HUB_DISABLE_TELEMETRY = True
+    try:
+        yield
+    except HubError:
+        raise
+    except errors.GatedRepoError:
+        raise by_status(wanted, 403) from None
+    except (
+        errors.RepositoryNotFoundError,
+        errors.RevisionNotFoundError,
+        errors.RemoteEntryNotFoundError,
+        errors.DisabledRepoError,
+    ):
+        raise by_status(wanted, 404) from None
+    except errors.HfHubHTTPError as error:
+        raise by_status(wanted, error.response.status_code) from None
+    except (httpx2.TooManyRedirects, httpx2.UnsupportedProtocol, httpx2.InvalidURL):
+        raise astray(wanted) from None
+    except (httpx2.HTTPError, errors.LocalEntryNotFoundError, ConnectionError, TimeoutError):
+        raise offline(wanted) from None
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise HubError("not_writable", reason=f"{cache_folder()}: {reason}") from None
+
+
+def by_status(wanted: ModelId, status: int) -> HubError:
+    """What a status that is no success means here."""
+    if status in (401, 403):
+        return HubError("gated", repository=str(wanted), host=host())
+    if status == 404:
+        return HubError("not_found", repository=wanted.repository, revision=wanted.revision, host=host())
+    return HubError("busy", repository=str(wanted), host=host(), status=status)
+
+
+def _remote(listed: Any) -> RemoteFile:
+    digest = listed.lfs.sha256 if listed.lfs else listed.blob_id
+    return RemoteFile(listed.rfilename, listed.size if isinstance(listed.size, int) else -1, str(digest))
+
+
+def _licence(said: Any) -> str:
+    """From the card's beginning, else from the tags."""
+    named = getattr(said.card_data, "license", None)
+    if not isinstance(named, str):
+        tags = (tag for tag in said.tags or () if isinstance(tag, str) and tag.startswith("license:"))
+        named = next(tags, "").removeprefix("license:")
+    return _plain(named)
+
+
+def _family(said: Any) -> str:
+    config = getattr(said, "config", None)
+    named = config.get("model_type") if isinstance(config, dict) else None
+    return _plain(named) if isinstance(named, str) else ""
+
+
+def _plain(text: str) -> str:
+    """Strangers wrote it, so no more than a few plain letters of it."""
+    return "".join(letter for letter in text[:60] if letter.isprintable())
+
+
+def _limit() -> int:
+    given = os.environ.get(LIMIT, "").strip()
+    if not given:
+        return MOST_MEGABYTES
+    if not (given.isascii() and given.isdecimal() and len(given) < 10):
+        raise HubError("bad_limit", given=repr(given[:20]))
+    return int(given)

@@ -1,0 +1,71 @@
+"""How much of the disk models of the Hub may take: those that this program fetched, the least recently used first.
+
+The cache belongs to other programs, too. A repository that was not there before we fetched it carries a mark of ours;
+only such a one is ever deleted, and its mark's time says when it was last used.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Container
+from pathlib import Path
+from threading import Lock
+
+from headlight.model.foreign.hub.cache import cache_folder, repository_folder
+from headlight.model.foreign.hub.names import HubError
+from headlight.model.foreign.hub.plans import megabytes
+
+MARK = ".headlight"
+_LOCK = Lock()
+
+
+def claim(repository: str) -> None:
+    """Before a repository is fetched: mark it as ours, if nobody else had it before."""
+    folder = repository_folder(repository)
+    if (folder / MARK).exists() or not folder.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / MARK).touch()
+
+
+def used(repository: str) -> None:
+    """A model of this repository is used now."""
+    mark = repository_folder(repository) / MARK
+    try:
+        if mark.exists():
+            mark.touch()
+    except OSError:
+        return  # a cache that cannot be written deletes nothing, either
+
+
+def claimed() -> dict[str, int]:
+    """Bytes of every repository that carries our mark, the least recently used first."""
+    marks = sorted(cache_folder().glob(f"models--*--*/{MARK}"), key=lambda mark: mark.stat().st_mtime_ns)
+    return {_name(mark.parent): _bytes(mark.parent) for mark in marks}
+
+
+def make_room(repository: str, needed: int, limit: int, in_use: Container[str]) -> list[str]:
+    """Delete until so many more bytes fit below the limit; what was deleted, or an error where that is not enough."""
+    with _LOCK:
+        sizes = claimed()
+        left = sum(sizes.values()) + needed - limit
+        gone = []
+        for name, size in sizes.items():
+            if left <= 0:
+                break
+            if name == repository or name in in_use:
+                continue
+            shutil.rmtree(repository_folder(name), ignore_errors=True)  # Windows keeps a file that somebody reads
+            if not repository_folder(name).exists():
+                gone.append(name)
+                left -= size
+        if left > 0:
+            raise HubError("full", repository=repository, megabytes=megabytes(needed), limit=megabytes(limit))
+        return gone
+
+
+def _name(folder: Path) -> str:
+    return folder.name.removeprefix("models--").replace("--", "/")
+
+
+def _bytes(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink())

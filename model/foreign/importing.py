@@ -1,0 +1,72 @@
+"""A foreign folder → one of ours: the same model, with everything that it needs, in our own files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from headlight.model.decoding import generation_defaults
+from headlight.model.errors import CheckpointError
+from headlight.model.folders.checkpoint import save_checkpoint
+from headlight.model.folders.checksums import CARD
+from headlight.model.folders.reader import CONFIG
+from headlight.model.folders.storage import Storage, read_json
+from headlight.model.foreign.loading import load_checkpoint
+from headlight.model.text import languages
+from headlight.model.text.languages import languages_of
+
+FRONT_MATTER = re.compile(r"\A---\s*\n(.*?)\n---\s*\n", re.DOTALL)
+
+
+def import_folder(source: Path, folder: Path, *, origin: str, revision: str = "", storage: Storage = "float16") -> None:
+    """Write `folder` from the foreign `source`; `origin` and `revision` are what its card calls that."""
+    if read_json(source / CONFIG).get("format") == "headlight":
+        raise CheckpointError(f"{source}: is a folder of ours already. Copy it.")
+    loaded = load_checkpoint(source)
+    others = {generation_defaults.FILE: loaded.habits.to_json()}
+    if loaded.languages.sources or loaded.languages.targets:
+        others[languages.FILE] = loaded.languages.to_json()
+    save_checkpoint(
+        folder,
+        loaded.model,
+        loaded.source_tokenizer,
+        loaded.target_tokenizer,
+        storage=storage,
+        card=card(source, folder.resolve().name, origin, revision, storage, loaded.habits.left_out),
+        others=others,
+    )
+
+
+def card(source: Path, name: str, origin: str, revision: str, storage: str, left_out: Sequence[str] = ()) -> str:
+    """What the model is, where it is from and under which licence; what it can and cannot do, its makers say."""
+    values = read_json(source / CONFIG)
+    pair = languages_of(origin) or languages_of(source.name) or languages_of(name)
+    at = f", revision {revision}" if revision else ""
+    theirs = source / CARD
+    stated = licence_in(theirs.read_text(encoding="utf-8", errors="replace") if theirs.exists() else "")
+    terms = f"Its makers state the licence: {stated}." if stated else "Its folder states no licence: ask its makers."
+    said = (
+        f"\nRules of its makers that are not known here and are left out: {'; '.join(left_out)}.\n" if left_out else ""
+    )
+    matter = [f"language: [{', '.join(pair)}]"] if pair else []
+    matter += [f"license: {stated}"] if stated else []
+    head = "\n".join(["---", *matter, "---", "", ""]) if matter else ""
+    return f"""{head}# {name}
+
+Imported from {origin}{at}: a model of the family "{values.get("model_type")}", with its own vocabulary and its habits
+of writing. The numbers are the same, stored in {storage}. What it was trained on, how good it is and where it fails is
+told at its source.
+
+- Source: {origin}{at}
+- Licence: {stated or "not stated"}
+
+{terms}
+{said}"""
+
+
+def licence_in(text: str) -> str:
+    """What the front matter of a card says; empty if nothing."""
+    matter = FRONT_MATTER.match(text)
+    found = re.search(r"^licen[sc]e:[ \t]*['\"]?([\w .+-]+?)['\"]?[ \t]*$", matter[1], re.MULTILINE) if matter else None
+    return found[1] if found else ""

@@ -1,0 +1,187 @@
+"""M2M100 (https://arxiv.org/abs/2010.11125) and NLLB-200 (https://arxiv.org/abs/2207.04672): many languages, one model.
+
+    config.json               sizes; norm before the sub-layer, sinusoids that begin at an offset
+    model.safetensors         or its shards, or pytorch_model.bin
+    sentencepiece.bpe.model   how text is cut into pieces
+    vocab.json                M2M100: piece → id; NLLB numbers them as the SentencePiece file does, one further on
+    tokenizer.json            or special_tokens_map.json: the language codes
+
+The source carries a token of its language, and the translation begins with one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from headlight.model.core.config import TransformerConfig
+from headlight.model.errors import TokenizerError
+from headlight.model.folders.reader import FolderReader
+from headlight.model.foreign.common import (
+    GENERATION,
+    TOKENIZER_CONFIG,
+    Added,
+    Fields,
+    ForeignReader,
+    added_tokens,
+    cutter_of,
+    filled_up,
+    numbered,
+    of_bart,
+    safe_json,
+    with_added,
+    with_whole_pieces,
+)
+from headlight.model.foreign.marian import TABLES, renamed
+from headlight.model.text.languages import Language, Languages
+from headlight.model.text.pieces import PieceTokenizer
+from headlight.model.text.sentencepiece import SentencePieceModel, read_sentencepiece
+from headlight.model.text.vocabulary import Vocabulary
+
+PIECES, VOCABULARY = "sentencepiece.bpe.model", "vocab.json"
+DEFAULTS: dict[str, Any] = {
+    "vocab_size": 128_112, "d_model": 1024, "max_position_embeddings": 1024, "activation_function": "relu",
+    "encoder_layers": 12, "encoder_ffn_dim": 4096, "encoder_attention_heads": 16,
+    "decoder_layers": 12, "decoder_ffn_dim": 4096, "decoder_attention_heads": 16,
+    "scale_embedding": True, "tie_word_embeddings": True,
+    "decoder_start_token_id": 2, "pad_token_id": 1, "eos_token_id": 2,
+}  # fmt: skip
+# NLLB's vocabulary begins so; the SentencePiece file's own first three stand for the same.
+FIRST = ("<s>", "<pad>", "</s>", "<unk>")
+SPECIAL = {*FIRST, "<mask>"}
+# The languages of M2M100 and of its sibling of WMT 2021, in the order of their ids after the vocabulary.
+CODES = {
+    "m2m100": (
+        "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa ff fi fr fy ga gd gl gu ha he hi hr ht hu "
+        "hy id ig ilo is it ja jv ka kk km kn ko lb lg ln lo lt lv mg mk ml mn mr ms my ne nl no ns oc or pa pl ps pt "
+        "ro ru sd si sk sl so sq sr ss su sv sw ta th tl tn tr uk ur uz vi wo xh yi yo zh zu"
+    ),
+    "wmt21": "en ha is ja cs ru zh de",
+}
+ENGLISH, OTHERS = ("eng_Latn", "en"), ("fra_Latn", "fr", "deu_Latn", "de")
+
+
+# SMaLL-100 (https://arxiv.org/abs/2210.11621) is told the target in front of the source, and nothing else.
+SMALL = "SMALL100Tokenizer"
+CODE = re.compile(r"__[a-z]{2,8}__|[a-z]{2,8}(_[A-Za-z0-9]{2,8})*")  # what a language's token looks like
+
+
+class M2M(ForeignReader):
+    """Folders of `model_type` "m2m_100"."""
+
+    tables = TABLES
+    cutters = ("M2M100Tokenizer", "NllbTokenizer", SMALL)
+    spares = (r"model\.(en|de)coder\.embed_positions\.weights",)
+
+    def mapped(self, folder: Path, values: dict[str, Any]) -> TransformerConfig:
+        fields = Fields(values, DEFAULTS, folder / "config.json")
+        fields.neutral(quantization_config=None)
+        size, pad = fields.whole("vocab_size"), fields.token("pad_token_id")
+        return TransformerConfig(
+            source_vocabulary=size,
+            target_vocabulary=size,
+            **of_bart(fields),
+            position_offset=pad + 1,
+            closed_waves=True,
+            norm_first=True,
+            final_norm=True,
+        )
+
+    def renamed(self, name: str) -> Sequence[str]:
+        return [renamed(name)]
+
+    def tokenizers(self, folder: Path, config: TransformerConfig) -> tuple[Vocabulary, Vocabulary]:
+        settings = safe_json(folder, TOKENIZER_CONFIG)
+        is_m2m, added = _is_m2m(folder), added_tokens(folder)
+        model, codes = read_sentencepiece(folder / PIECES), _codes(folder, settings, added)
+        last = codes if is_m2m else [*codes, "<mask>"]
+        first = numbered(folder, VOCABULARY) if is_m2m else _pieces_of_nllb(folder, model)
+        entries = with_added(folder, model, first, last, added, SPECIAL | set(codes), config.source_vocabulary)
+        made = PieceTokenizer(
+            with_whole_pieces(model, added),
+            filled_up(entries, config.source_vocabulary, str(folder)),
+            pad_id=config.pad_id,
+            start_id=config.start_id,
+            end_id=config.end_id,
+            unknown_id=next((place for place, entry in enumerate(entries) if entry.text == "<unk>"), -1),
+            trims="ends" if is_m2m else "first",
+            cleans=is_m2m and settings.get("clean_up_tokenization_spaces") is True,
+        )
+        return made, made
+
+    def languages(self, folder: Path, config: TransformerConfig, source: Vocabulary) -> Languages:
+        """All codes on both sides. Defaults are the folder's, else English, and French from it."""
+        settings = safe_json(folder, TOKENIZER_CONFIG)
+        is_m2m = _is_m2m(folder)
+        assert isinstance(source, PieceTokenizer)  # noqa: S101 - made above
+        ids = {entry.text: place for place, entry in enumerate(source.entries)}
+        codes = {
+            code.strip("_") if is_m2m else code: ids[code] for code in _codes(folder, settings, added_tokens(folder))
+        }
+        if cutter_of(folder) == SMALL:
+            wished = [settings.get("tgt_lang"), *ENGLISH, *OTHERS, *codes]
+            targets = tuple(Language(code=code, before=(mark,)) for code, mark in codes.items())
+            return Languages(targets=targets, target=next(code for code in wished if code in codes))
+        behind = not is_m2m and settings.get("legacy_behaviour") is True
+        sources = tuple(
+            Language(code=code, after=(mark,)) if behind else Language(code=code, before=(mark,))
+            for code, mark in codes.items()
+        )
+        forced = safe_json(folder, GENERATION).get("forced_bos_token_id")
+        wished = [settings.get("tgt_lang"), *(code for code, mark in codes.items() if mark == forced)]
+        reads = next((code for code in (settings.get("src_lang"), *ENGLISH, *codes) if code in codes), "")
+        writes = [code for code in (*wished, *ENGLISH, *OTHERS, *codes) if code in codes and code != reads]
+        return Languages(
+            sources=sources,
+            targets=tuple(Language(code=code, first=(mark,)) for code, mark in codes.items()),
+            source=reads,
+            target=writes[0] if writes else reads,
+        )
+
+
+def _is_m2m(folder: Path) -> bool:
+    """Whether the vocabulary is numbered as M2M100's: as the folder's class says, else as its files do."""
+    named = cutter_of(folder)
+    return named != "NllbTokenizer" if named in M2M.cutters else (folder / VOCABULARY).exists()
+
+
+def _pieces_of_nllb(folder: Path, model: SentencePieceModel) -> list[str]:
+    """Four special tokens, then the pieces after the file's own first three."""
+    if [piece.text for piece in model.pieces[:3]] != ["<unk>", "<s>", "</s>"]:
+        raise TokenizerError(f"{folder}: {PIECES} does not begin as NLLB's does. Download it again.")
+    return [*FIRST, *(piece.text for piece in model.pieces[3:])]
+
+
+def _codes(folder: Path, settings: dict[str, Any], added: Mapping[str, Added]) -> list[str]:
+    """The tokens of the languages: the family's own in the order of their ids, then those that were added."""
+    listed = sorted((each.token_id, text) for text, each in added.items() if each.special)
+    found = [text for _, text in listed if CODE.fullmatch(text)]
+    if _is_m2m(folder):
+        table = str(settings.get("language_codes") or "m2m100")
+        if table not in CODES:
+            raise TokenizerError(f"{folder}: language_codes is {table!r}, but known are: {', '.join(CODES)}.")
+        codes = [f"__{code}__" for code in CODES[table].split()]
+        return [*codes, *(text for text in found if text not in codes)]
+    if found and (folder / "tokenizer.json").exists():  # which lists them all
+        return found
+    named: Any = None
+    for name in ("special_tokens_map.json", TOKENIZER_CONFIG):
+        values = safe_json(folder, name)
+        named = named or values.get("additional_special_tokens") or values.get("extra_special_tokens")
+    if not isinstance(named, list) or not named:
+        if found:
+            return found
+        raise TokenizerError(
+            f"{folder}: no file names the languages (tokenizer.json or special_tokens_map.json). Download them, too."
+        )
+    texts = [entry["content"] if isinstance(entry, dict) else str(entry) for entry in named]
+    if len(set(texts)) != len(texts):
+        raise TokenizerError(f"{folder}: the languages name one twice. Download it again.")
+    return [*texts, *(text for text in found if text not in texts)]
+
+
+def reader() -> FolderReader:
+    """The reader of this family."""
+    return M2M()

@@ -1,0 +1,189 @@
+"""Marian's models, as OPUS-MT publishes them (https://github.com/Helsinki-NLP/Opus-MT).
+
+config.json            sizes; sinusoids in halves, norm after the sum
+model.safetensors      or pytorch_model.bin
+vocab.json             piece → id, for both languages; or target_vocab.json beside it
+source.spm, target.spm how each language is cut into pieces
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from headlight.model.core.config import TransformerConfig
+from headlight.model.core.positions import sinusoids
+from headlight.model.errors import TokenizerError
+from headlight.model.folders.reader import FolderReader
+from headlight.model.folders.storage import Weights
+from headlight.model.foreign.codes import likely_target
+from headlight.model.foreign.common import (
+    OUTPUT,
+    TABLE,
+    TARGET_TABLE,
+    TOKENIZER_CONFIG,
+    Fields,
+    ForeignReader,
+    entries_of,
+    filled_up,
+    numbered,
+    of_bart,
+    safe_json,
+)
+from headlight.model.text.languages import Language, Languages
+from headlight.model.text.pieces import Entry, PieceTokenizer
+from headlight.model.text.sentencepiece import read_sentencepiece
+from headlight.model.text.vocabulary import Vocabulary
+
+VOCABULARY, TARGET_VOCABULARY = "vocab.json", "target_vocab.json"
+BIAS = "final_logits_bias"
+POSITIONS, SIDES = "model.{}.embed_positions.weight", ("encoder", "decoder")
+ROUNDED = 2e-3  # sinusoids may be stored in half precision
+DEFAULTS: dict[str, Any] = {
+    "vocab_size": 58_101, "d_model": 1024, "max_position_embeddings": 1024, "activation_function": "gelu",
+    "encoder_layers": 12, "encoder_ffn_dim": 4096, "encoder_attention_heads": 16,
+    "decoder_layers": 12, "decoder_ffn_dim": 4096, "decoder_attention_heads": 16,
+    "scale_embedding": False, "share_encoder_decoder_embeddings": True, "tie_word_embeddings": True,
+    "decoder_start_token_id": 58_100, "pad_token_id": 58_100, "eos_token_id": 0,
+}  # fmt: skip
+ATTENTION = {"query": "q_proj", "key": "k_proj", "value": "v_proj", "output": "out_proj"}
+LAYER = {
+    **{f"self_attention.{ours}": f"self_attn.{theirs}" for ours, theirs in ATTENTION.items()},
+    **{f"cross_attention.{ours}": f"encoder_attn.{theirs}" for ours, theirs in ATTENTION.items()},
+    "around_self_attention.norm": "self_attn_layer_norm",
+    "around_cross_attention.norm": "encoder_attn_layer_norm",
+    "around_feed_forward.norm": "final_layer_norm",
+    "feed_forward.wide": "fc1",
+    "feed_forward.narrow": "fc2",
+}
+_ENCODER, _DECODER, _BOTH = (
+    f"model.{part}.weight" for part in ("encoder.embed_tokens", "decoder.embed_tokens", "shared")
+)
+TABLES = {
+    TABLE: (_ENCODER, _BOTH, _DECODER, "lm_head.weight"),
+    TARGET_TABLE: (_DECODER, _BOTH, "lm_head.weight", _ENCODER),
+    OUTPUT: ("lm_head.weight", _DECODER, _BOTH, _ENCODER),
+}
+
+
+class Marian(ForeignReader):
+    """Folders of `model_type` "marian"."""
+
+    tables = TABLES
+    cutters = ("MarianTokenizer", "MarianMTTokenizer")
+    spares = (POSITIONS.format("(en|de)coder").replace(".", r"\."), BIAS)
+
+    def mapped(self, folder: Path, values: dict[str, Any]) -> TransformerConfig:
+        fields = Fields(values, DEFAULTS, folder / "config.json")
+        fields.neutral(
+            normalize_before=False, normalize_embedding=False, add_final_layer_norm=False, add_bias_logits=False,
+            static_position_embeddings=True, quantization_config=None,
+        )  # fmt: skip
+        source = target = fields.whole("vocab_size")
+        if not fields.switch("share_encoder_decoder_embeddings") and fields.has("decoder_vocab_size"):
+            target = fields.whole("decoder_vocab_size")
+        return TransformerConfig(
+            source_vocabulary=source,
+            target_vocabulary=target,
+            **of_bart(fields),
+            final_logits_bias=True,
+        )
+
+    def settled(self, config: TransformerConfig, store: Weights) -> TransformerConfig:
+        found = replace(super().settled(config, store), final_logits_bias=BIAS in store)
+        stored = [store.read(name) for side in SIDES if (name := POSITIONS.format(side)) in store]
+        if all(_are_sinusoids(table) for table in stored):
+            return found
+        return replace(found, positions="learned", max_length=min(map(len, stored)))
+
+    def renamed(self, name: str) -> Sequence[str]:
+        return [renamed(name)]
+
+    def weight(self, store: Weights, name: str) -> Tensor:
+        side = name.partition(".")[0]
+        if name == f"{side}.embedding.positions.table":  # only where one of both is no sinusoids
+            return self._positions(store, side)
+        tensor = super().weight(store, name)
+        if name == "decoder.output.words.bias" and tensor.ndim == 2 and len(tensor) == 1:
+            return tensor[0]  # theirs is a matrix of one row
+        return tensor
+
+    def _positions(self, store: Weights, side: str) -> Tensor:
+        """The stored table of one side; where it has none, the sinusoids that both sides have by right."""
+        tables = {side: store.read(name) for side in SIDES if (name := POSITIONS.format(side)) in store}
+        length, width = min(map(len, tables.values())), next(iter(tables.values())).shape[1]
+        return tables[side][:length] if side in tables else sinusoids(length, width, halves=True)
+
+    def tokenizers(self, folder: Path, config: TransformerConfig) -> tuple[Vocabulary, Vocabulary]:
+        settings = safe_json(folder, TOKENIZER_CONFIG)
+        separate = settings.get("separate_vocabs") is True
+        first = numbered(folder, VOCABULARY)
+        second = numbered(folder, TARGET_VOCABULARY) if separate else first
+        special = {str(settings.get(f"{name}_token") or f"<{mark}>") for name, mark in MARKS}
+        models = [read_sentencepiece(folder / name) for name in ("source.spm", "target.spm")]
+        sizes = (config.source_vocabulary, config.target_vocabulary)
+        unknown = str(settings.get("unk_token") or "<unk>")
+        made: list[Vocabulary] = []
+        for side, (texts, size) in enumerate(zip((first, second), sizes, strict=True)):
+            if unknown not in texts:
+                raise TokenizerError(f"{folder}: {VOCABULARY} has no {unknown}. Download it again.")
+            # Both sides of a shared vocabulary are written by the source's pieces.
+            entries: list[Entry] = entries_of(models[side if separate else 0], texts, special)
+            made.append(
+                PieceTokenizer(
+                    models[side],
+                    filled_up(entries, size, str(folder / VOCABULARY)),
+                    pad_id=config.pad_id,
+                    start_id=config.start_id,
+                    end_id=config.end_id,
+                    unknown_id=texts.index(unknown),
+                    cleans=settings.get("clean_up_tokenization_spaces") is True,
+                    codes=True,
+                )
+            )
+        return made[0], made[1]
+
+    def languages(self, folder: Path, config: TransformerConfig, source: Vocabulary) -> Languages:
+        """The ">>xxx<<" entries. One is the default, as none would be nonsense: the folder's own, or a common one."""
+        if not isinstance(source, PieceTokenizer):
+            return Languages()
+        found = [
+            Language(code=entry.text[2:-2], before=(place,))
+            for place, entry in enumerate(source.entries)
+            if re.fullmatch(r">>[^<>]+<<", entry.text)
+        ]
+        settings = safe_json(folder, TOKENIZER_CONFIG)
+        wished, read = (str(settings.get(f"{side}_lang") or "") for side in ("target", "source"))
+        return Languages(
+            targets=tuple(found), target=likely_target([language.code for language in found], wished=wished, read=read)
+        )
+
+
+def _are_sinusoids(table: Tensor) -> bool:
+    """Whether a stored table of positions holds what is computed anyway."""
+    if table.ndim != 2 or 0 in table.shape:
+        return False
+    return bool((table - sinusoids(*table.shape, halves=True)).abs().max() < ROUNDED)
+
+
+MARKS = (("eos", "/s"), ("unk", "unk"), ("pad", "pad"))
+
+
+def renamed(name: str) -> str:
+    """What a tensor of ours is called by Marian, and by its relatives."""
+    if name == "decoder.output.words.bias":
+        return BIAS
+    match = re.fullmatch(r"((?:en|de)coder\.layers\.\d+)\.(.+)\.(weight|bias)", name)
+    if match:
+        return f"model.{match[1]}.{LAYER[match[2]]}.{match[3]}"
+    return f"model.{name.replace('final_norm', 'layer_norm')}"
+
+
+def reader() -> FolderReader:
+    """The reader of this family."""
+    return Marian()

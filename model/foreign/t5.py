@@ -1,0 +1,198 @@
+"""T5 (https://arxiv.org/abs/1910.10683), T5 v1.1 and mT5, where they were taught to translate.
+
+    config.json          sizes; a bias of relative positions, RMS norm, scores without 1/√d
+    model.safetensors    or its shards, or pytorch_model.bin
+    spiece.model         how text is cut into pieces; ids are its own, then further ones for blanks
+
+Which translation is meant stands in words before the sentence: "translate English to German: ".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from headlight.model.core.config import TransformerConfig
+from headlight.model.decoding.generation_defaults import GenerationDefaults
+from headlight.model.errors import TokenizerError
+from headlight.model.folders.reader import CONFIG, FolderReader
+from headlight.model.folders.storage import read_json
+from headlight.model.foreign.common import (
+    OUTPUT,
+    TABLE,
+    TARGET_TABLE,
+    TOKENIZER_CONFIG,
+    Fields,
+    ForeignReader,
+    entries_of,
+    filled_up,
+    read_habits,
+    safe_json,
+)
+from headlight.model.text.languages import Language, Languages
+from headlight.model.text.pieces import PieceTokenizer
+from headlight.model.text.sentencepiece import read_sentencepiece
+from headlight.model.text.vocabulary import Vocabulary
+
+PIECES = "spiece.model"
+DEFAULTS: dict[str, Any] = {
+    "vocab_size": 32_128, "d_model": 512, "d_kv": 64, "d_ff": 2048, "num_layers": 6, "num_heads": 8,
+    "relative_attention_num_buckets": 32, "relative_attention_max_distance": 128, "layer_norm_epsilon": 1e-6,
+    "feed_forward_proj": "relu", "pad_token_id": 0, "eos_token_id": 1, "n_positions": 512, "tie_word_embeddings": True,
+}  # fmt: skip
+OF_MT5 = {"vocab_size": 250_112, "d_ff": 1024, "num_layers": 8, "num_heads": 6, "feed_forward_proj": "gated-gelu"}
+FEED_FORWARD = {
+    "relu": "relu", "gelu": "gelu", "gelu_new": "gelu_tanh", "silu": "silu", "swish": "silu",
+    "gated-gelu": "geglu", "gated-gelu_new": "geglu", "gated-silu": "swiglu", "gated-swish": "swiglu",
+    "gated-relu": "reglu",
+}  # fmt: skip
+FORWARD = {"wide": ("wi", "wi_1"), "gate": ("wi_0",), "narrow": ("wo",)}  # the second of a gated one
+ATTENTION = {"query": "q", "key": "k", "value": "v", "output": "o"}
+BIAS = "layer.0.SelfAttention.relative_attention_bias.weight"
+_ENCODER, _DECODER = "encoder.embed_tokens.weight", "decoder.embed_tokens.weight"
+TABLES = {
+    TABLE: (_ENCODER, "shared.weight", _DECODER, "lm_head.weight"),
+    TARGET_TABLE: (_DECODER, "shared.weight", _ENCODER, "lm_head.weight"),
+    OUTPUT: ("lm_head.weight", _DECODER, "shared.weight", _ENCODER),
+}
+NAME = r"\w(?:[\w ()'-]*[\w)])?"  # of a language
+PREFIX = re.compile(rf"translate +(?P<source>{NAME}) +to +(?P<target>{NAME}) *: *", re.IGNORECASE)
+
+
+class T5(ForeignReader):
+    """Folders of `model_type` "t5" and "mt5"."""
+
+    tables = TABLES
+    cutters = ("T5Tokenizer", "MT5Tokenizer")
+    # Old folders hold a bias for cross-attention, which has no positions.
+    spares = (r"decoder\.block\.0\.layer\.1\.EncDecAttention\.relative_attention_bias\.weight",)
+
+    def mapped(self, folder: Path, values: dict[str, Any]) -> TransformerConfig:
+        many = values.get("model_type") == "mt5"
+        fields = Fields(values, DEFAULTS | OF_MT5 if many else DEFAULTS, folder / CONFIG)
+        fields.neutral(quantization_config=None)
+        size, pad = fields.whole("vocab_size"), fields.token("pad_token_id")
+        activation = fields.choice("feed_forward_proj", FEED_FORWARD)
+        return TransformerConfig(
+            source_vocabulary=size,
+            target_vocabulary=size,
+            d_model=fields.whole("d_model"),
+            heads=fields.whole("num_heads"),
+            head_width=fields.whole("d_kv"),
+            d_ff=fields.whole("d_ff"),
+            encoder_layers=fields.whole("num_layers"),
+            decoder_layers=fields.whole("num_decoder_layers" if fields.has("num_decoder_layers") else "num_layers"),
+            positions="relative",
+            relative_buckets=fields.whole("relative_attention_num_buckets"),
+            relative_max_distance=fields.whole("relative_attention_max_distance"),
+            max_length=fields.whole("n_positions"),
+            activation=activation,
+            norm="rms",
+            norm_first=True,
+            final_norm=True,
+            norm_epsilon=fields.number("layer_norm_epsilon"),
+            attention_bias=False,
+            feed_forward_bias=False,
+            scale_embedding=False,
+            scale_scores=False,
+            # Of T5 v1.0 alone, which is known by its one table; whether the tables are one, the weights tell.
+            scale_output=fields.switch("tie_word_embeddings") and not many,
+            dropout=0.0,
+            pad_id=pad,
+            start_id=fields.token("decoder_start_token_id") if fields.has("decoder_start_token_id") else pad,
+            end_id=fields.tokens("eos_token_id")[0],
+        )
+
+    def renamed(self, name: str) -> Sequence[str]:
+        theirs = _renamed(name)
+        for ours, names in FORWARD.items():
+            if f"DenseReluDense.{ours}." in theirs:
+                return [theirs.replace(f".{ours}.", f".{name}.") for name in names]
+        return [theirs]
+
+    def tokenizers(self, folder: Path, config: TransformerConfig) -> tuple[Vocabulary, Vocabulary]:
+        settings = safe_json(folder, TOKENIZER_CONFIG)
+        model = read_sentencepiece(folder / PIECES)
+        texts = [piece.text for piece in model.pieces]
+        count = settings.get("extra_ids", 100)
+        if type(count) is not int or not 0 <= count <= config.source_vocabulary:
+            raise TokenizerError(f"{folder}: extra_ids is {count!r}, but must fit the vocabulary. Download it again.")
+        blanks = [f"<extra_id_{number}>" for number in reversed(range(count))]
+        known = set(texts)
+        texts += [blank for blank in blanks if blank not in known]
+        special = {"<pad>", "</s>", "<unk>", *blanks}
+        made = PieceTokenizer(
+            model,
+            filled_up(entries_of(model, texts, special), config.source_vocabulary, str(folder)),
+            pad_id=config.pad_id,
+            start_id=config.start_id,
+            end_id=config.end_id,
+            unknown_id=texts.index("<unk>") if "<unk>" in texts else -1,
+            trims="first",
+            cleans=settings.get("clean_up_tokenization_spaces") is True,
+        )
+        return made, made
+
+    def languages(self, folder: Path, config: TransformerConfig, source: Vocabulary) -> Languages:
+        """The pairs that the folder names as tasks, with the words that stand before a sentence then."""
+        found: dict[str, Language] = {}
+        sources: list[str] = []
+        for task in _tasks(folder).values():
+            match = PREFIX.fullmatch(task["prefix"])
+            if match:
+                sources.append(match["source"])
+                found[match["source"] + "→" + match["target"]] = Language(code=match["target"], text=task["prefix"])
+        if not found:
+            return Languages()
+        if len(set(sources)) > 1:  # then a target alone does not say which pair is meant
+            pairs = tuple(replace(language, code=pair) for pair, language in found.items())
+            return Languages(targets=pairs, target=pairs[0].code)
+        targets = tuple(found.values())
+        return Languages(
+            sources=(Language(code=sources[0]),), source=sources[0], targets=targets, target=targets[0].code
+        )
+
+    def habits(self, folder: Path, config: TransformerConfig, languages: Languages) -> GenerationDefaults:
+        task = next(iter(_tasks(folder).values()), {}) if languages.targets else {}
+        return read_habits(folder, config, languages, task)
+
+
+def _tasks(folder: Path) -> dict[str, dict[str, Any]]:
+    """What `config.json` says of translating, by the name of the task."""
+    named = read_json(folder / CONFIG).get("task_specific_params")
+    tasks = named.items() if isinstance(named, dict) else ()
+    return {
+        name: task
+        for name, task in tasks
+        if name.startswith("translation") and isinstance(task, dict) and isinstance(task.get("prefix"), str)
+    }
+
+
+def _renamed(name: str) -> str:
+    """What a tensor of ours is called by T5."""
+    side, _, rest = name.partition(".")
+    if rest == "final_norm.weight":
+        return f"{side}.final_layer_norm.weight"
+    if rest == "embedding.positions.table":
+        return f"{side}.block.0.{BIAS}"
+    match = re.fullmatch(r"layers\.(\d+)\.(.+)\.weight", rest)
+    if match is None:
+        return name
+    layer, part = f"{side}.block.{match[1]}.layer", match[2]
+    last = 1 if side == "encoder" else 2
+    places = {"self_attention": 0, "cross_attention": 1, "feed_forward": last}
+    if part.startswith("around_"):
+        return f"{layer}.{places[part.removeprefix('around_').removesuffix('.norm')]}.layer_norm.weight"
+    module, _, leaf = part.partition(".")
+    if module == "feed_forward":
+        return f"{layer}.{last}.DenseReluDense.{leaf}.weight"
+    theirs = {"self_attention": "SelfAttention", "cross_attention": "EncDecAttention"}[module]
+    return f"{layer}.{places[module]}.{theirs}.{ATTENTION[leaf]}.weight"
+
+
+def reader() -> FolderReader:
+    """The reader of this family."""
+    return T5()

@@ -1,0 +1,1 @@
+"""Text ↔ ids: cleaning, segmentation, tokenizers, languages."""

@@ -1,0 +1,58 @@
+"""The sentence as a person typed it → the sentence as a model reads it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from headlight.model.errors import RequestError
+
+# Invisible characters that come along when text is copied; joiners stay, since emoji and several scripts need them.
+_STRAY = re.compile(r"[\u0000-\u0008\u000e-\u001b\u007f-\u0084\u0086-\u009f\u00ad\u200b\u2060\ufeff]")
+_UNSEEN = ("Cc", "Cf")  # Unicode's categories of control and formatting characters, joiners among them
+
+# How the Stanford parser's corpora write English, and what stands in books.
+_CUT_APART = [
+    (re.compile(pattern), written)
+    for pattern, written in (
+        (r"(`` ?| ?'')", '"'),
+        (r"\\([/*])", r"\1"),
+        (r"-l[rc]b- ?", "("),
+        (r" ?-r[rc]b-", ")"),
+        (r" (n't|'(?:s|re|ve|ll|d|m))\b", r"\1"),
+        (r" ([.,;:!?…]+)(?= |$)", r"\1"),
+        (r"` ", "'"),
+    )
+]
+
+
+def tidy(text: object, *, field: str = "text") -> str:
+    """One line in Unicode's composed form, without stray invisible characters; an empty one is an error."""
+    if not isinstance(text, str):
+        raise RequestError(f"A sentence is text, but this is {type(text).__name__}.", field=field)
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise RequestError(
+            f"The text holds half a character at place {error.start + 1}. Type it again or copy it from elsewhere.",
+            field=field,
+        ) from error
+    if is_blank(text):
+        if field in ("target", "prefix"):
+            raise RequestError(f"The {field} has no word: write some, or leave it out.", field=field)
+        raise RequestError("There is no text yet: type a sentence first.", field=field)
+    # Composed last: a stray character may have stood between a letter and its accent.
+    return " ".join(unicodedata.normalize("NFC", _STRAY.sub("", text)).split())
+
+
+def fold(text: str) -> str:
+    """Lower case, and text that a corpus has cut into words ("it 's", "-lrb-") put together as people write it."""
+    text = text.lower()
+    for pattern, written in _CUT_APART:
+        text = pattern.sub(written, text)
+    return text
+
+
+def is_blank(text: str) -> bool:
+    """Whether there is nothing to see: white space of any width, control characters and joiners alone."""
+    return all(character.isspace() or unicodedata.category(character) in _UNSEEN for character in text)

@@ -1,0 +1,166 @@
+"""Which languages a model reads and writes, and what it must be told to do so: plain frozen data.
+
+A model of many languages learns from marks which of them is meant: tokens before or after the source, words in front
+of it, or the first token of the translation. A `Language` says which marks are its own; `Languages` has all of them,
+and gives the `Route` of one translation.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from headlight.model.errors import CheckpointError, RequestError
+from headlight.model.records import Token
+
+FILE = "languages.json"
+SHOWN = 12  # so many choices a complaint names
+PAIR = re.compile(r"(?:opus-(?:mt-)?(?:tc-(?:base|big)-)?)?([a-z]{2,3})-([a-z]{2,3})")
+OTHER_CODES = {"jap": "ja"}  # what others call a language, and what it is called here
+
+
+def languages_of(name: str) -> tuple[str, ...]:
+    """What a name such as de-en or somebody/opus-mt-de-en says: source and target; nothing where it says nothing."""
+    pair = PAIR.fullmatch(name.rpartition("/")[2].partition("@")[0])
+    return tuple(OTHER_CODES.get(code, code) for code in pair.groups()) if pair else ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Language:
+    """One language on one side, with its marks."""
+
+    code: str  # as the model calls it: "fra", "deu_Latn", "German"
+    before: tuple[int, ...] = ()  # tokens in front of the source
+    after: tuple[int, ...] = ()  # tokens behind its end
+    text: str = ""  # words in front of the source
+    first: tuple[int, ...] = ()  # tokens that the translation begins with
+
+
+@dataclass(frozen=True, kw_only=True)
+class Route:
+    """All marks of one translation."""
+
+    before: tuple[int, ...] = ()
+    after: tuple[int, ...] = ()
+    text: str = ""
+    first: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Languages:
+    """What a model can be asked for. One without choices has none here."""
+
+    sources: tuple[Language, ...] = ()
+    targets: tuple[Language, ...] = ()
+    source: str = ""  # the one that counts where none is named; empty: no mark
+    target: str = ""
+
+    def __post_init__(self) -> None:
+        for side in ("source", "target"):
+            codes = [language.code for language in getattr(self, f"{side}s")]
+            default = getattr(self, side)
+            if len(set(codes)) != len(codes) or (default and default not in codes):
+                raise CheckpointError(
+                    f"The {side} languages name one twice, or their default {default!r} is none of them."
+                )
+
+    def route(self, source: str = "", target: str = "") -> Route:
+        """The marks of a translation; "" is the model's default."""
+        read, written = self._find("source", source), self._find("target", target)
+        return Route(
+            before=read.before + written.before,
+            after=read.after + written.after,
+            text=read.text + written.text,
+            first=read.first + written.first,
+        )
+
+    def beside(self, route: Route, text: str) -> Route:
+        """The marks that a text still needs: who typed ">>fra<<", or a task's words, has said already what to write."""
+        if any(each.text and text.startswith(each.text) for each in self.targets):
+            return dataclasses.replace(route, text="")
+        if text.startswith(">>") and any(each.before and text.startswith(f">>{each.code}<<") for each in self.targets):
+            return dataclasses.replace(route, before=())
+        return route
+
+    def _find(self, side: str, code: str) -> Language:
+        choices: tuple[Language, ...] = getattr(self, f"{side}s")
+        code = code or getattr(self, side)
+        if not code:
+            return Language(code="")
+        for language in choices:
+            if language.code == code:
+                return language
+        field = f"{side}_language"
+        if not choices:
+            raise RequestError(f"This model has no choice of {side} languages: leave {field} empty.", field=field)
+        named = ", ".join(language.code for language in choices[:SHOWN])
+        more = f", … ({len(choices)} in all)" if len(choices) > SHOWN else ""
+        raise RequestError(f"There is no {side} language {code!r}. Choose one of: {named}{more}.", field=field)
+
+    def to_json(self) -> str:
+        """All of it as indented JSON."""
+        return json.dumps(dataclasses.asdict(self), ensure_ascii=False, indent=1) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str, *, origin: str = FILE) -> Self:
+        """Read what `to_json` wrote."""
+        try:
+            values = json.loads(text)
+            if set(values) != {field.name for field in dataclasses.fields(cls)}:
+                raise ValueError("a field is missing or unknown")
+            return cls(
+                sources=tuple(map(_language, values["sources"])),
+                targets=tuple(map(_language, values["targets"])),
+                source=_text(values["source"]),
+                target=_text(values["target"]),
+            )
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise CheckpointError(
+                f"{origin} does not list languages ({type(error).__name__}: {error}). Save or download it again."
+            ) from error
+
+
+def load_languages(folder: Path) -> Languages:
+    """The languages of a model folder of ours; none where it says nothing."""
+    path = folder / FILE
+    return Languages.from_json(path.read_text(encoding="utf-8"), origin=str(path)) if path.exists() else Languages()
+
+
+def marked(tokens: tuple[Token, ...], route: Route, label: Any) -> tuple[Token, ...]:
+    """The tokens of `route.text` + sentence → those of the sentence, among all marks of the route.
+
+    Marks are special tokens without a place: they stand at 0, or at the end if they follow it.
+    """
+    length = len(route.text)
+    moved: list[Token] = []
+    first_word: int | None = None
+    for token in tokens:
+        if token.end <= length and not token.special:
+            moved.append(Token(label(token.id), token.id, 0, 0, special=True))
+            continue
+        if token.word is not None and first_word is None:
+            first_word = token.word
+        word = None if token.word is None or first_word is None else token.word - first_word
+        start, end = max(0, token.start - length), max(0, token.end - length)
+        moved.append(dataclasses.replace(token, start=start, end=end, word=word))
+    last = moved[-1].end if moved else 0
+    return (
+        *(Token(label(mark), mark, 0, 0, special=True) for mark in route.before),
+        *moved,
+        *(Token(label(mark), mark, last, last, special=True) for mark in route.after),
+    )
+
+
+def _language(values: dict[str, Any]) -> Language:
+    numbers = {name: tuple(int(number) for number in values[name]) for name in ("before", "after", "first")}
+    return Language(code=_text(values["code"]), text=_text(values["text"]), **numbers)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value

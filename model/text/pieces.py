@@ -1,0 +1,349 @@
+"""A vocabulary of SentencePiece pieces with ids of its own: text ↔ ids, with the place and the word of every token.
+
+Which pieces a text is cut into is the business of `normaliser` and `subwords`; here pieces get ids, and tokens their
+places in the text as it was typed, however much of it was replaced on the way.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import dataclasses
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args
+
+from headlight.model.errors import TokenizerError
+from headlight.model.records import Token
+from headlight.model.text.normaliser import SPACE, Normaliser
+from headlight.model.text.segmentation import word_indices
+from headlight.model.text.sentencepiece import Normalisation, Piece, PieceKind, SentencePieceModel
+from headlight.model.text.subwords import make_subwords
+from headlight.model.text.tokenizer import Tokenizer
+from headlight.model.text.vocabulary import Vocabulary, require_id
+
+FORMAT = "headlight-pieces"
+Kind = Literal["text", "byte", "silent", "special"]
+# Spaces that go where a folder asks for it ("clean up"), in this order.
+CLEANED = tuple(
+    (f" {kept}", kept) for kept in (".", "?", "!", ",", "' ", "n't", "'m", "'s", "'ve", "'re")
+)  # of "' ", the space after it goes, too
+
+
+class Entry(NamedTuple):
+    """What one id stands for. `silent` ones are plain entries that write nothing."""
+
+    text: str
+    kind: Kind
+
+
+class Placed(NamedTuple):
+    """An id with the characters of the text that it was made of; none for a space that nobody typed."""
+
+    token_id: int
+    start: int
+    end: int
+    special: bool = False
+
+
+class PieceTokenizer:
+    """Text ↔ ids by SentencePiece pieces. Safe to share between threads."""
+
+    def __init__(
+        self,
+        model: SentencePieceModel,
+        entries: Sequence[Entry],
+        *,
+        pad_id: int,
+        start_id: int,
+        end_id: int,
+        unknown_id: int,
+        trims: Literal["ends", "first"] = "ends",
+        cleans: bool = False,
+        codes: bool = False,
+    ) -> None:
+        """`entries` say what each id stands for, in their order.
+
+        `trims`: a written text loses the spaces at its ends, or the mark of a space of its first token alone.
+        `cleans`: spaces before punctuation go. `codes`: a text may begin with ">>code<<", which is one token.
+        """
+        self.model = model
+        self.entries = tuple(entries)
+        self.vocabulary_size = len(self.entries)
+        self.pad_id, self.start_id, self.end_id, self.unknown_id = pad_id, start_id, end_id, unknown_id
+        self.trims, self.cleans, self.codes = trims, cleans, codes
+        for name in ("pad_id", "start_id", "end_id", "unknown_id"):
+            self.entry(getattr(self, name))
+        self._ids = {entry.text: place for place, entry in enumerate(self.entries) if entry.kind != "special"}
+        kept = [piece.text for piece in model.pieces if piece.kind is PieceKind.USER_DEFINED]
+        self._normaliser = Normaliser(model.normalisation, kept)
+        self._subwords = make_subwords(model)
+
+    # ------------------------------------------------------------ text to ids
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text, without special tokens; what is not in the vocabulary is `unknown_id`."""
+        return [placed.token_id for placed in self._placed(text)]
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of many texts."""
+        return [self.encode(text) for text in texts]
+
+    def source_tokens(self, text: str) -> tuple[Token, ...]:
+        """The tokens of a sentence and the end token, each with its place in the sentence and its word.
+
+        `text[start:end]` is what a token was made of. Tokens made of one character ("½" is three) share its span, and
+        an unknown character is one token with the text of the character.
+        """
+        end = Placed(self.end_id, len(text), len(text), special=True)
+        return self._tokens(text, [*self._placed(text), end])
+
+    def _placed(self, text: str) -> list[Placed]:
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise TokenizerError(
+                f"The text has half a character (U+{ord(text[error.start]):04X}) at place {error.start + 1}. "
+                "Remove it, or paste the text again."
+            ) from error
+        found: list[Placed] = []
+        begin = text.find("<<") + 2 if self.codes and text.startswith(">>") and "<<" in text else 0
+        if begin:
+            found.append(Placed(self._id(text[:begin]), 0, begin, special=True))
+        normalised, starts, ends = self._normaliser(text[begin:])
+        unknown = ""  # a run of unknown characters: together they are one token
+        for start, end, known in self._subwords.cut(normalised):
+            piece = normalised[start:end]
+            seen = [place for place in range(start, end) if normalised[place] not in (SPACE, " ")]
+            spans = seen or range(start, end)
+            place = begin + starts[spans[0]], begin + ends[spans[-1]]
+            if not known and self.model.byte_fallback:
+                found += [Placed(self._id(f"<0x{byte:02X}>"), *place) for byte in piece.encode("utf-8")]
+            elif unknown and not known:
+                unknown += piece
+                found[-1] = Placed(self._id(unknown), found[-1].start, place[1])
+            else:
+                unknown = "" if known else piece
+                found.append(Placed(self._id(piece), *place))
+        return found
+
+    def _id(self, piece: str) -> int:
+        return self._ids.get(piece, self.unknown_id)
+
+    # ------------------------------------------------------------ ids to text
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of ids; special tokens write nothing, bytes that are no character become U+FFFD."""
+        return self._written(list(ids))[0]
+
+    def written_tokens(self, ids: Sequence[int]) -> tuple[Token, ...]:
+        """The tokens of ids, each with its place in `decode(ids)`, without the space before a word, and its word."""
+        text, spans = self._written(ids)
+        placed = []
+        for place, (token_id, (start, end)) in enumerate(zip(ids, spans, strict=True)):
+            special = self.entries[token_id].kind == "special"
+            if special:  # stands where the next written token begins
+                start = end = next((begin for begin, stop in spans[place:] if stop > begin), len(text))
+            placed.append(Placed(token_id, start, end, special))
+        return self._tokens(text, placed)
+
+    def _written(self, ids: Sequence[int]) -> tuple[str, list[tuple[int, int]]]:
+        """The text, and the span of each id in it, without the space before a word."""
+        characters: list[str] = []
+        owners: list[list[int]] = []  # of each character: the places of the ids that write it
+        for text, places in self._units(ids):
+            characters += text
+            owners += [places] * len(text)
+        if self.trims == "ends":
+            whole = "".join(characters)
+            begin, end = len(whole) - len(whole.lstrip()), len(whole.rstrip())
+            characters, owners = characters[begin:end], owners[begin:end]
+        if self.cleans:
+            _clean(characters, owners)
+        text = "".join(characters)
+        spans: list[tuple[int, int]] = [(0, 0)] * len(ids)
+        for place, writers in enumerate(owners):
+            for writer in writers:
+                start, end = spans[writer]
+                spans[writer] = (start if end > start else place), place + 1
+        for writer, (start, end) in enumerate(spans):
+            if text[start:end].strip(" "):
+                start += len(text[start:end]) - len(text[start:end].lstrip(" "))
+            spans[writer] = start, end
+        return text, spans
+
+    def _units(self, ids: Sequence[int]) -> Iterator[tuple[str, list[int]]]:
+        """Text with the places of the ids that write it: one, or all bytes of a character."""
+        run: list[tuple[int, int]] = []  # byte, place
+        first = True
+        for place, token_id in enumerate(ids):
+            text, kind = self.entry(token_id)
+            if kind == "byte":
+                run.append((int(text[3:5], 16), place))
+                continue
+            if kind == "special":
+                continue
+            yield from _characters_of(run)
+            run = []
+            if kind == "text":
+                yield text.replace(SPACE, "" if first and self.trims == "first" else " "), [place]
+            first = False
+        yield from _characters_of(run)
+
+    def label(self, token_id: int) -> str:
+        """What one entry of the vocabulary reads, with its leading space; a byte as such: "⟨E4⟩"."""
+        text, kind = self.entry(token_id)
+        return f"⟨{text[3:5]}⟩" if kind == "byte" else text.replace(SPACE, " ")
+
+    def entry(self, token_id: int) -> Entry:
+        """What an id stands for."""
+        require_id(token_id, self.vocabulary_size)
+        return self.entries[token_id]
+
+    # ------------------------------------------------------------ tokens to look at
+
+    def _tokens(self, text: str, placed: Sequence[Placed]) -> tuple[Token, ...]:
+        groups = list(_groups(len(text), placed))
+        spans = [(start, end) for start, end, group in groups for token in group if not token.special]
+        words = iter(word_indices(text, spans))
+        tokens: list[Token] = []
+        for start, end, group in groups:
+            pieces, piece = sum(not token.special for token in group), 0
+            for token in group:
+                if token.special:
+                    name = self.entries[token.token_id].text
+                    tokens.append(Token(name, token.token_id, token.start, token.end, special=True))
+                    continue
+                tokens.append(
+                    Token(text[start:end], token.token_id, start, end, word=next(words), piece=piece, pieces=pieces)
+                )
+                piece += 1
+        return tuple(tokens)
+
+    # ------------------------------------------------------------ stored, loaded
+
+    def save(self, path: str | Path) -> None:
+        """Write `tokenizer.json`."""
+        try:
+            Path(path).write_text(self.to_json(), encoding="utf-8")
+        except OSError as error:
+            raise TokenizerError(f"{path}: cannot be written ({error.strerror}). Choose another place.") from error
+
+    def to_json(self) -> str:
+        """All of it as text: what `save` writes."""
+        rules = dataclasses.asdict(self.model.normalisation)
+        content = {
+            "format": FORMAT,
+            "version": 1,
+            "algorithm": self.model.algorithm,
+            "byte_fallback": self.model.byte_fallback,
+            "normalisation": rules | {"charsmap": base64.b64encode(self.model.normalisation.charsmap).decode("ascii")},
+            **{name: getattr(self, name) for name in SETTINGS},
+            "pieces": [[piece.text, piece.score, piece.kind.name.lower()] for piece in self.model.pieces],
+            "entries": [list(entry) for entry in self.entries],
+        }
+        return json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str, *, name: str = "tokenizer.json") -> PieceTokenizer:
+        """From what `to_json` gave; `name` is what complaints call it."""
+        try:
+            content = json.loads(text)
+            return cls(_model(content), _entries(content), **{setting: content[setting] for setting in SETTINGS})
+        except (
+            KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError, binascii.Error
+        ) as error:  # fmt: skip
+            raise TokenizerError(
+                f"{name}: is not a sound vocabulary of pieces ({type(error).__name__}: {error}). "
+                "Save or download it again."
+            ) from error
+
+
+SETTINGS = ("pad_id", "start_id", "end_id", "unknown_id", "trims", "cleans", "codes")
+RULES = (
+    "charsmap", "add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces", "whitespace_as_suffix",
+)  # fmt: skip
+
+
+def load_vocabulary(path: Path) -> Vocabulary:
+    """A vocabulary's file, of either sort."""
+    try:
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+    except (OSError, UnicodeDecodeError):
+        text = ""
+    if f'"{FORMAT}"' in text[:100]:
+        return PieceTokenizer.from_json(text, name=str(path))
+    return Tokenizer.load(path)
+
+
+def _model(content: dict[str, Any]) -> SentencePieceModel:
+    rules = content["normalisation"]
+    return SentencePieceModel(
+        algorithm=_one_of(content["algorithm"], ("unigram", "bpe")),
+        pieces=tuple(Piece(text, float(score), PieceKind[kind.upper()]) for text, score, kind in content["pieces"]),
+        normalisation=Normalisation(
+            **{name: rules[name] for name in RULES} | {"charsmap": base64.b64decode(rules["charsmap"], validate=True)}
+        ),
+        byte_fallback=content["byte_fallback"],
+    )
+
+
+def _entries(content: dict[str, Any]) -> list[Entry]:
+    return [Entry(str(text), _one_of(kind, get_args(Kind))) for text, kind in content["entries"]]
+
+
+def _one_of(value: Any, choices: Sequence[str]) -> Any:
+    if value not in choices:
+        raise ValueError(f"{value!r} is none of {', '.join(choices)}")
+    return value
+
+
+def _groups(length: int, placed: Sequence[Placed]) -> Iterator[tuple[int, int, list[Placed]]]:
+    """Tokens that share characters, with these; a token without any belongs to the one after it."""
+    group: list[Placed] = []
+    start, end = 0, 0
+    for token in placed:
+        if token.special:
+            if end > start:
+                yield start, end, group
+                group, start, end = [], 0, 0
+            group.append(token)
+            continue
+        if end > start and token.start >= end:
+            yield start, end, group
+            group, start, end = [], 0, 0
+        group.append(token)
+        if token.end > token.start:
+            start, end = (min(start, token.start), max(end, token.end)) if end > start else (token.start, token.end)
+    if group:
+        yield (start, end, group) if end > start else (length, length, group)
+
+
+def _characters_of(run: Sequence[tuple[int, int]]) -> Iterator[tuple[str, list[int]]]:
+    """Bytes as characters, each with the places of its bytes; a byte that belongs to none is U+FFFD."""
+    data, places = bytes(byte for byte, _ in run), [place for _, place in run]
+    begin = 0
+    while begin < len(data):
+        for length in (1, 2, 3, 4):
+            try:
+                yield data[begin : begin + length].decode("utf-8"), places[begin : begin + length]
+                break
+            except UnicodeDecodeError:
+                continue
+        else:
+            length = 1
+            yield "\ufffd", places[begin : begin + 1]
+        begin += length
+
+
+def _clean(characters: list[str], owners: list[list[int]]) -> None:
+    """Take the spaces before punctuation out, in place."""
+    for found, kept in CLEANED:
+        text, place = "".join(characters), 0
+        doomed: list[int] = []
+        while (place := text.find(found, place)) >= 0:
+            doomed += [place] if kept != "' " else [place, place + 2]
+            place += len(found)
+        for place in reversed(doomed):
+            del characters[place], owners[place]

@@ -1,0 +1,166 @@
+"""What a SentencePiece file (`.spm`, `spiece.model`, `sentencepiece.bpe.model`) holds, read without that library.
+
+The file is one protocol-buffer message (https://protobuf.dev/programming-guides/encoding). Of it we need the pieces
+with their scores and kinds, how they were learnt (unigram or BPE), and how text is made uniform before it is cut.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from headlight.model.errors import TokenizerError
+
+MOST_BYTES = 100_000_000  # beyond any vocabulary: a slip, or malice
+
+
+class PieceKind(IntEnum):
+    """What a piece is for, by the numbers that the file uses."""
+
+    NORMAL = 1
+    UNKNOWN = 2
+    CONTROL = 3
+    USER_DEFINED = 4  # always cut out whole, and never normalised
+    UNUSED = 5
+    BYTE = 6
+
+
+class Piece(NamedTuple):
+    """One entry of the file's own vocabulary."""
+
+    text: str
+    score: float
+    kind: PieceKind
+
+
+@dataclass(frozen=True, kw_only=True)
+class Normalisation:
+    """How text is made uniform before it is cut."""
+
+    charsmap: bytes = b""  # a trie of what is replaced, and the replacements; empty: nothing is
+    add_dummy_prefix: bool = True  # the first word gets a space in front, like all others
+    remove_extra_whitespaces: bool = True  # at both ends, and all but one in between
+    escape_whitespaces: bool = True  # a space is written "▁"
+    whitespace_as_suffix: bool = False  # the space belongs to the word before it
+
+
+@dataclass(frozen=True, kw_only=True)
+class SentencePieceModel:
+    """A vocabulary with all that decides how it cuts a text."""
+
+    algorithm: str  # "unigram" or "bpe"
+    pieces: tuple[Piece, ...]
+    normalisation: Normalisation
+    byte_fallback: bool = False  # what is not in the vocabulary is written as its bytes
+
+
+BYTE = re.compile(r"<0x[0-9A-F]{2}>")
+ALGORITHMS = {1: "unigram", 2: "bpe"}
+
+
+def read_sentencepiece(path: Path) -> SentencePieceModel:
+    """The model in a file; whatever is wrong with it is one `TokenizerError`."""
+    if not path.exists():
+        alone = (path.parent / "tokenizer.json").exists()
+        advice = "Its tokenizer.json alone cannot be read" if alone else "Download the model again"
+        raise TokenizerError(f"{path.parent}: {path.name} is missing. {advice}.")
+    if path.stat().st_size > MOST_BYTES:
+        raise TokenizerError(f"{path}: is larger than any vocabulary ({path.stat().st_size:,} bytes). Check the file.")
+    return parse_sentencepiece(path.read_bytes(), name=str(path))
+
+
+def parse_sentencepiece(data: bytes, *, name: str = "the vocabulary") -> SentencePieceModel:
+    """The model in a file's bytes; `name` is what complaints call it."""
+    if data.startswith(b"version https://git-lfs"):
+        raise TokenizerError(f"{name}: is only a git-lfs pointer to the real file. Run `git lfs pull` there.")
+    try:
+        return _model(data)
+    except (ValueError, IndexError, struct.error, TypeError, AttributeError) as error:
+        raise TokenizerError(f"{name}: is not a SentencePiece model ({error}). Download it again.") from error
+
+
+def _model(data: bytes) -> SentencePieceModel:
+    fields: list[tuple[int, Any]] = list(_fields(data))
+    pieces = tuple(_piece(dict(_fields(value))) for number, value in fields if number == 1)
+    trainer, normaliser, denormaliser = (
+        dict(_fields(b"".join(value for number, value in fields if number == wanted))) for wanted in (2, 3, 5)
+    )
+    if not any(piece.kind is PieceKind.NORMAL for piece in pieces):
+        raise ValueError("it has no pieces")
+    if sum(piece.kind is PieceKind.UNKNOWN for piece in pieces) != 1:
+        raise ValueError("it has no piece for what is unknown, or several")
+    if len({piece.text for piece in pieces}) != len(pieces) or not all(piece.text for piece in pieces):
+        raise ValueError("a piece is empty or there twice")
+    algorithm = ALGORITHMS.get(trainer.get(3, 1))
+    if algorithm is None:
+        raise ValueError("it cuts into words or characters, but only unigram and BPE models can be used")
+    if denormaliser.get(2):
+        raise ValueError("it rewrites what the model wrote, which is not supported")
+    return SentencePieceModel(
+        algorithm=algorithm,
+        pieces=pieces,
+        normalisation=Normalisation(
+            charsmap=normaliser.get(2, b""),
+            add_dummy_prefix=bool(normaliser.get(3, True)),
+            remove_extra_whitespaces=bool(normaliser.get(4, True)),
+            escape_whitespaces=bool(normaliser.get(5, True)),
+            whitespace_as_suffix=bool(trainer.get(24, False)),
+        ),
+        byte_fallback=bool(trainer.get(35, False)),
+    )
+
+
+def _piece(fields: dict[int, Any]) -> Piece:
+    score = struct.unpack("<f", fields[2])[0] if 2 in fields else 0.0
+    kind = PieceKind(fields[3]) if 3 in fields else PieceKind.NORMAL
+    text = fields.get(1, b"").decode("utf-8")
+    if kind is PieceKind.BYTE and BYTE.fullmatch(text) is None:
+        raise ValueError("a piece that stands for a byte is not called so")
+    return Piece(text, score, kind)
+
+
+# ---------------------------------------------------------------- the wire format
+
+
+def _fields(data: bytes) -> Iterator[tuple[int, Any]]:
+    """Each field's number and value: an `int`, or the bytes of a text, a message or a number of fixed width."""
+    place = 0
+    while place < len(data):
+        key, place = _varint(data, place)
+        number, kind = key >> 3, key & 7
+        if number == 0:
+            raise ValueError("field 0 does not exist")
+        if kind == 0:
+            value, place = _varint(data, place)
+            yield number, value
+            continue
+        if kind == 2:
+            length, place = _varint(data, place)
+        elif kind in (1, 5):
+            length = 8 if kind == 1 else 4
+        else:
+            raise ValueError(f"wire type {kind} is not in use")
+        if place + length > len(data):
+            raise ValueError("it is cut short")
+        yield number, data[place : place + length]
+        place += length
+
+
+def _varint(data: bytes, place: int) -> tuple[int, int]:
+    """A number of 7 bits a byte, lowest first, and the place after it."""
+    value = data[place]
+    if value < 128:  # most are: a large vocabulary has a million of them
+        return value, place + 1
+    value = 0
+    for shift in range(0, 70, 7):
+        byte = data[place]
+        place += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, place
+    raise ValueError("a number has no end")

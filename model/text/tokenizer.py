@@ -1,0 +1,359 @@
+"""Text to numbers and back: byte-level byte-pair encoding (https://arxiv.org/abs/1508.07909), nothing lost on the way.
+
+1. The text is cut into words, numbers, signs and runs of one script; a space stays with the word after it.
+2. Each is written as its UTF-8 bytes, and the learned merges join bytes to characters and characters to sub-words.
+
+As the 256 bytes are in every vocabulary, nothing is unknown: a rare character becomes two to four byte tokens.
+Everything that turns text into ids and back is in one `tokenizer.json`, for the plain `tokenizers` library too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import tokenizers
+from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
+
+from headlight.model.errors import TokenizerError
+from headlight.model.records import Token
+from headlight.model.text.segmentation import (
+    PIECES,
+    UNSPACED_START,
+    characters,
+    mark_borders,
+    places_of_bytes,
+    word_indices,
+)
+from headlight.model.text.vocabulary import require_id
+
+PAD, START, END = "<pad>", "<s>", "</s>"
+# Plain entries of the vocabulary that no text leads to, as "<", "pad" and ">" are never one piece.
+SPECIAL = (PAD, START, END)
+
+PROBE = f"  Don’t  we\n 3个 {PAD}{START}{END} 我用Python編程 ▁Ġ"  # what a file must give back unchanged
+
+
+def _byte_letters() -> list[str]:
+    """One visible letter for each byte, as GPT-2 chose them: a printable byte stands for itself."""
+    printable = {*range(33, 127), *range(161, 173), *range(174, 256)}
+    spare = iter(range(256, 512))
+    return [chr(byte if byte in printable else next(spare)) for byte in range(256)]
+
+
+BYTE_LETTERS = _byte_letters()
+BYTE_OF_LETTER = {letter: byte for byte, letter in enumerate(BYTE_LETTERS)}
+SMALLEST = len(SPECIAL) + len(BYTE_LETTERS)
+
+
+class Tokenizer:
+    """Text ↔ ids, with the place and the word of every token. Safe to share between threads."""
+
+    def __init__(self, library: tokenizers.Tokenizer) -> None:
+        """Around a checked tokenizer of the library: use `train`, `load` or `from_json`."""
+        self._library = library
+        vocabulary = library.get_vocab()
+        self.vocabulary_size = len(vocabulary)
+        self.pad_id, self.start_id, self.end_id = (vocabulary[name] for name in SPECIAL)
+        self._special = {vocabulary[name]: name for name in SPECIAL}
+        self._bytes = [b""] * len(vocabulary)  # of each id; special tokens write nothing
+        for entry, token_id in vocabulary.items():
+            if token_id not in self._special:
+                self._bytes[token_id] = bytes(BYTE_OF_LETTER[letter] for letter in entry)
+        self._with_dropout: dict[float, tokenizers.Tokenizer] = {}
+        self._lock = Lock()
+
+    # ------------------------------------------------------------ made, stored, loaded
+
+    @classmethod
+    def train(
+        cls,
+        lines: Iterable[str],
+        vocabulary_size: int,
+        *,
+        minimum_frequency: int = 2,
+        coverage: float = 0.9995,
+        show_progress: bool = False,
+        segment: Callable[[str], Sequence[str]] | None = None,
+    ) -> Tokenizer:
+        """Learn a vocabulary from sentences: the same sentences, the same vocabulary. It may be smaller than asked.
+
+        Characters come first, the frequent ones, until they make up `coverage` of the text; then sub-words of them.
+        So no token ever holds half a character beside another one, which plain byte merges would give ("f" + half of
+        "ü"). The sentences are held in memory: a million of them is plenty.
+
+        `segment` cuts a sentence into its words, for scripts that show none: then merges are learnt within words, and
+        what is merged later, without any segmenter, is words and parts of words. The file is the same kind of file.
+        """
+        if vocabulary_size < SMALLEST:
+            raise TokenizerError(
+                f"A vocabulary of {vocabulary_size} was asked for, but {len(SPECIAL)} special tokens and 256 bytes "
+                f"are always in it: ask for {SMALLEST} or more."
+            )
+        sentences = [_sound(line if segment is None else mark_borders(segment(line))) for line in lines]
+        if not any(sentences):
+            raise TokenizerError("There is no text to learn a vocabulary from: give at least one sentence.")
+        counts = Counter(character for line in sentences for character in line)
+        vocabulary = {name: token_id for token_id, name in enumerate((*SPECIAL, *BYTE_LETTERS))}
+        merges: list[tuple[str, str]] = []
+        half = (vocabulary_size + SMALLEST) // 2  # characters take no more than half of what is free
+        rare = _add_characters(counts, minimum_frequency, coverage, half, vocabulary, merges)
+
+        # A rare character ends a word here, as if it were a line break; as bytes it has no part in any sub-word.
+        cut = dict.fromkeys(map(ord, rare), "\n")
+        learner = _library(models.BPE(), split_only=True)
+        learner.train_from_iterator(
+            (line.translate(cut) for line in sentences),
+            trainers.BpeTrainer(
+                vocab_size=len(counts) + 2 + vocabulary_size - len(vocabulary),  # 2: the line break, the space in front
+                min_frequency=minimum_frequency,
+                show_progress=show_progress,
+            ),
+            length=len(sentences),
+        )
+        for left, right in json.loads(learner.to_str())["model"]["merges"]:
+            if len(vocabulary) == vocabulary_size:
+                break
+            _add_merge(_letters(left), _letters(right), vocabulary, merges)
+        return cls(_library(models.BPE(vocabulary, merges)))
+
+    def save(self, path: str | Path) -> None:
+        """Write `tokenizer.json`."""
+        try:
+            Path(path).write_text(self.to_json(), encoding="utf-8")
+        except OSError as error:
+            raise TokenizerError(f"{path}: cannot be written ({error.strerror}). Choose another place.") from error
+
+    @classmethod
+    def load(cls, path: str | Path) -> Tokenizer:
+        """Read what `save` wrote."""
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except FileNotFoundError as error:
+            raise TokenizerError(
+                f"{path}: there is no such file. A model folder needs its tokenizer.json: train one, or copy it here."
+            ) from error
+        except OSError as error:
+            raise TokenizerError(f"{path}: cannot be read ({error.strerror}). Check the path.") from error
+        except UnicodeDecodeError as error:
+            raise TokenizerError(f"{path}: is not a tokenizer (no UTF-8 text). Save or download it again.") from error
+        return cls.from_json(text, name=str(path))
+
+    def to_json(self) -> str:
+        """All of it as text: what `save` writes."""
+        text: str = self._library.to_str(pretty=True)
+        return text
+
+    @classmethod
+    def from_json(cls, text: str, *, name: str = "tokenizer.json") -> Tokenizer:
+        """From what `to_json` gave; `name` is what complaints call it."""
+        try:
+            complaint = _complaint(json.loads(_sound(text)))
+            library = None if complaint else tokenizers.Tokenizer.from_str(text)
+        except KeyError as error:
+            complaint, library = f"is not a tokenizer (lacks {error})", None
+        except Exception as error:  # the library raises nothing more precise
+            complaint, library = f"is not a tokenizer ({error})", None
+        if library is not None:
+            library.no_truncation()
+            library.no_padding()
+            library.model.dropout = None
+            tokenizer = cls(library)
+            ids = tokenizer.encode(PROBE)
+            if not tokenizer._special.keys() & ids and tokenizer.decode(ids) == library.decode(ids) == PROBE:
+                return tokenizer
+            complaint = "does not give text back as it was, so Headlight did not write it"
+        raise TokenizerError(f"{name}: {complaint}. Train one with Tokenizer.train, or save or download it again.")
+
+    # ------------------------------------------------------------ text to ids and back
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text, without special tokens."""
+        ids: list[int] = self._library.encode(_sound(text), add_special_tokens=False).ids
+        return ids
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of many texts, on all cores."""
+        return _encode(self._library, texts)
+
+    def source_with_dropout(self, texts: Sequence[str], dropout: float = 0.1) -> list[list[int]]:
+        """The ids of another cut of each text, drawn anew at each call (BPE dropout, for training only).
+
+        Each merge is left out with this probability (https://arxiv.org/abs/1910.13267), so the model meets rare pieces
+        and learns what they spell. The library draws from its own generator, which takes no seed.
+        """
+        if not 0.0 <= dropout <= 1.0:
+            raise TokenizerError(f"The dropout is {dropout!r}, but it is a probability: choose a number from 0 to 1.")
+        with self._lock:  # a copy for each rate: `encode` goes on without chance meanwhile
+            library = self._with_dropout.get(dropout)
+            if library is None:
+                library = tokenizers.Tokenizer.from_str(self._library.to_str())
+                library.model.dropout = dropout
+                self._with_dropout[dropout] = library
+        return _encode(library, texts)
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of ids; special tokens write nothing, bytes that are no character become U+FFFD."""
+        text = b"".join(map(self._piece, ids)).decode("utf-8", errors="replace")
+        return text[1:] if text.startswith(" ") else text  # only the space put in front can come first
+
+    # ------------------------------------------------------------ tokens to look at
+
+    def source_tokens(self, text: str) -> tuple[Token, ...]:
+        """The tokens of a sentence and the end token, each with its place in the sentence and its word."""
+        return self.written_tokens([*self.encode(text), self.end_id])
+
+    def written_tokens(self, ids: Sequence[int]) -> tuple[Token, ...]:
+        """The tokens of ids, each with its place in `decode(ids)` and its word.
+
+        `text[start:end]` is each token's own text, without the space before a word. Pieces of one character share its
+        text and span. The space put in front of a sentence has no place: alone, it is a piece of the token after it.
+        """
+        text, places = places_of_bytes(b"".join(map(self._piece, ids)))
+        groups: list[tuple[int, int, list[int]]] = []  # start, end, the ids that write what is between
+        start, offset, group = 0, 0, list[int]()
+        for token_id in ids:
+            group.append(token_id)
+            offset += len(self._bytes[token_id])
+            end = places.get(offset, start)  # inside a character: not yet
+            if end > start:
+                start += text[start] == " " and not text[start:end].isspace()
+                groups.append((start, end, group))
+                start, group = end, []
+        groups.append((len(text), len(text), group))  # special tokens
+        spans = [(start, end) for start, end, group in groups for token_id in group if token_id not in self._special]
+        words = iter(word_indices(text, spans))
+        return tuple(token for group in groups for token in self._tokens(text, *group, words))
+
+    def _tokens(self, text: str, start: int, end: int, ids: list[int], words: Iterator[int]) -> Iterator[Token]:
+        """One token, or all pieces of one character; special tokens among them stand where these begin."""
+        pieces = sum(token_id not in self._special for token_id in ids)
+        piece = 0
+        for token_id in ids:
+            if token_id in self._special:
+                yield Token(text=self._special[token_id], id=token_id, start=start, end=start, special=True)
+                continue
+            yield Token(
+                text=text[start:end], id=token_id, start=start, end=end, word=next(words), piece=piece, pieces=pieces
+            )
+            piece += 1
+
+    def label(self, token_id: int) -> str:
+        """What one entry of the vocabulary reads, with its leading space: " want" is not "want".
+
+        Bytes that are no whole character are shown as such: "⟨E4⟩".
+        """
+        piece = self._piece(token_id)
+        if token_id in self._special:
+            return self._special[token_id]
+        try:
+            return piece.decode("utf-8")
+        except UnicodeDecodeError:
+            pass  # some bytes are no whole character
+        return "".join(
+            character if character.encode("utf-8") == own else "".join(f"⟨{byte:02X}⟩" for byte in own)
+            for character, own in characters(piece)
+        )
+
+    def _piece(self, token_id: int) -> bytes:
+        require_id(token_id, self.vocabulary_size)
+        return self._bytes[token_id]
+
+
+# ---------------------------------------------------------------- the library
+
+
+def _library(model: models.BPE, *, split_only: bool = False) -> tokenizers.Tokenizer:
+    """The library's tokenizer with all our rules; `split_only` leaves characters as they are, to learn from."""
+    library = tokenizers.Tokenizer(model)
+    library.normalizer = normalizers.Sequence(
+        [normalizers.Prepend(" "), normalizers.Replace(Regex(UNSPACED_START), "")]
+    )
+    split = pre_tokenizers.Split(Regex(PIECES), behavior="isolated")
+    to_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    library.pre_tokenizer = split if split_only else pre_tokenizers.Sequence([split, to_bytes])
+    library.decoder = decoders.Sequence(
+        [
+            decoders.Replace(Regex(rf"\A(?:{'|'.join(SPECIAL)})\z"), ""),
+            decoders.ByteLevel(),
+            decoders.Strip(" ", 1, 0),  # the space put in front
+        ]
+    )
+    return library
+
+
+def _complaint(content: dict[str, Any]) -> str:
+    """What is wrong with a tokenizer's file, if anything. Asked before the library reads it: damage can crash that."""
+    model = content["model"]
+    if model["type"] != "BPE":
+        return f"is not a byte-level BPE tokenizer but {model['type']}"
+    vocabulary: dict[str, int] = model["vocab"]
+    if missing := [name for name in SPECIAL if name not in vocabulary]:
+        return f"lacks the special tokens {', '.join(missing)}"
+    if added := [token["content"] for token in content["added_tokens"]]:
+        return f"has added tokens ({', '.join(added[:3])}), which would swallow the same text typed by a person"
+    letters = set(BYTE_LETTERS)
+    spelled = letters <= vocabulary.keys() and all(letters.issuperset(entry) for entry in vocabulary)
+    if not spelled or sorted(vocabulary.values()) != list(range(len(vocabulary))):
+        return "its vocabulary is not one of bytes, numbered without gaps"
+    if model["continuing_subword_prefix"] or model["end_of_word_suffix"]:
+        return "marks the ends of its pieces, which a vocabulary of bytes does not"
+    if not all({left, right, left + right} <= vocabulary.keys() for left, right in model["merges"]):
+        return "merges pieces that are not in its vocabulary"
+    return ""
+
+
+def _encode(library: tokenizers.Tokenizer, texts: Sequence[str]) -> list[list[int]]:
+    encodings = library.encode_batch_fast([_sound(text) for text in texts], add_special_tokens=False)
+    return [encoding.ids for encoding in encodings]
+
+
+def _sound(text: str) -> str:
+    """The text, if it is one: half of a surrogate pair has no UTF-8 form."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise TokenizerError(
+            f"The text has half a character (U+{ord(text[error.start]):04X}) at place {error.start + 1}, "
+            "as when an emoji is cut in two. Remove it, or paste the text again."
+        ) from error
+    return text
+
+
+# ---------------------------------------------------------------- learning: characters first
+
+
+def _letters(text: str) -> str:
+    return "".join(BYTE_LETTERS[byte] for byte in text.encode("utf-8"))
+
+
+def _add_merge(left: str, right: str, vocabulary: dict[str, int], merges: list[tuple[str, str]]) -> None:
+    merges.append((left, right))
+    vocabulary.setdefault(left + right, len(vocabulary))
+
+
+def _add_characters(
+    counts: Counter[str],
+    least: int,
+    coverage: float,
+    limit: int,
+    vocabulary: dict[str, int],
+    merges: list[tuple[str, str]],
+) -> list[str]:
+    """Merges from bytes to the frequent characters beyond ASCII. Gives the characters that were left out."""
+    wanted = sorted((character for character in counts if not character.isascii()), key=lambda c: (-counts[c], c))
+    enough = coverage * sum(counts[character] for character in wanted)
+    covered = 0
+    for place, character in enumerate(wanted):
+        letters = _letters(character)
+        new = [end for end in range(2, len(letters) + 1) if letters[:end] not in vocabulary]
+        if covered >= enough or counts[character] < least or len(vocabulary) + len(new) > limit:
+            return wanted[place:]
+        for end in new:
+            _add_merge(letters[: end - 1], letters[end - 1], vocabulary, merges)
+        covered += counts[character]
+    return []

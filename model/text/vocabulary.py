@@ -1,0 +1,52 @@
+"""What everything else expects of a vocabulary, however it cuts text: our own bytes, or SentencePiece's pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from headlight.model.errors import TokenizerError
+from headlight.model.records import Token
+
+
+def require_id(token_id: int, size: int) -> None:
+    """Complain of an id that a vocabulary of this size does not have: -1 would quietly be the last one."""
+    if not 0 <= token_id < size:
+        raise TokenizerError(
+            f"There is no token {token_id}: this vocabulary has 0 to {size - 1}. "
+            "Use the tokenizer that belongs to the model."
+        )
+
+
+class Vocabulary(Protocol):
+    """Text ↔ ids, with the place and the word of every token."""
+
+    vocabulary_size: int
+    pad_id: int
+    start_id: int
+    end_id: int
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text, without special tokens."""
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of many texts."""
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of ids; special tokens write nothing."""
+
+    def source_tokens(self, text: str) -> tuple[Token, ...]:
+        """The tokens of a sentence and the end token, each with its place in the sentence and its word."""
+
+    def written_tokens(self, ids: Sequence[int]) -> tuple[Token, ...]:
+        """The tokens of ids, each with its place in `decode(ids)` and its word."""
+
+    def label(self, token_id: int) -> str:
+        """What one entry of the vocabulary reads, with its leading space."""
+
+    def save(self, path: str | Path) -> None:
+        """Write all of it as one JSON file."""
+
+    def to_json(self) -> str:
+        """All of it as text: what `save` writes."""

@@ -1,0 +1,129 @@
+"""From a run's folder to the folder that ships: averaged weights, vocabularies, and how to repeat it."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from headlight.model.errors import TrainingError
+from headlight.model.folders.checkpoint import save_checkpoint
+from headlight.model.folders.storage import Storage
+from headlight.model.text.tokenizer import Tokenizer
+from headlight.model.training import checkpoints
+from headlight.model.training.checkpoints import Progress, Tensors
+from headlight.model.training.prepare import Tokenizers, tokenizer_paths
+from headlight.model.training.recipe import Recipe, load_recipe
+from headlight.model.training.tasks import TASKS
+from headlight.model.translate import reliability as confidence
+from headlight.model.translate.reliability import ConfidenceRule
+
+HEADS = "heads.json"  # which heads align words
+
+
+def export_run(
+    run: Path,
+    folder: Path,
+    *,
+    weights: str = "best",
+    storage: Storage = "float16",
+    card: str | None = None,
+    rule: ConfidenceRule | None = None,
+    heads: str | None = None,
+) -> None:
+    """Write a model folder from a run: its `best` or `last` averaged weights, or the mean of its last N checkpoints."""
+    model, tokenizers, progress = load_run(run, weights)
+    recipe = recipe_of(run)
+    others = {} if rule is None else {confidence.FILE: rule.to_json()}
+    if heads is not None:
+        others[HEADS] = heads
+    card = f"# {recipe.name}\n\n{recipe.description}\n" if card is None else card
+    card = f"{card.rstrip()}\n\n{facts(run, progress, weights, storage)}"
+    save_checkpoint(folder, model, tokenizers.source, tokenizers.target, storage=storage, card=card, others=others)
+
+
+def load_run(run: Path, weights: str = "best") -> tuple[Any, Tokenizers, Progress]:
+    """The model of a run as it stands."""
+    recipe, tokenizers = recipe_of(run), _tokenizers_of(run)
+    tensors, progress = chosen_weights(run, weights)
+    model = TASKS[recipe.task].make_model(recipe, tokenizers)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(tensors[name])
+    return model.eval(), tokenizers, progress
+
+
+def recipe_of(run: Path) -> Recipe:
+    """The recipe that a run began with."""
+    if not (run / "recipe.json").exists():
+        raise TrainingError(f"{run} is no run folder: recipe.json is missing. Give the --run folder of `train`.")
+    return load_recipe(run / "recipe.json")
+
+
+def chosen_weights(run: Path, weights: str) -> tuple[Tensors, Progress]:
+    """`best`, `last`, or a number: the mean of so many of the newest checkpoints, unaveraged by training."""
+    if weights.isdigit() and int(weights) > 0:
+        paths = checkpoints.list_checkpoints(run)[-int(weights) :]
+        if len(paths) < int(weights):
+            raise TrainingError(f"{run} has {len(paths)} checkpoint(s), but the mean of {weights} is asked for.")
+        loaded = [checkpoints.load(path) for path in paths]
+        return checkpoints.average([groups["model"] for groups, _, _ in loaded]), loaded[-1][1]
+    if weights not in ("best", "last"):
+        raise TrainingError(f"--weights is {weights!r}, but must be best, last, or a number of checkpoints.")
+    path = run / f"{weights}.safetensors"
+    if not path.exists():
+        raise TrainingError(f"{path} is not there yet: train until the first validation, or choose other --weights.")
+    groups, progress, _ = checkpoints.load(path)
+    return groups["model"], progress
+
+
+def facts(run: Path, progress: Progress, weights: str, storage: Storage) -> str:
+    """What anybody needs to repeat the run, as the part of a model card that no person has to write."""
+    recipe = recipe_of(run)
+    digest = json.loads((run / "data.json").read_text(encoding="utf-8"))["sha256"]
+    corpora = "\n".join(f"| {' + '.join(spec.files)} | {spec.weight:g} |" for spec in recipe.corpora)
+    begun = f"- begins with the weights of {recipe.start}\n" if recipe.start else ""
+    unit = "target tokens" if recipe.task == "translation" else "texts"
+    return f"""## How to repeat it
+
+    python -m headlight train assets/recipes/{recipe.name}.json --data DATA --run runs/{recipe.name}
+    python -m headlight export --run runs/{recipe.name} --weights {weights} --storage {storage} \
+--to assets/models/{recipe.name}
+
+{begun}- seed {recipe.seed}; these weights: step {progress.step:,}, {progress.tokens:,} {unit}, \
+{progress.seconds / 3600:.1f} hours
+- SHA-256 of the cleaned training text: `{digest}`
+
+| text | times an epoch |
+| --- | --- |
+{corpora}
+
+## How it learnt
+
+{_curve(run / "validation.csv")}"""
+
+
+def _curve(path: Path, most: int = 12) -> str:
+    """What validation saw, at most so many rows of it."""
+    if not path.exists():
+        return "Nothing was held out to validate with.\n"
+    with path.open(encoding="utf-8", newline="") as file:
+        head, *rows = csv.reader(file)
+    kept = [name for name in range(len(head)) if head[name] != "seconds"]
+    chosen = sorted({round(place * (len(rows) - 1) / (most - 1)) for place in range(most)}) if rows else []
+    lines = [[head[column] for column in kept], ["---"] * len(kept)]
+    lines += [[_short(rows[place][column]) for column in kept] for place in chosen]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _short(number: str) -> str:
+    return number if number.isdigit() else f"{float(number):.3g}"
+
+
+def _tokenizers_of(run: Path) -> Tokenizers:
+    paths = tokenizer_paths(run, recipe_of(run))
+    loaded = {path: Tokenizer.load(path) for path in paths}
+    return Tokenizers(loaded[paths[0]], loaded[paths[-1]])

@@ -1,0 +1,1 @@
+"""Text → `Translation`: requests checked, weights prepared, attention captured, results made."""

@@ -1,0 +1,119 @@
+"""Looking: one teacher-forced pass over a source and its translation brings home every attention map.
+
+Decoding runs first and unwatched. The encoder runs once for both: watched, if somebody wants to look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from headlight.model.core.attention import KeysValues
+from headlight.model.core.probes import Watched, all_probes, matching_probes, watch
+from headlight.model.core.transformer import DecoderState, Memory, Transformer, attention_path
+from headlight.model.records import FloatArray, Kind, read_only
+
+ENCODER_WEIGHTS = "encoder.layers.*.self_attention.weights"
+DECODER_WEIGHTS = "decoder.layers.*.*_attention.weights"
+
+
+@dataclass
+class Captured:
+    """What a batch's passes showed: the attention of each kind, and further probes by name."""
+
+    attention: dict[Kind, FloatArray] = field(default_factory=dict)  # [layer, batch, head, query, key]
+    captured: dict[str, np.ndarray] = field(default_factory=dict)  # [batch, …] as the probe says
+    axes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass
+class TokenScores:
+    """What the model thought of each written token: `[batch, token]`, with the best `[batch, token, rank]`."""
+
+    log_probabilities: np.ndarray
+    best_ids: np.ndarray
+    best_probabilities: np.ndarray
+
+
+def read_source(
+    model: Transformer, passes: Transformer, source_ids: Tensor, further: Sequence[str], *, padded: bool = True
+) -> tuple[Memory, Captured]:
+    """Encode, watched: `[batch, source]` → the memory, and the encoder's attention.
+
+    `passes` is the model itself, or its twin on prepared weights with the same probes; `padded`: whether there is
+    padding among the ids.
+    """
+    sight = Captured()
+    further = _of("encoder", further, model)
+    with watch(model, ENCODER_WEIGHTS, *further) as seen:
+        memory = passes.encode(source_ids, padded=padded)
+    _collect(sight, seen, "encoder", model.config.encoder_layers)
+    _collect_further(model, sight, seen, further)
+    return memory, sight
+
+
+def read_target(
+    model: Transformer,
+    passes: Transformer,
+    memory: Memory,
+    cross: list[KeysValues],
+    target_ids: Tensor,
+    written_ids: Tensor,
+    sight: Captured,
+    further: Sequence[str],
+    alternatives: int,
+    never: Sequence[int],
+) -> TokenScores:
+    """Decode what is already written, watched: `target_ids` `[batch, tokens]` went in, `written_ids` came out.
+
+    Of each token, so many `alternatives` are told, none of them among those that are `never` written.
+    """
+    further = _of("decoder", further, model)
+    with watch(model, DECODER_WEIGHTS, *further) as seen:
+        # The keys and values of the source are at hand from decoding; only who wants to see them needs them again.
+        state = passes.decoder.start(memory, cached=False) if further else DecoderState(cross, memory.mask, None)
+        logits = passes.decoder(target_ids, state)  # [batch, tokens, vocabulary]
+    _collect(sight, seen, "decoder", model.config.decoder_layers)
+    _collect(sight, seen, "cross", model.config.decoder_layers)
+    _collect_further(model, sight, seen, further)
+    log_probabilities = logits.float().log_softmax(dim=-1)
+    chosen = log_probabilities.gather(2, written_ids[..., None])[..., 0]
+    log_probabilities[..., list(never)] = float("-inf")  # no alternatives: nobody could go on with them
+    best, best_ids = log_probabilities.topk(min(alternatives, log_probabilities.shape[-1] - len(never)), dim=-1)
+    return TokenScores(to_numpy(chosen), to_numpy(best_ids), to_numpy(best.exp()))
+
+
+def to_numpy(tensor: Tensor) -> np.ndarray:
+    """A tensor as an array of its own kind; half precision becomes float32."""
+    if tensor.is_floating_point():
+        tensor = tensor.float()
+    array: np.ndarray = tensor.cpu().numpy()
+    return array
+
+
+def crop(array: np.ndarray, *lengths: int) -> np.ndarray:
+    """The last axes without their padding, closed to writing."""
+    places: tuple[Any, ...] = (..., *(slice(length) for length in lengths))
+    closed: np.ndarray = read_only(np.ascontiguousarray(array[places]))
+    return closed
+
+
+def _of(side: str, patterns: Sequence[str], model: Transformer) -> list[str]:
+    """What the patterns name in this half of the model."""
+    return [name for name in matching_probes(model, *patterns) if name.startswith(f"{side}.")]
+
+
+def _collect(sight: Captured, seen: Watched, kind: Kind, layers: int) -> None:
+    maps = [seen[f"{attention_path(kind, layer)}.weights"] for layer in range(layers)]
+    sight.attention[kind] = to_numpy(torch.stack(maps))
+
+
+def _collect_further(model: Transformer, sight: Captured, seen: Watched, names: Sequence[str]) -> None:
+    for name in names:
+        sight.captured[name] = to_numpy(seen[name])
+        sight.axes[name] = all_probes(model)[name].axes

@@ -1,0 +1,156 @@
+"""Where to compute and in what type: chosen once, with the reason kept in words.
+
+`HEADLIGHT_DEVICE` (cuda, cuda:1, mps, cpu) and `HEADLIGHT_DTYPE` (float32, bfloat16, float16) overrule the choice.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import torch
+
+from headlight.model.errors import DeviceError
+
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+DEVICE_FORM = re.compile(r"cpu|mps|cuda(?::(\d{1,3}))?")
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class DeviceChoice:
+    """A device, the type of its numbers, and why: a sentence to show."""
+
+    device: torch.device
+    dtype: torch.dtype
+    reason: str
+
+
+def choose_device(wish: str | torch.device | None = None) -> DeviceChoice:
+    """CUDA, then MPS, then the CPU; a `wish`, or else `HEADLIGHT_DEVICE`, decides."""
+    named, origin = str(wish or ""), "the device"
+    if not named:
+        named, origin = os.environ.get("HEADLIGHT_DEVICE", ""), "HEADLIGHT_DEVICE"
+    named = named.strip().lower()
+    if named:
+        device = _wished_device(named, origin)
+        why = f"{origin} {named} was asked for" if origin == "the device" else f"{origin} is {named}"
+        reason = f"{why}; using {_words(device)}"
+    else:
+        device, reason = _best_device()
+    dtype, type_reason = _choose_dtype(device)
+    return DeviceChoice(device, dtype, f"{reason}; {type_reason}.")
+
+
+def _best_device() -> tuple[torch.device, str]:
+    if torch.cuda.is_available():
+        device = torch.device("cuda", 0)
+        return device, f"a CUDA device was found; using {_words(device)}"
+    if torch.backends.mps.is_available():
+        device = torch.device("mps")
+        return device, f"no CUDA device was found; using {_words(device)}"
+    device = torch.device("cpu")
+    return device, f"no CUDA device was found; using {_words(device)}"
+
+
+def _wished_device(name: str, origin: str) -> torch.device:
+    form = DEVICE_FORM.fullmatch(name)
+    if form is None:
+        raise DeviceError(f"{origin} is {name!r}, but must be cuda, cuda:1 (or another number), mps or cpu.")
+    if name == "mps" and not torch.backends.mps.is_available():
+        raise DeviceError(
+            f"{origin} is mps, but this is no Mac whose GPU PyTorch can use. Choose cpu, or leave it out."
+        )
+    if not name.startswith("cuda"):
+        return torch.device(name)
+    if not torch.cuda.is_available():
+        cause = (
+            "this PyTorch was built without CUDA: install one with it"
+            if torch.version.cuda is None and torch.version.hip is None
+            else "PyTorch finds no CUDA device: check the driver with nvidia-smi"
+        )
+        raise DeviceError(f"{origin} is {name}, but {cause}, choose cpu, or leave it out.")
+    count, index = torch.cuda.device_count(), int(form[1] or 0)
+    if index >= count:
+        raise DeviceError(
+            f"{origin} is {name}, but there are only {count} CUDA device(s), from cuda:0 to cuda:{count - 1}. "
+            "Choose one of them."
+        )
+    return torch.device("cuda", index)
+
+
+def _words(device: torch.device) -> str:
+    if device.type == "cuda":
+        return f"{torch.cuda.get_device_name(device)} ({device})"
+    if device.type == "mps":
+        return "the Mac's GPU"
+    threads = torch.get_num_threads()
+    return f"the CPU with {threads} thread{'' if threads == 1 else 's'}"
+
+
+def _choose_dtype(device: torch.device) -> tuple[torch.dtype, str]:
+    named = os.environ.get("HEADLIGHT_DTYPE", "").strip().lower()
+    if not named:
+        return _best_dtype(device)
+    if named not in DTYPES:
+        raise DeviceError(f"HEADLIGHT_DTYPE is {named!r}, but must be one of: {', '.join(DTYPES)}.")
+    if named == "bfloat16" and device.type != "cpu" and not _computes_bfloat16(device):
+        raise DeviceError(f"HEADLIGHT_DTYPE is bfloat16, which {_words(device)} cannot compute. Choose float16.")
+    return DTYPES[named], f"HEADLIGHT_DTYPE is {named}"
+
+
+def _best_dtype(device: torch.device) -> tuple[torch.dtype, str]:
+    if device.type == "cuda":
+        if _computes_bfloat16(device):
+            return torch.bfloat16, "numbers are bfloat16"
+        return torch.float16, "numbers are float16, as it cannot compute bfloat16"
+    # On a Mac too: half precision wins little there with models of our size.
+    return torch.float32, "numbers are float32"
+
+
+def _computes_bfloat16(device: torch.device) -> bool:
+    if device.type == "cuda":
+        # Not torch.cuda.is_bf16_supported: it looks at the current device, and counts slow emulation as support.
+        return torch.version.hip is not None or torch.cuda.get_device_capability(device) >= (8, 0)
+    return bool(torch.backends.mps.is_macos_or_newer(14, 0))
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """Whether a device had no memory left: PyTorch says it in a class of its own, or only in words."""
+    if isinstance(error, torch.OutOfMemoryError):
+        return True
+    words = ("out of memory", "_STATUS_ALLOC_FAILED", "not enough memory", "can't allocate memory")
+    return isinstance(error, RuntimeError) and any(word in str(error) for word in words)
+
+
+def in_smaller_batches(run: Callable[[Sequence[Item]], list[Result]], items: Sequence[Item]) -> list[Result]:
+    """Run all items at once or, where memory does not suffice, in batches of half the size, a quarter, …"""
+    results: list[Result] = []
+    start, size = 0, len(items)
+    while start < len(items):
+        batch = items[start : start + size]
+        failure = None
+        try:
+            results += run(batch)
+        except RuntimeError as error:
+            if not out_of_memory(error):
+                raise
+            failure = str(error).partition("\n")[0]
+        # Only out here are the failed run's tensors free: the exception held them.
+        if failure is None:
+            start += len(batch)
+            continue
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+        if len(batch) == 1:
+            raise DeviceError(
+                "The device has not enough memory left for even one sentence. Shorten it, choose a smaller model, "
+                f"close other programs that use the device, or set HEADLIGHT_DEVICE=cpu. PyTorch said: {failure}"
+            )
+        size = (len(batch) + 1) // 2
+    return results

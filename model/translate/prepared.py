@@ -1,0 +1,363 @@
+"""Prepared weights: the same code as in `transformer.py`, standing on something lighter.
+
+`prepare_step` and `prepare_passes` make a twin of a module: its methods are the module's own, so that there is one
+Transformer to read and to test, but dropout and the call machinery of `nn.Module` are gone, queries, keys and values of
+self-attention come from one product, and matrices are packed once for the processor.
+
+- A *step* writes one word and spends its time on reading weights: they are packed as float16 for FBGEMM, which computes
+  in float32. Nobody watches a step, so it has no probes.
+- A *pass* reads a whole sentence, or looks at one: its weights are packed in full float32 for oneDNN. It keeps the
+  module's own probes, so that `watch` sees and edits it. All maps and probabilities come from passes.
+
+Packed weights are copies, and `Copies` bounds their bytes. What finds no room there is read as it lies, by oneDNN too:
+of a sentence of 16 tokens that takes 1.4 times as long as a packed product, PyTorch's own takes 2 to 3 times as long.
+The model keeps its own weights, so it stays a module like any other, to call, to save and to read.
+
+Kernels are looked up when weights are packed, never at import: which of them a wheel holds differs from platform to
+platform.
+"""
+
+from __future__ import annotations
+
+import math
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any, Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from headlight.model.core.attention import MultiHeadAttention
+from headlight.model.core.probes import Probe
+
+StepWeights = Literal["float16", "float32", "plain"]
+Linear = Callable[[Tensor], Tensor]
+SMALL = 1 << 15  # matrices of fewer entries are faster as they are: a packed product costs 10 µs before it begins
+LARGEST_FLOAT16 = 65_504.0
+# What copies may take: a share of the model's own weights, or so many bytes where that is more. The bytes suffice for
+# all copies of a model of OPUS-MT's size (d 512, 6 + 6 layers) but that of its output. The share is for larger models:
+# with vocabularies and kernels, a process that loads one stays below 1.3 times the model's weights.
+SHARE, ALWAYS = 0.25, 300_000_000
+# What is never called: self-attention projects all three at once, and in a step keys and values of the source are made
+# once a sentence, by a pass.
+UNUSED_IN_PASSES = {"self_attention": ("query", "key", "value")}
+UNUSED_IN_STEPS = UNUSED_IN_PASSES | {"cross_attention": ("key", "value")}
+
+
+@dataclass(frozen=True)
+class Packing:
+    """Which copies of a model's weights were made, in bytes, and why: a sentence to show."""
+
+    step_bytes: int
+    pass_bytes: int
+    reason: str
+
+
+class Prepared(NamedTuple):
+    """The twins of a model, or its own parts where nothing was packed."""
+
+    step: Any  # called like the decoder
+    passes: Any  # called like the model
+    packing: Packing
+
+
+def prepare(model: nn.Module, weights: StepWeights, own_bytes: int) -> Prepared:
+    """Twins for steps and for passes, whose copies take no more than a model of `own_bytes` allows."""
+    copies = Copies(max(int(SHARE * own_bytes), ALWAYS))
+    # Steps first: there are as many as words, and one sentence has two passes.
+    step, step_bytes = prepare_step(model.get_submodule("decoder"), weights, copies)
+    passes, pass_bytes = prepare_passes(model, copies)
+    kind = "float16" if weights == "float16" and can_pack_float16() else "float32"
+    reason = (
+        f"The model's weights take {_megabytes(own_bytes)}, so copies may take {_megabytes(copies.limit)}. Made for "
+        f"this processor: {_megabytes(step_bytes)} in {kind} for writing, {_megabytes(pass_bytes)} in float32 for "
+        f"reading and looking"
+    )
+    if copies.refused:
+        reason += f"; {_megabytes(copies.refused)} more would be faster, but are read where the model has them"
+    return Prepared(step, passes, Packing(step_bytes, pass_bytes, f"{reason}."))
+
+
+def prepare_step(decoder: nn.Module, weights: StepWeights = "float16", copies: Copies | None = None) -> tuple[Any, int]:
+    """A callable twin of a decoder that writes word by word, and the bytes that its copies of weights take."""
+    if weights == "plain":
+        return decoder, 0
+    packer = FLOAT16 if weights == "float16" and can_pack_float16() else float32_packing()
+    preparation = _Preparation(packer, UNUSED_IN_STEPS, copies or Copies(), keeps_probes=False)
+    return preparation.twin_of(decoder), preparation.bytes
+
+
+def prepare_passes(model: nn.Module, copies: Copies | None = None) -> tuple[Any, int]:
+    """A twin of a whole model for whole sentences, watched through the model's own probes, and its copies' bytes."""
+    preparation = _Preparation(float32_packing(), UNUSED_IN_PASSES, copies or Copies(), keeps_probes=True)
+    return preparation.twin_of(model), preparation.bytes
+
+
+def _megabytes(count: int) -> str:
+    return f"{count / 1e6:,.0f} MB"
+
+
+# ---------------------------------------------------------------- packing one matrix
+
+
+class Packer(NamedTuple):
+    """One way to pack a matrix."""
+
+    name: str
+    entry_bytes: int
+    fits: Callable[[Tensor], bool]
+    pack: Callable[[Tensor, Tensor | None], Linear]
+
+
+def _fits_float16(weight: Tensor) -> bool:
+    """Whether float16 can hold all numbers; without a second tensor as large, unlike `abs`."""
+    least, most = weight.aminmax()
+    return bool(torch.maximum(-least, most) <= LARGEST_FLOAT16)
+
+
+def pack_float16(weight: Tensor, bias: Tensor | None) -> Linear:
+    """Half the bytes to read, and float32 arithmetic; not for numbers that float16 cannot hold."""
+    kernel = _below(torch.ops.quantized.linear_dynamic_fp16)
+    return partial(_linear_float16, kernel, torch.ops.quantized.linear_prepack_fp16(weight, bias))
+
+
+def pack_float32(weight: Tensor, bias: Tensor | None) -> Linear:
+    """The same numbers in the order in which oneDNN reads them: no rounding, and both cores at work."""
+    return _by_onednn(torch.ops.mkldnn._reorder_linear_weight(weight, 32), bias)
+
+
+def as_it_lies(weight: Tensor, bias: Tensor | None) -> Linear:
+    """A product with the model's own numbers: no copy."""
+    if weight.numel() >= SMALL and can_pack_float32():
+        return _by_onednn(weight, bias)  # it reads them as they are, too, and faster than PyTorch's usual product
+    return partial(_plain_linear, weight, bias)
+
+
+FLOAT16 = Packer("float16", 2, _fits_float16, pack_float16)
+FLOAT32 = Packer("float32", 4, lambda weight: True, pack_float32)
+NOTHING = Packer("nothing", 4, lambda weight: False, as_it_lies)
+
+
+def float32_packing() -> Packer:
+    """oneDNN's packing where this machine has it."""
+    return FLOAT32 if can_pack_float32() else NOTHING
+
+
+@cache
+def can_pack_float16() -> bool:
+    """Whether this machine has FBGEMM's float16 kernels (x86 with AVX2)."""
+    if platform.machine().lower() not in ("x86_64", "amd64"):
+        return False
+    return _works(
+        lambda matrix: "fbgemm" in torch.backends.quantized.supported_engines and pack_float16(matrix, None)(matrix)
+    )
+
+
+@cache
+def can_pack_float32() -> bool:
+    """Whether this PyTorch has oneDNN and its prepacked products."""
+    return bool(torch.backends.mkldnn.is_available()) and _works(  # type: ignore[no-untyped-call]
+        lambda matrix: pack_float32(matrix, None)(_by_onednn(matrix, None)(matrix))
+    )
+
+
+def _works(product: Callable[[Tensor], Tensor | bool]) -> bool:
+    matrix = torch.eye(8)
+    try:
+        found = product(matrix)
+        return isinstance(found, Tensor) and bool(torch.equal(found, matrix))
+    except (RuntimeError, AttributeError, NotImplementedError):
+        return False
+
+
+# ---------------------------------------------------------------- the twin of a module
+
+
+class Copies:
+    """Copies of weights: the bytes that all of them may take, and those that were made."""
+
+    def __init__(self, limit: int | None = None) -> None:
+        self.limit = limit or 0
+        self.left: float = math.inf if limit is None else limit
+        self.refused = 0  # bytes of those that found no room
+        self.made: dict[tuple[str, int], Linear] = {}  # by packing and module: steps and passes share what is alike
+
+    def choose(self, wanted: Mapping[str, int], *, largest_first: bool) -> set[str]:
+        """Those that find room."""
+        chosen = set()
+        for name in sorted(wanted, key=lambda name: -wanted[name] if largest_first else wanted[name]):
+            if wanted[name] <= self.left:
+                self.left -= wanted[name]
+                chosen.add(name)
+            else:
+                self.refused += wanted[name]
+        return chosen
+
+
+class _Preparation:
+    """One pass over a module tree."""
+
+    def __init__(
+        self, packer: Packer, unused: Mapping[str, Sequence[str]], copies: Copies, *, keeps_probes: bool
+    ) -> None:
+        self.packer = packer
+        self.unused = unused
+        self.copies = copies
+        self.keeps_probes = keeps_probes
+        self.chosen: set[str] = set()
+        self.bytes = 0
+
+    def twin_of(self, module: nn.Module) -> Any:
+        wanted = self.wanted(module, "")
+        # In steps each byte saves the same, so the room is filled best from the largest. In passes a layer's matrix
+        # saves more for each byte (of 5 tokens 3.5 times as fast, the output 1.8 times).
+        self.chosen = self.copies.choose(wanted, largest_first=not self.keeps_probes)
+        self.bytes = sum(wanted[name] for name in self.chosen)
+        return self.twin(module, "")
+
+    def wanted(self, module: nn.Module, path: str, without: Sequence[str] = ()) -> dict[str, int]:
+        """The copies that would be faster than the weights as they lie: path → bytes, none for those already made."""
+        sizes: dict[str, int] = {}
+        for name, child in module.named_children():
+            place = f"{path}.{name}"
+            if name in without:
+                continue
+            if not isinstance(child, nn.Linear):
+                sizes |= self.wanted(child, place, self.unused.get(name, ()))
+            elif self.packs([child.weight]):
+                sizes[place] = self.cost(child, child.weight.numel() * self.packer.entry_bytes)
+        if isinstance(module, MultiHeadAttention) and "query" in without:
+            weights = [part.weight for part in _parts(module)]
+            entry = self.packer.entry_bytes if self.packs(weights) else 4
+            sizes[path] = self.cost(module, entry * sum(weight.numel() for weight in weights))
+        return sizes
+
+    def packs(self, weights: Sequence[Tensor]) -> bool:
+        """Whether these, read as one matrix, are worth packing, and can be packed."""
+        enough = sum(weight.numel() for weight in weights) >= SMALL
+        return enough and all(self.packer.fits(weight.detach()) for weight in weights)
+
+    def cost(self, module: nn.Module, size: int) -> int:
+        return 0 if (self.packer.name, id(module)) in self.copies.made else size
+
+    def twin(self, module: nn.Module, path: str, without: Sequence[str] = ()) -> Any:
+        if isinstance(module, Probe):
+            return module if self.keeps_probes else _Unwatched()
+        if isinstance(module, nn.Dropout | nn.Identity):
+            return _same
+        if isinstance(module, nn.Linear):
+            return self.linear(module, path)
+        if isinstance(module, nn.LayerNorm):
+            return _layer_norm(module)
+        if isinstance(module, nn.Embedding):
+            return partial(torch.embedding, module.weight.detach())
+        if isinstance(module, nn.ModuleList):
+            return [self.twin(child, f"{path}.{name}") for name, child in module.named_children()]
+        joined = isinstance(module, MultiHeadAttention) and "query" in without
+        if joined and path not in self.chosen:
+            without, joined = (), False  # three products with the model's own weights
+        twin = _twin_class(type(module))()  # type: ignore[arg-type]
+        for name, value in vars(module).items():
+            if not name.startswith("_"):
+                setattr(twin, name, value)
+        for name, tensor in [*module.named_parameters(recurse=False), *module.named_buffers(recurse=False)]:
+            setattr(twin, name, tensor.detach())
+        for name, child in module.named_children():
+            if name not in without:
+                setattr(twin, name, self.twin(child, f"{path}.{name}", without=self.unused.get(name, ())))
+        if joined:
+            twin.project = self.projection(module)
+        twin.training = False
+        return twin
+
+    def linear(self, module: nn.Linear, path: str) -> Linear:
+        if path not in self.chosen:
+            return as_it_lies(module.weight.detach(), _detached(module.bias))
+        return self.made(module, lambda: self.packer.pack(module.weight.detach(), _detached(module.bias)))
+
+    def made(self, module: nn.Module, make: Callable[[], Linear]) -> Linear:
+        key = self.packer.name, id(module)
+        if key not in self.copies.made:
+            self.copies.made[key] = make()
+        return self.copies.made[key]
+
+    def projection(self, module: Any) -> Callable[[Tensor], tuple[Tensor, ...]]:
+        """Queries, keys and values from one product."""
+
+        def join() -> Linear:
+            parts = _parts(module)
+            biases = [part.bias.detach() for part in parts if part.bias is not None]
+            weight, bias = torch.cat([part.weight.detach() for part in parts]), torch.cat(biases) if biases else None
+            return self.packer.pack(weight, bias) if self.packs([weight]) else as_it_lies(weight, bias)
+
+        together = self.made(module, join)
+        heads, width = module.heads, module.head_width
+
+        def project(x: Tensor) -> tuple[Tensor, ...]:  # [batch, tokens, d_model] → 3 × [batch, heads, tokens, width]
+            batch, tokens, _ = x.shape
+            return together(x).view(batch, tokens, 3, heads, width).permute(2, 0, 3, 1, 4).unbind(0)
+
+        return project
+
+
+def _parts(module: MultiHeadAttention) -> tuple[nn.Linear, nn.Linear, nn.Linear]:
+    return module.query, module.key, module.value
+
+
+def _detached(bias: Tensor | None) -> Tensor | None:
+    return None if bias is None else bias.detach()
+
+
+class _Unwatched:
+    """Where the module has a probe, the twin of a step has nothing."""
+
+    watched = False
+
+    def __call__(self, value: Tensor) -> Tensor:
+        return value
+
+
+@cache
+def _twin_class(kind: type[nn.Module]) -> type:
+    """A plain class with the methods of a module's class, called by its `forward`."""
+    members: dict[str, Any] = {}
+    for base in reversed(kind.__mro__):
+        if base not in (object, nn.Module):
+            members |= {name: member for name, member in vars(base).items() if not name.startswith("__")}
+    members["__call__"] = members["forward"]
+    return type(f"Prepared{kind.__name__}", (), members)
+
+
+def _same(x: Tensor) -> Tensor:
+    return x
+
+
+def _plain_linear(weight: Tensor, bias: Tensor | None, x: Tensor) -> Tensor:
+    return torch._C._nn.linear(x, weight, bias)
+
+
+def _linear_float16(kernel: Any, packed: Any, x: Tensor) -> Tensor:
+    product: Tensor = kernel(x, packed)
+    return product
+
+
+def _by_onednn(weight: Tensor, bias: Tensor | None) -> Linear:
+    return partial(_linear_float32, _below(torch.ops.mkldnn._linear_pointwise), weight, bias)
+
+
+def _linear_float32(kernel: Any, weight: Tensor, bias: Tensor | None, x: Tensor) -> Tensor:
+    product: Tensor = kernel(x, weight, bias, "none", [], "")
+    return product
+
+
+def _below(operator: Any) -> Any:
+    """Below its Python face, which asks for the exporter at each call: a tenth of a small product's time."""
+    return getattr(operator.default, "_op", operator)
+
+
+def _layer_norm(module: nn.LayerNorm) -> Callable[[Tensor], Tensor]:
+    shape, epsilon = tuple(module.normalized_shape), module.eps
+    weight, bias = module.weight.detach(), module.bias.detach()
+    return lambda x: torch.layer_norm(x, shape, weight, bias, epsilon)

@@ -1,0 +1,284 @@
+"""Requests → jobs: every check that a request must pass, and its ids, before a model does any work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from headlight.model.core.interventions import check_interventions
+from headlight.model.core.masks import pad_rows
+from headlight.model.core.probes import matching_probes
+from headlight.model.core.transformer import Transformer
+from headlight.model.decoding.generation_defaults import GenerationDefaults
+from headlight.model.errors import RequestError
+from headlight.model.records import DecodingOptions, Intervention, Token, TranslationRequest, Words
+from headlight.model.text.cleaning import is_blank, tidy
+from headlight.model.text.languages import Languages, Route, marked
+from headlight.model.text.vocabulary import Vocabulary
+
+OPTION_NAMES = tuple(field.name for field in fields(DecodingOptions))
+REQUEST_NAMES = ("target", "prefix", "interventions", "capture", "source_language", "target_language")
+
+
+@dataclass
+class PreparedBatch:
+    """A batch of requests that differ in text, target and prefix alone, made ready for the model."""
+
+    requests: Sequence[TranslationRequest]
+    sources: list[tuple[Token, ...]]  # empty for lines: nobody will look at them
+    texts: list[str]
+    source_ids: Tensor  # [batch, source]
+    padded: bool  # whether padding stands anywhere in them
+    limits: list[int]
+    prefixes: list[list[int]]
+    targets: list[list[int] | None]
+
+    @property
+    def options(self) -> DecodingOptions:
+        """How words are chosen: the same in the whole batch."""
+        return self.requests[0].options
+
+
+class RequestChecker:
+    """Where requests to one model come in."""
+
+    def __init__(
+        self,
+        model: Transformer,
+        source_tokenizer: Vocabulary,
+        target_tokenizer: Vocabulary,
+        name: str,
+        device: torch.device,
+        languages: Languages,
+        habits: GenerationDefaults,
+    ) -> None:
+        self.model = model
+        self.config = model.config
+        self.source_tokenizer = source_tokenizer
+        self.target_tokenizer = target_tokenizer
+        self.name = name
+        self.device = device
+        self.languages = languages
+        self.habits = habits
+
+    def request(self, text: str | TranslationRequest, **options: Any) -> TranslationRequest:
+        """A checked request to this model, from text and options or from a request."""
+        if isinstance(text, TranslationRequest):
+            if options:
+                raise RequestError(
+                    f"The request has options of its own: {', '.join(options)} must be part of it.", field="options"
+                )
+            if text.model not in ("", self.name):
+                raise RequestError(f"The request is for {text.model!r}, but this is {self.name!r}.", field="model")
+            request = replace(text, model=self.name)
+        else:
+            given = {name: _frozen(options.pop(name)) for name in REQUEST_NAMES if name in options}
+            request = TranslationRequest(text=text, model=self.name, options=self.options(options), **given)
+        tidy(request.text)
+        _check_types(request)
+        self.route(request)
+        check_interventions(self.config, request.interventions)
+        matching_probes(self.model, *request.capture)  # an unknown name is an error
+        return request
+
+    def options(self, options: dict[str, Any], also: Sequence[str] = REQUEST_NAMES) -> DecodingOptions:
+        """How words are chosen, from names and values; an unknown name is an error that names these and `also`."""
+        unknown = sorted(set(options) - set(OPTION_NAMES))
+        if unknown:
+            known = ", ".join([*OPTION_NAMES, *also])
+            raise RequestError(f"There is no option {', '.join(unknown)}. Known are: {known}.", field="options")
+        return self.habits.options(options)
+
+    def route(self, request: TranslationRequest) -> Route:
+        """What the model must be told of the languages; an unknown one is an error."""
+        return self.languages.route(request.source_language, request.target_language)
+
+    def job(self, requests: Sequence[TranslationRequest]) -> PreparedBatch:
+        """Requests that are alike, as ids, with the tokens to show."""
+        texts = [tidy(request.text) for request in requests]
+        sources = [self._source(text, route) for text, route in zip(texts, self._routes(requests, texts), strict=True)]
+        return self._job(requests, texts, [[token.id for token in source] for source in sources], sources)
+
+    def job_of_lines(self, requests: Sequence[TranslationRequest]) -> PreparedBatch:
+        """The same for those who want the translation alone."""
+        texts = [tidy(request.text) for request in requests]
+        routes = self._routes(requests, texts)
+        lines = self.source_tokenizer.encode_batch(
+            [route.text + text for route, text in zip(routes, texts, strict=True)]
+        )
+        end = self.source_tokenizer.end_id
+        ids = [[*route.before, *line, end, *route.after] for route, line in zip(routes, lines, strict=True)]
+        return self._job(requests, texts, ids, [])
+
+    def _routes(self, requests: Sequence[TranslationRequest], texts: Sequence[str]) -> list[Route]:
+        """What each text must be told of the languages, beside what it says itself."""
+        pairs = zip(requests, texts, strict=True)
+        return [self.languages.beside(self.route(request), text) for request, text in pairs]
+
+    def _source(self, text: str, route: Route) -> tuple[Token, ...]:
+        tokens = self.source_tokenizer.source_tokens(route.text + text)
+        return tokens if route == Route() else marked(tokens, route, self.source_tokenizer.label)
+
+    def _job(
+        self,
+        requests: Sequence[TranslationRequest],
+        texts: list[str],
+        ids: list[list[int]],
+        sources: list[tuple[Token, ...]],
+    ) -> PreparedBatch:
+        for source in ids:
+            self.check_length(len(source), "text")
+        longest, padding = max(map(len, ids)), self.config.pad_id
+        firsts = [list(self.route(request).first or self.habits.first) for request in requests]
+        prefixes = [
+            self._ids(request.prefix, "prefix", first, ended=False) or first
+            for request, first in zip(requests, firsts, strict=True)
+        ]
+        return PreparedBatch(
+            requests=requests,
+            sources=sources,
+            texts=texts,
+            source_ids=self.pad(ids),
+            padded=any(len(source) < longest or padding in source for source in ids),
+            limits=list(map(self._limit, requests, ids, prefixes)),
+            prefixes=prefixes,
+            targets=[
+                self._ids(request.target, "target", first, ended=True)
+                for request, first in zip(requests, firsts, strict=True)
+            ],
+        )
+
+    def _limit(self, request: TranslationRequest, source: Sequence[int], prefix: Sequence[int]) -> int:
+        """How many tokens may be written."""
+        limit = request.options.max_length or max(2 * len(source), len(prefix)) + 16
+        limit = min(limit, self.config.max_length)
+        if len(prefix) > limit:
+            raise RequestError(
+                f"The prefix has {len(prefix)} tokens, but at most {limit} may be written. "
+                "Shorten it, or raise max_length.",
+                field="prefix",
+            )
+        return limit
+
+    def _ids(self, words: Words | None, field: str, first: list[int], *, ended: bool) -> list[int] | None:
+        """The ids of a translation that is given, with what every translation begins with unless it is given as ids."""
+        if words is None:
+            return None
+        end = self.config.end_id
+        if isinstance(words, str):
+            ids = [*first, *self.target_tokenizer.encode(tidy(words, field=field))]
+            ids += [end] if ended else []
+        else:
+            size = self.config.target_vocabulary
+            # Not isinstance: True is an int, too.
+            if not isinstance(words, tuple) or not all(type(token) is int and 0 <= token < size for token in words):
+                raise RequestError(f"{field} must be text, or token ids from 0 to {size - 1}.", field=field)
+            ids = list(words)
+        if not ids or end in ids[:-1]:
+            raise RequestError(f"{field} must have a token, and none after the sentence's end ({end}).", field=field)
+        self.check_length(len(ids), field)
+        return ids
+
+    def check_length(self, tokens: int, field: str) -> None:
+        """Whether the model can read so many tokens."""
+        most = self.config.max_length
+        if tokens > most:
+            raise RequestError(
+                f"The {field} has {tokens} tokens, but this model reads at most {most}. Shorten it, or split it.",
+                field=field,
+            )
+
+    def lines(
+        self,
+        lines: Sequence[str],
+        options: DecodingOptions,
+        on_refused: Callable[[int, RequestError], None] | None = None,
+        languages: tuple[str, str] = ("", ""),
+    ) -> tuple[dict[int, TranslationRequest], dict[int, int]]:
+        """Requests for all lines that are not blank, and how many tokens each has, the end token among them."""
+        check_several(lines)
+        tidied: dict[int, str] = {}
+        for place, line in enumerate(lines):
+            try:
+                if not isinstance(line, str) or not is_blank(line):
+                    tidied[place] = tidy(line)
+            except RequestError as error:
+                self._refuse(place, error, on_refused)
+        route = self.languages.route(*languages)
+        routes = [self.languages.beside(route, text) for text in tidied.values()]
+        texts = [each.text + text for each, text in zip(routes, tidied.values(), strict=True)]
+        lengths = {
+            place: len(each.before) + len(ids) + 1 + len(each.after)
+            for place, each, ids in zip(tidied, routes, self.source_tokenizer.encode_batch(texts), strict=True)
+        }
+        for place in list(lengths):
+            try:
+                self.check_length(lengths[place], "text")
+            except RequestError as error:
+                self._refuse(place, error, on_refused)
+                del lengths[place]
+        requests = {
+            place: TranslationRequest(
+                text=tidied[place],
+                model=self.name,
+                options=options,
+                source_language=languages[0],
+                target_language=languages[1],
+            )
+            for place in lengths
+        }
+        return requests, lengths
+
+    def _refuse(self, place: int, error: RequestError, on_refused: Callable[[int, RequestError], None] | None) -> None:
+        if on_refused is None:
+            raise RequestError(f"Line {place + 1}: {error}", field="lines") from error
+        on_refused(place, error)
+
+    def pad(self, rows: Sequence[Sequence[int]]) -> Tensor:
+        """Rows of ids to one tensor `[batch, longest]`, filled up with padding."""
+        return pad_rows(rows, self.config.pad_id).to(self.device)
+
+
+def check_several(texts: Sequence[Any]) -> None:
+    """Refuse one text where several are meant: its letters would be taken for sentences."""
+    if isinstance(texts, str):
+        raise RequestError("One text was given where a list of texts is needed: put it in brackets.", field="text")
+
+
+def alike(request: TranslationRequest) -> tuple[Any, ...]:
+    """What requests must share to be translated in one batch."""
+    return request.options, request.interventions, request.capture, request.target is None
+
+
+def batches_by_length(lengths: dict[int, int], most_tokens: int) -> Iterator[list[int]]:
+    """Places of like length together, longest first, so that a batch wastes little on padding."""
+    batch: list[int] = []
+    for place in sorted(lengths, key=lambda place: -lengths[place]):
+        if batch and (len(batch) + 1) * lengths[batch[0]] > most_tokens:
+            yield batch
+            batch = []
+        batch.append(place)
+    if batch:
+        yield batch
+
+
+def _frozen(given: Any) -> Any:
+    """A list as a tuple, so that a request can be the key of a cache."""
+    return tuple(given) if isinstance(given, list) else given
+
+
+def _check_types(request: TranslationRequest) -> None:
+    """What a type checker would have said. Of text, target and prefix it is said where they become ids."""
+    if not isinstance(request.options, DecodingOptions):
+        raise RequestError(f"options is {request.options!r}, but must be DecodingOptions.", field="options")
+    for name in ("source_language", "target_language"):
+        if not isinstance(getattr(request, name), str):
+            raise RequestError(f"{name} is {getattr(request, name)!r}, but must be text.", field=name)
+    for name, kind in (("interventions", Intervention), ("capture", str)):
+        given = getattr(request, name)
+        if not isinstance(given, tuple) or not all(isinstance(entry, kind) for entry in given):
+            raise RequestError(f"{name} is {given!r}, but must be a tuple of {kind.__name__}.", field=name)

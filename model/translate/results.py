@@ -1,0 +1,159 @@
+"""From arrays to the `Translation` record: tokens with probabilities, maps cropped of padding, the beam's tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+import numpy as np
+
+from headlight.model.core.transformer import Transformer
+from headlight.model.decoding.search import Candidate, Node
+from headlight.model.records import (
+    Alternative,
+    Attention,
+    BeamNode,
+    BeamTree,
+    FloatArray,
+    Hypothesis,
+    Stopped,
+    Timing,
+    Token,
+    Translation,
+    TranslationRequest,
+    read_only,
+)
+from headlight.model.text.vocabulary import Vocabulary
+from headlight.model.translate.capture import Captured, TokenScores, crop, to_numpy
+from headlight.model.translate.reliability import ConfidenceRule
+
+
+@dataclass
+class SearchResult:
+    """What a search, or the user, wrote for one sentence."""
+
+    candidates: Sequence[Candidate]  # best first
+    tree: Sequence[Node]
+    cancelled: bool
+
+
+def make_translation(
+    model: Transformer,
+    tokenizer: Vocabulary,
+    *,
+    request: TranslationRequest,
+    source_text: str,
+    source_tokens: tuple[Token, ...],
+    sentence: int,
+    written: SearchResult,
+    sight: Captured,
+    scores: TokenScores,
+    timing: Timing,
+    device: str,
+    rule: ConfidenceRule | None,
+    searched: bool,
+) -> Translation:
+    """The record of one sentence of a batch. `searched`: hypotheses keep the search's own scores, which differ."""
+    best = written.candidates[0]
+    source, target = len(source_tokens), len(best.ids)
+    log_probability = float(scores.log_probabilities[sentence, :target].sum(dtype=np.float64))
+    score = log_probability / target**request.options.length_penalty
+    hypotheses = [_hypothesis(tokenizer, candidate) for candidate in written.candidates[: request.options.n_best]]
+    if not searched or len(hypotheses) == 1:
+        # The captured pass knows the best one exactly; the others have the search's own sums.
+        hypotheses[0] = replace(hypotheses[0], score=score, log_probability=log_probability)
+    maps = sight.attention
+    return Translation(
+        request=request,
+        source_text=source_text,
+        text=tokenizer.decode(best.ids),
+        source_tokens=source_tokens,
+        target_tokens=_scored_tokens(tokenizer, best.ids, scores, sentence),
+        start_token=Token(tokenizer.label(model.config.start_id), model.config.start_id, 0, 0, special=True),
+        attention=Attention(
+            encoder=crop(maps["encoder"][:, sentence], source, source),
+            decoder=crop(maps["decoder"][:, sentence], target, target),
+            cross=crop(maps["cross"][:, sentence], target, source),
+        ),
+        positions=MappingProxyType(
+            {
+                "encoder": _picture(model, "encoder", source),
+                "decoder": _picture(model, "decoder", target),
+            }
+        ),
+        score=score,
+        log_probability=log_probability,
+        stopped=_stopped(request, written),
+        captured=MappingProxyType({name: _cropped(name, sight, sentence, source, target) for name in sight.captured}),
+        hypotheses=tuple(hypotheses),
+        tree=_tree(tokenizer, written.tree),
+        timing=timing,
+        device=device,
+        # The rule was measured on translations of the model itself; one that it was given says nothing of the sentence.
+        beyond=None if rule is None or request.target is not None else rule.beyond(log_probability, target),
+    )
+
+
+def _scored_tokens(tokenizer: Vocabulary, ids: list[int], scores: TokenScores, sentence: int) -> tuple[Token, ...]:
+    tokens = tokenizer.written_tokens(ids)
+    chances = np.exp(scores.log_probabilities[sentence]).tolist()
+    best_ids, best = scores.best_ids[sentence].tolist(), scores.best_probabilities[sentence].tolist()
+    return tuple(
+        replace(
+            token,
+            probability=chances[step],
+            alternatives=tuple(
+                Alternative(tokenizer.label(choice), choice, chance)
+                for choice, chance in zip(best_ids[step], best[step], strict=True)
+            ),
+        )
+        for step, token in enumerate(tokens)
+    )
+
+
+def _hypothesis(tokenizer: Vocabulary, candidate: Candidate) -> Hypothesis:
+    ids = tuple(candidate.ids)
+    return Hypothesis(tokenizer.decode(ids), ids, candidate.score, candidate.log_probability)
+
+
+def _stopped(request: TranslationRequest, written: SearchResult) -> Stopped:
+    if request.target is not None:
+        return "forced"
+    if written.cancelled:
+        return "cancelled"
+    return "end" if written.candidates[0].ended else "length"
+
+
+def _tree(tokenizer: Vocabulary, nodes: Sequence[Node]) -> BeamTree:
+    return BeamTree(
+        tuple(
+            BeamNode(
+                parent=node.parent,
+                step=node.step,
+                id=node.id,
+                text=tokenizer.label(node.id),
+                log_probability=node.log_probability,
+                score=node.score,
+                fate=node.fate,
+            )
+            for node in nodes
+        )
+    )
+
+
+def _picture(model: Transformer, side: str, length: int) -> FloatArray:
+    picture: FloatArray = to_numpy(getattr(model, side).embedding.positions.picture(length))
+    closed: FloatArray = read_only(picture.copy())
+    return closed
+
+
+def _cropped(name: str, sight: Captured, sentence: int, source: int, target: int) -> FloatArray:
+    """One sentence of a captured batch: its tokens alone, along every axis that counts tokens."""
+    here = source if name.startswith("encoder") else target
+    there = source if name.startswith("encoder") or "cross_attention" in name else target
+    lengths = {"tokens": here, "queries": here, "keys": there}
+    axes = sight.axes[name][1:]  # without the batch
+    cut = sight.captured[name][sentence][tuple(slice(lengths.get(axis)) for axis in axes)]
+    closed: FloatArray = read_only(cut.copy())  # a view would hold on to the whole batch
+    return closed

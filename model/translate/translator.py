@@ -1,0 +1,353 @@
+"""A model folder that translates: text in, `Translation` out. Here, and only here, tensors become records.
+
+    translator = Translator.load("assets/models/de-en")
+    result = translator.translate("Ich trinke ein Bier.", beam_size=4)
+    result.text, result.attention.cross  # [layer, head, query, key]
+
+Decode first, look second: the words are chosen with caches and nothing watched; then one teacher-forced pass over
+source and translation captures every map, and every probability comes from that pass.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any, get_args
+
+import torch
+
+from headlight.model.core.attention import KeysValues
+from headlight.model.core.interventions import intervening
+from headlight.model.core.probes import editing, hooked
+from headlight.model.core.transformer import Memory, Transformer, count_bytes
+from headlight.model.decoding.generation_defaults import GenerationDefaults
+from headlight.model.decoding.search import Beam, Candidate, OneByOne, Plan
+from headlight.model.decoding.step import Row, Sample, choose_best, ends_of, make_rules, never_written
+from headlight.model.errors import RequestError
+from headlight.model.folders.checkpoint import check_vocabularies
+from headlight.model.foreign.loading import load_checkpoint
+from headlight.model.records import Progress, Timing, Translation, TranslationRequest
+from headlight.model.text.languages import Languages
+from headlight.model.text.vocabulary import Vocabulary
+from headlight.model.translate.capture import Captured, TokenScores, read_source, read_target
+from headlight.model.translate.device import DeviceChoice, choose_device, in_smaller_batches
+from headlight.model.translate.prepared import Packing, StepWeights, prepare
+from headlight.model.translate.reliability import ConfidenceRule, load_rule
+from headlight.model.translate.requests import PreparedBatch, RequestChecker, alike, batches_by_length, check_several
+from headlight.model.translate.results import SearchResult, make_translation
+
+logger = logging.getLogger(__name__)
+
+
+class Translator:
+    """One loaded model with its vocabularies. It keeps nothing of a sentence, so threads may share it.
+
+    The model is put to use as it is: in evaluation mode, without gradients, its weights packed for the processor. Who
+    changes weights afterwards makes a new `Translator`, or takes `step_weights="plain"`, which packs nothing.
+    `packing` says which copies of weights were made, and why.
+    """
+
+    def __init__(
+        self,
+        model: Transformer,
+        source_tokenizer: Vocabulary,
+        target_tokenizer: Vocabulary,
+        *,
+        name: str = "",
+        choice: DeviceChoice | None = None,
+        step_weights: StepWeights = "float16",
+        rule: ConfidenceRule | None = None,
+        languages: Languages | None = None,
+        habits: GenerationDefaults | None = None,
+    ) -> None:
+        self.choice = choice or DeviceChoice(torch.device("cpu"), torch.float32, "given by the caller.")
+        self.device = self.choice.device
+        self.model = model.to(self.device, self.choice.dtype).eval().requires_grad_(requires_grad=False)
+        self.source_tokenizer = source_tokenizer
+        self.target_tokenizer = target_tokenizer
+        self.name = name
+        self.rule = rule
+        self.languages = languages or Languages()  # what a request may ask for
+        self.habits = habits or GenerationDefaults()  # what counts where a caller names no option
+        check_vocabularies("", self.model.config, source_tokenizer, target_tokenizer)
+        if step_weights not in get_args(StepWeights):
+            raise RequestError(
+                f"step_weights is {step_weights!r}: choose {', '.join(get_args(StepWeights))}.", field="step_weights"
+            )
+        on_cpu = self.device.type == "cpu" and self.choice.dtype == torch.float32
+        self.intake = RequestChecker(
+            self.model, source_tokenizer, target_tokenizer, name, self.device, self.languages, self.habits
+        )
+        own_bytes = count_bytes(self.model)
+        self.step: Any = self.model.decoder
+        self.passes: Any = self.model
+        self.packing = Packing(0, 0, _unpacked(step_weights, self.choice))  # which copies were made, and why
+        if on_cpu and step_weights != "plain":
+            self.step, self.passes, self.packing = prepare(self.model, step_weights, own_bytes)
+        logger.info("%s: %s", self.name or "model", self.packing.reason)
+        self.copied_bytes = self.packing.step_bytes + self.packing.pass_bytes
+        self.weight_bytes = own_bytes + self.copied_bytes
+
+    @classmethod
+    def load(
+        cls, folder: str | Path, device: str | None = None, *, step_weights: StepWeights = "float16"
+    ) -> Translator:
+        """Load a model folder; the device is chosen, or named."""
+        choice = choose_device(device)
+        loaded = load_checkpoint(folder, device=choice.device, dtype=choice.dtype)
+        return cls(
+            loaded.model,
+            loaded.source_tokenizer,
+            loaded.target_tokenizer,
+            name=Path(folder).resolve().name,
+            choice=choice,
+            step_weights=step_weights,
+            rule=load_rule(loaded.folder),
+            languages=loaded.languages,
+            habits=loaded.habits,
+        )
+
+    # ------------------------------------------------------------ translating
+
+    def translate(
+        self, text: str | TranslationRequest, *, cancelled: Callable[[], bool] | None = None, **options: Any
+    ) -> Translation:
+        """One sentence, and everything the model looked at. Options are those of `DecodingOptions` and of the request.
+
+        `cancelled` is asked between two words; when it says yes, the answer is what is written by then.
+        """
+        return self._translate_alike([self.intake.request(text, **options)], cancelled)[0]
+
+    def translate_batch(self, texts: Sequence[str | TranslationRequest], **options: Any) -> list[Translation]:
+        """Several sentences in as few passes as their options allow, each with a `Translation` of its own."""
+        check_several(texts)
+        requests = [self.intake.request(text, **options) for text in texts]
+        answers: dict[int, Translation] = {}
+        order = sorted(range(len(requests)), key=lambda place: repr(alike(requests[place])))
+        for _, group in groupby(order, key=lambda place: alike(requests[place])):
+            places = list(group)
+            batch = [requests[place] for place in places]
+            answers |= zip(places, in_smaller_batches(self._translate_alike, batch), strict=True)
+        return [answers[place] for place in range(len(requests))]
+
+    def translate_lines(
+        self,
+        lines: Sequence[str],
+        *,
+        batch_tokens: int = 3000,
+        on_progress: Callable[[int], None] | None = None,
+        on_refused: Callable[[int, RequestError], None] | None = None,
+        **options: Any,
+    ) -> list[str]:
+        """Many lines to as many translations, batched by length, with nothing captured; a blank line stays blank.
+
+        A line that cannot be read is an error, or, with `on_refused(place, error)`, told and left blank.
+        """
+        languages = options.pop("source_language", ""), options.pop("target_language", "")
+        chosen = self.intake.options(options, also=("source_language", "target_language"))
+        requests, lengths = self.intake.lines(lines, chosen, on_refused, languages)
+        texts = [""] * len(lines)
+        for places in batches_by_length(lengths, batch_tokens // chosen.beam_size):
+            translated = in_smaller_batches(self._write_only, [requests[place] for place in places])
+            for place, text in zip(places, translated, strict=True):
+                texts[place] = text
+            if on_progress:
+                on_progress(len(places))
+        return texts
+
+    def stream(self, text: str | TranslationRequest, **options: Any) -> Iterator[Progress]:
+        """The same as `translate`, with news after each word; the last one carries the translation.
+
+        Leave the loop, or close the iterator, and the work ends: between two words nothing runs.
+        """
+        request = self.intake.request(text, **options)
+        job = self.intake.job([request])
+        clock = Clock()
+        with torch.inference_mode(), intervening(self.model, request.interventions):
+            memory, sight = read_source(self.model, self.passes, job.source_ids, request.capture, padded=job.padded)
+        clock.lap("encode")
+        search, cross = self._search(job, memory, scored=True)
+        step = 0
+        while search is not None:
+            with torch.inference_mode(), intervening(self.model, request.interventions):
+                advanced = search.advance()
+            clock.lap("decode")
+            if not advanced:
+                break
+            step += 1
+            yield self._progress(step, search.best(0))
+            clock.resume()
+        translation = self._answer(job, search, memory, cross, sight, clock)[0]
+        yield Progress(step + 1, translation.text, translation.target_tokens, translation)
+
+    def request(self, text: str | TranslationRequest, **options: Any) -> TranslationRequest:
+        """The request that `translate` would make of this, checked: equal requests have equal answers."""
+        return self.intake.request(text, **options)
+
+    # ------------------------------------------------------------ the way of a batch
+
+    def _translate_alike(
+        self, requests: Sequence[TranslationRequest], cancelled: Callable[[], bool] | None = None
+    ) -> list[Translation]:
+        job = self.intake.job(requests)
+        clock = Clock()
+        with torch.inference_mode(), intervening(self.model, requests[0].interventions):
+            memory, sight = read_source(self.model, self.passes, job.source_ids, requests[0].capture, padded=job.padded)
+            clock.lap("encode")
+            search, cross = self._search(job, memory, scored=False)
+            while search is not None and search.advance():
+                if cancelled is not None and cancelled():
+                    break
+            clock.lap("decode")
+        return self._answer(job, search, memory, cross, sight, clock)
+
+    def _write_only(self, requests: Sequence[TranslationRequest]) -> list[str]:
+        job = self.intake.job_of_lines(requests)
+        with torch.inference_mode():
+            memory = self.passes.encode(job.source_ids, padded=job.padded)
+            search, _ = self._search(job, memory, scored=False, keep_tree=False)
+            while search is not None and search.advance():
+                pass
+        assert search is not None  # noqa: S101 - lines come without targets
+        return [self.target_tokenizer.decode(found[0].ids) for found in search.results]
+
+    def _search(
+        self, job: PreparedBatch, memory: Memory, *, scored: bool, keep_tree: bool = True
+    ) -> tuple[OneByOne | Beam | None, list[KeysValues]]:
+        """The search that the options ask for, none where targets are given; and the keys and values of the source."""
+        with torch.inference_mode():
+            state = self.passes.decoder.start(memory, cached=True)
+        cross = state.cross
+        if job.targets[0] is not None:
+            return None, cross
+        options, config = job.options, self.model.config
+        plan = Plan(
+            # The step has no probes; where somebody changes what passes them, words are chosen by a twin that has.
+            decoder=self.passes.decoder if self._is_changed(job) else self.step,
+            state=state,
+            rules=make_rules(config, options, job.prefixes, self.device, self.habits, job.limits),
+            limits=job.limits,
+            start_id=config.start_id,
+            ends=ends_of(config, self.habits),
+            device=self.device,
+        )
+        if options.beam_size > 1:
+            width, penalty = options.beam_size, options.length_penalty
+            return Beam(plan, width=width, length_penalty=penalty, keep_tree=keep_tree, habits=self.habits), cross
+        choose = Sample(options, len(job.limits)) if options.samples else choose_best
+        return OneByOne(plan, choose, scored=scored), cross
+
+    def _is_changed(self, job: PreparedBatch) -> bool:
+        return bool(job.requests[0].interventions) or editing() or hooked(self.model)
+
+    def _answer(
+        self,
+        job: PreparedBatch,
+        search: OneByOne | Beam | None,
+        memory: Memory,
+        cross: list[KeysValues],
+        sight: Captured,
+        clock: Clock,
+    ) -> list[Translation]:
+        """Look at what was written, and make the records."""
+        cancelled = set() if search is None else {row.sentence for row in search.rows}  # still open
+        found = [
+            _given(target) if target is not None else _candidates(search, sentence, sentence in cancelled, prefix)
+            for sentence, (target, prefix) in enumerate(zip(job.targets, job.prefixes, strict=True))
+        ]
+        rows = [candidates[0].ids for candidates in found]
+        starts = [[self.model.config.start_id, *ids[:-1]] for ids in rows]
+        request = job.requests[0]
+        with torch.inference_mode(), intervening(self.model, request.interventions):
+            ids = self.intake.pad(starts), self.intake.pad(rows)
+            alternatives, never = job.options.alternatives, never_written(self.model.config, self.habits)
+            scores = read_target(
+                self.model, self.passes, memory, cross, *ids, sight, request.capture, alternatives, never
+            )
+        clock.lap("capture")
+        written = [
+            SearchResult(candidates, search.trees[sentence] if isinstance(search, Beam) else [], sentence in cancelled)
+            for sentence, candidates in enumerate(found)
+        ]
+        return [self._record(job, sentence, written[sentence], sight, scores, clock) for sentence in range(len(rows))]
+
+    def _record(
+        self,
+        job: PreparedBatch,
+        sentence: int,
+        written: SearchResult,
+        sight: Captured,
+        scores: TokenScores,
+        clock: Clock,
+    ) -> Translation:
+        return make_translation(
+            self.model,
+            self.target_tokenizer,
+            request=job.requests[sentence],
+            source_text=job.texts[sentence],
+            source_tokens=job.sources[sentence],
+            sentence=sentence,
+            written=written,
+            sight=sight,
+            scores=scores,
+            timing=clock.timing(),
+            device=str(self.device),
+            rule=self.rule,
+            searched=self.habits.counted != "before",
+        )
+
+    def _progress(self, step: int, row: Row) -> Progress:
+        tokens = self.target_tokenizer.written_tokens(row.ids)
+        chances = torch.tensor(row.gains).exp().tolist()
+        tokens = tuple(replace(token, probability=chance) for token, chance in zip(tokens, chances, strict=True))
+        return Progress(step, self.target_tokenizer.decode(row.ids), tokens)
+
+
+class Clock:
+    """Seconds from lap to lap."""
+
+    def __init__(self) -> None:
+        self._last = time.perf_counter()
+        self._laps: dict[str, float] = {}
+
+    def lap(self, name: str) -> None:
+        """What just ended had this name, as other laps may have."""
+        now = time.perf_counter()
+        self._laps[name] = self._laps.get(name, 0.0) + now - self._last
+        self._last = now
+
+    def resume(self) -> None:
+        """What just ended was somebody else's."""
+        self._last = time.perf_counter()
+
+    def timing(self) -> Timing:
+        """The laps as a record."""
+        return Timing(**self._laps)
+
+
+def _unpacked(step_weights: StepWeights, choice: DeviceChoice) -> str:
+    """Why no copies of weights are made."""
+    if step_weights == "plain":
+        return "The model's weights are used as they are: step_weights is plain."
+    kind = str(choice.dtype).removeprefix("torch.")
+    return f"The model's weights are used as they are: only float32 on a CPU is packed, not {kind} on {choice.device}."
+
+
+def _given(target: list[int]) -> list[Candidate]:
+    """A translation that somebody brought along."""
+    return [Candidate(target, [], 0.0, ended=False)]
+
+
+def _candidates(search: OneByOne | Beam | None, sentence: int, cancelled: bool, prefix: list[int]) -> list[Candidate]:
+    """What the search found; of one that was cancelled, what led by then, and the given beginning in any case."""
+    assert search is not None  # noqa: S101 - whatever has no target was searched for
+    if not cancelled:
+        return search.results[sentence]
+    row = search.best(sentence)
+    ids = row.ids if len(row.ids) >= len(prefix) else list(prefix)
+    led = Candidate(ids, row.gains, row.log_probability, ended=bool(ids) and ids[-1] in search.plan.ends)
+    return [led, *(candidate for candidate in search.results[sentence] if candidate.ids != ids)]

@@ -1,0 +1,253 @@
+"""`python -m headlight`: what people type, and what they get."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from headlight.model.commands.main import COMMANDS, main
+from headlight.model.commands.translate import one_line
+from headlight.model.folders.checkpoint import save_checkpoint
+from headlight.model.translate.translator import Translator
+from tests.tiny import tiny_translator
+
+SENTENCE = "Ich trinke ein Bier."
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("models") / "tiny"
+    translator = tiny_translator()
+    save_checkpoint(
+        path, translator.model, translator.source_tokenizer, translator.target_tokenizer, storage="float32", card="tiny"
+    )
+    return str(path)
+
+
+@pytest.fixture
+def translator(folder: str) -> Translator:
+    return Translator.load(folder, "cpu")
+
+
+def run(*arguments: str, monkeypatch: pytest.MonkeyPatch, stdin: str = "") -> int:
+    monkeypatch.setattr("sys.stdin", io.StringIO(stdin))
+    return main([*arguments])
+
+
+def test_help_names_every_command() -> None:
+    shown = subprocess.run(
+        [sys.executable, "-m", "headlight", "--help"], capture_output=True, text=True, check=True
+    ).stdout
+    assert all(name in shown for name in COMMANDS)
+
+
+def test_help_loads_no_torch() -> None:
+    code = (
+        "import sys, headlight as m\n"
+        "try: m.main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_translate_gives_one_line_a_sentence_in_their_order(
+    folder: str, translator: Translator, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sentences = ["Ja.", SENTENCE, "Wo ist mein Hund, den ich gestern gesehen habe?", "Nein."]
+    assert run("translate", *sentences, "--model", folder, "--max-length", "7", monkeypatch=monkeypatch) == 0
+    expected = [one_line(translator.translate(sentence, max_length=7).text) for sentence in sentences]
+    assert capsys.readouterr().out.split("\n") == [*expected, ""]
+
+
+def test_translate_reads_standard_input_and_keeps_blank_lines(
+    folder: str, translator: Translator, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        run("translate", "--model", folder, "--max-length", "5", monkeypatch=monkeypatch, stdin="Ja.\n\nNein.\n") == 0
+    )
+    expected = [
+        one_line(translator.translate(text, max_length=5).text) if text else "" for text in ("Ja.", "", "Nein.")
+    ]
+    assert capsys.readouterr().out.split("\n") == [*expected, ""]
+
+
+def test_a_long_file_shows_progress_on_standard_error_only(
+    folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [f"{SENTENCE} {'Ja. ' * (place % 7)}" for place in range(53)]
+    arguments = ("translate", "--model", folder, "--max-length", "3", "--batch-tokens", "101")
+    assert run(*arguments, monkeypatch=monkeypatch, stdin="\n".join(lines)) == 0
+    shown = capsys.readouterr()
+    assert shown.out.count("\n") == 53
+    assert "53 of 53 lines" in shown.err
+
+
+@pytest.mark.parametrize("arguments", [("--beam", "3"), ("--temperature", "1.5", "--seed", "4"), ("--no-repeat", "2")])
+def test_translate_passes_its_options_on(
+    folder: str,
+    translator: Translator,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+) -> None:
+    named = {
+        "--beam": {"beam_size": 3},
+        "--temperature": {"temperature": 1.5, "seed": 4},
+        "--no-repeat": {"no_repeat": 2},
+    }
+    assert run("translate", SENTENCE, "--model", folder, "--max-length", "11", *arguments, monkeypatch=monkeypatch) == 0
+    expected = translator.translate(SENTENCE, max_length=11, **named[arguments[0]]).text
+    assert capsys.readouterr().out == f"{one_line(expected)}\n"
+
+
+def test_a_translation_stays_one_line_whatever_the_model_writes() -> None:
+    assert one_line("a\nb\r\nc") == "a b  c"
+
+
+def test_inspect_writes_npz_that_holds_the_maps(
+    folder: str, translator: Translator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "maps.npz"
+    assert (
+        run("inspect", SENTENCE, "--output", str(path), "--model", folder, "--beam", "2", monkeypatch=monkeypatch) == 0
+    )
+    expected = translator.translate(SENTENCE, beam_size=2)
+    with np.load(path, allow_pickle=False) as stored:
+        assert sorted(stored) == ["cross", "decoder", "encoder", "source_tokens", "target_tokens"]
+        for kind in ("encoder", "decoder", "cross"):
+            np.testing.assert_array_equal(stored[kind], getattr(expected.attention, kind))
+        assert stored["source_tokens"].tolist() == [token.text for token in expected.source_tokens]
+        assert stored["target_tokens"].tolist() == [token.text for token in expected.target_tokens]
+
+
+def test_inspect_writes_csv_with_one_row_an_allowed_weight(
+    folder: str, translator: Translator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "maps.csv"
+    run(
+        "inspect",
+        SENTENCE,
+        "--output",
+        str(path),
+        "--model",
+        folder,
+        "--target",
+        "I drink a beer.",
+        monkeypatch=monkeypatch,
+    )
+    expected = translator.translate(SENTENCE, target="I drink a beer.")
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    allowed = sum(
+        expected.attention.of(kind).shape[0]
+        * expected.attention.of(kind).shape[1]
+        * expected.attention.allowed(kind).sum()
+        for kind in ("encoder", "decoder", "cross")
+    )
+    assert len(rows) == allowed
+    row = next(
+        r for r in rows if (r["kind"], r["layer"], r["head"], r["query"], r["key"]) == ("cross", "1", "2", "3", "4")
+    )
+    assert float(row["weight"]) == pytest.approx(float(expected.attention.cross[1, 2, 3, 4]), rel=1e-5)
+    assert row["query_token"] == expected.target_tokens[3].text
+    assert row["key_token"] == expected.source_tokens[4].text
+
+
+def test_inspect_writes_json(
+    folder: str, translator: Translator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "maps.json"
+    assert run("inspect", SENTENCE, "--output", str(path), "--model", folder, monkeypatch=monkeypatch) == 0
+    content = json.loads(path.read_text(encoding="utf-8"))
+    expected = translator.translate(SENTENCE)
+    assert content["translation"] == expected.text
+    np.testing.assert_allclose(np.array(content["decoder"], dtype=np.float32), expected.attention.decoder)
+
+
+def test_tokenizer_learns_from_plain_and_packed_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.txt").write_text("Der Hund schläft.\n" * 7, encoding="utf-8")
+    with gzip.open(tmp_path / "b.txt.gz", "wt", encoding="utf-8") as file:
+        file.write("The dog sleeps.\n" * 7)
+    output = tmp_path / "tokenizer.json"
+    files = (str(tmp_path / "a.txt"), str(tmp_path / "b.txt.gz"))
+    assert run("tokenizer", *files, "--size", "307", "--output", str(output), monkeypatch=monkeypatch) == 0
+    assert output.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("translate", "Ja.", "--model", "no-such-model"), "There is no model 'no-such-model'"),
+        (("translate", "Ja.", "--beam", "0"), "beam_size is 0: choose a whole number from 1 to 64"),
+        (("translate", "Ja.", "--batch-tokens", "0"), "--batch-tokens is 0"),
+        (("inspect", "Ja.", "--output", "maps.txt"), "must end in .npz, .csv, .json"),
+        (("inspect", "Ja.", "--output", "no/such/folder/maps.npz"), "there is no folder"),
+        (("inspect", "\u200b", "--output", "maps.npz"), "There is no text yet"),
+        (("tokenizer", "no-such-file.txt", "--output", "x.json"), "there is no such file"),
+    ],
+)
+def test_what_a_person_can_mend_is_said_in_one_line(
+    folder: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    words: str,
+) -> None:
+    model = () if "--model" in arguments or arguments[0] == "tokenizer" else ("--model", folder)
+    assert run(*arguments, *model, monkeypatch=monkeypatch) == 2
+    shown = capsys.readouterr()
+    assert words in shown.err
+    assert shown.err.count("\n") == 1
+    assert shown.out == ""
+
+
+def test_a_bad_line_is_told_with_its_number_and_the_others_are_translated(
+    folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("headlight.model.commands.translate.CHUNK", 3)
+    lines = "Ja.\n\n\nJa.\n" + "🙂 " * 60 + "\nJa.\n"
+    assert run("translate", "--model", folder, monkeypatch=monkeypatch, stdin=lines) == 1
+    captured = capsys.readouterr()
+    assert "Line 5 stays blank: The text has " in captured.err
+    answers = captured.out.splitlines()
+    assert len(answers) == 6
+    assert answers[0] == answers[3] == answers[5] != ""
+    assert answers[4] == ""
+
+
+def test_what_cannot_be_written_or_unpacked_is_said_without_a_traceback(
+    folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "maps.json").mkdir()
+    (tmp_path / "words.gz").write_bytes(b"no gzip at all")
+    for arguments in (
+        ["inspect", "Ja.", "--model", folder, "--output", str(tmp_path / "maps.json")],
+        ["tokenizer", str(tmp_path), "--output", str(tmp_path / "t.json")],
+        ["tokenizer", str(tmp_path / "words.gz"), "--output", str(tmp_path / "t.json")],
+    ):
+        assert main(arguments) == 2
+        assert str(tmp_path) in capsys.readouterr().err
+
+
+def test_an_ending_in_capitals_names_the_file_that_is_written(folder: str, tmp_path: Path) -> None:
+    assert main(["inspect", "Ja.", "--model", folder, "--output", str(tmp_path / "maps.NPZ")]) == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["maps.NPZ"]
+
+
+@pytest.mark.parametrize("option", ["--report-every", "--keep", "--cool-down", "--minutes"])
+@pytest.mark.parametrize("given", ["0", "-5"])
+def test_training_refuses_numbers_that_cannot_be_meant(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, option: str, given: str
+) -> None:
+    recipe = ["train", "assets/recipes/toy.json", "--data", "assets/corpora", "--run", str(tmp_path)]
+    assert main([*recipe, f"{option}={given}"]) != 0
+    assert f"{option} is {given}, but must be above 0" in capsys.readouterr().err

@@ -1,0 +1,491 @@
+"""Attention equals PyTorch's with the same weights, on both of its paths, and stays sane where nothing may be seen."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from headlight.model.core.attention import (
+    KeysValues,
+    KeysValuesCache,
+    MultiHeadAttention,
+    attend,
+    attention_scores,
+    attention_weights,
+    softmax_where,
+)
+from headlight.model.core.masks import causal_mask, padding_mask
+from headlight.model.core.probes import Watched, watch
+from tests.compare import assert_close
+from tests.reference import assert_same_gradients, attention_pairs, attention_reference
+from tests.sizes import BATCH, D_MODEL, HEAD_WIDTH, HEADS, KEYS, QUERIES
+
+MASKS = ("no mask", "causal", "key padding", "boolean", "additive")
+KINDS = ("self", "cross")
+
+
+def make_attention(**options: Any) -> MultiHeadAttention:
+    """With biases that are not zero, as PyTorch starts them."""
+    attention = MultiHeadAttention(D_MODEL, HEADS, **options)
+    for parameter in attention.parameters():
+        nn.init.normal_(parameter, std=0.1)
+    return attention.eval()
+
+
+def make_mask(name: str, queries: int, keys: int) -> tuple[Tensor | None, dict[str, Tensor]]:
+    """A mask for us, and the same for PyTorch, where True forbids."""
+    if name == "no mask":
+        return None, {}
+    if name == "causal":
+        mask = causal_mask(queries, keys)
+        return mask, {"attn_mask": ~mask}
+    if name == "key padding":
+        ids = torch.arange(keys).expand(BATCH, keys) < torch.tensor([[keys], [1], [5], [8], [keys - 1]])
+        return padding_mask(ids.long(), 0), {"key_padding_mask": ~ids}
+    mask = torch.rand(BATCH, HEADS, queries, keys) < 0.6
+    mask[..., 3] = True  # PyTorch has NaN for a row without any
+    if name == "additive":
+        mask = torch.randn(mask.shape).masked_fill(~mask, -math.inf)
+    theirs = mask if name == "additive" else ~mask
+    return mask, {"attn_mask": theirs.flatten(0, 1)}
+
+
+def run(
+    attention: MultiHeadAttention, x: Tensor, memory: Tensor | None, mask: Tensor | None, *, watched: bool
+) -> tuple[Tensor, Watched | None]:
+    """The output on either path, and what was seen on the watched one."""
+    looked_at = None if memory is None else attention.memory(memory)
+    if not watched:
+        return attention(x, looked_at, mask=mask), None
+    with watch(attention, "weights") as seen:
+        return attention(x, looked_at, mask=mask), seen
+
+
+def inputs(kind: str, **options: Any) -> tuple[Tensor, Tensor | None]:
+    x = torch.randn(BATCH, QUERIES, D_MODEL, **options)
+    return x, torch.randn(BATCH, KEYS, D_MODEL, **options) if kind == "cross" else None
+
+
+# ---------------------------------------------------------------- hand-worked
+
+
+def test_two_scores_zero_and_one_share_attention_as_one_to_e() -> None:
+    query, key = torch.tensor([[[[1.0]]]]), torch.tensor([[[[0.0], [1.0]]]])
+    value = torch.tensor([[[[10.0], [20.0]]]])
+    expected = torch.tensor([[[[1, math.e]]]]) / (1 + math.e)
+    assert_close(attention_weights(query, key), expected, within=1e-7)
+    mixture = torch.tensor([[[[(10 + 20 * math.e) / (1 + math.e)]]]])
+    assert_close(attend(query, key, value), mixture, within=1e-6)
+
+
+def test_scores_are_products_divided_by_the_root_of_the_width() -> None:
+    query = torch.tensor([[[[1.0, 2.0, 3.0, 4.0]]]])
+    key = torch.tensor([[[[4.0, 3.0, 2.0, 1.0], [1.0, 0.0, 0.0, 0.0]]]])
+    assert attention_scores(query, key).tolist() == [[[[(4 + 6 + 6 + 4) / 2, 1 / 2]]]]
+    assert attention_scores(query, key, scale=1.0).tolist() == [[[[20.0, 1.0]]]]
+    bias = torch.tensor([[[0.5, -1.0]]])
+    assert attention_scores(query, key, bias).tolist() == [[[[10 + 0.5, 1 / 2 - 1]]]]
+
+
+def test_masked_keys_get_exactly_zero_and_the_others_share_all() -> None:
+    scores = torch.tensor([[0.0, 1.0, 2.0], [5.0, 0.0, 1.0], [1.0, 1.0, 1.0]])
+    weights = softmax_where(scores, causal_mask(3))
+    e = math.e
+    expected = torch.tensor([[1, 0, 0], [e**5 / (e**5 + 1), 1 / (e**5 + 1), 0], [1 / 3, 1 / 3, 1 / 3]])
+    assert_close(weights, expected, within=1e-7)
+    assert (weights[~causal_mask(3)] == 0.0).all()
+
+
+def test_an_added_mask_shifts_scores_before_the_softmax() -> None:
+    query, key = torch.zeros(1, 1, 1, 1), torch.zeros(1, 1, 3, 1)
+    weights = attention_weights(query, key, torch.tensor([[0.0, 1.0, -math.inf]]))
+    assert_close(weights, torch.tensor([[[[1, math.e, 0]]]]) / (1 + math.e), within=1e-7)
+
+
+# ---------------------------------------------------------------- against PyTorch
+
+
+@pytest.mark.parametrize("averaged", [False, True], ids=["each head", "averaged"])
+@pytest.mark.parametrize("bias", [True, False], ids=["bias", "no bias"])
+@pytest.mark.parametrize("mask_name", MASKS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_attention_equals_pytorchs_with_copied_weights(
+    kind: str, mask_name: str, bias: bool, averaged: bool, device: str
+) -> None:
+    ours = make_attention(bias=bias).to(device)
+    x, memory = inputs(kind, device=device)
+    looked_at = x if memory is None else memory
+    mask, theirs = make_mask(mask_name, QUERIES, looked_at.shape[1])
+    theirs = {name: given.to(device) for name, given in theirs.items()}
+    expected, expected_weights = attention_reference(ours)(
+        x, looked_at, looked_at, average_attn_weights=averaged, **theirs
+    )
+    mask = None if mask is None else mask.to(device)
+
+    unwatched, _ = run(ours, x, memory, mask, watched=False)
+    watched, seen = run(ours, x, memory, mask, watched=True)
+    assert seen is not None
+    weights = seen["weights"].mean(dim=1) if averaged else seen["weights"]
+    assert_close(unwatched, expected, of="output of the fused kernel")
+    assert_close(watched, expected, of="output of the explicit formula")
+    assert_close(weights, expected_weights, of="weights")
+
+
+@pytest.mark.parametrize(("dtype", "within"), [(torch.float32, 1e-5), (torch.float64, 1e-11)], ids=str)
+@pytest.mark.parametrize("mask_name", MASKS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_gradients_equal_pytorchs(kind: str, mask_name: str, dtype: torch.dtype, within: float) -> None:
+    ours = make_attention().to(dtype).train()
+    theirs = attention_reference(ours)
+    x, memory = inputs(kind, dtype=dtype)
+    mask, their_mask = make_mask(mask_name, QUERIES, QUERIES if memory is None else KEYS)
+    if mask is not None and mask.is_floating_point():
+        mask, their_mask = mask.to(dtype), {"attn_mask": their_mask["attn_mask"].to(dtype)}
+    aim = torch.randn(BATCH, QUERIES, D_MODEL, dtype=dtype)
+
+    (run(ours, x, memory, mask, watched=False)[0] * aim).sum().backward()
+    looked_at = x if memory is None else memory
+    (theirs(x, looked_at, looked_at, **their_mask)[0] * aim).sum().backward()
+    assert_same_gradients(attention_pairs("attention", ours, theirs), within=within)
+
+
+@pytest.mark.parametrize("watched", [True, False])
+@pytest.mark.parametrize("mask_name", MASKS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_bfloat16_stays_near_pytorchs_float32(kind: str, mask_name: str, watched: bool) -> None:
+    ours = make_attention().bfloat16()
+    x, memory = inputs(kind, dtype=torch.bfloat16)
+    looked_at = x if memory is None else memory
+    mask, theirs = make_mask(mask_name, QUERIES, looked_at.shape[1])
+    reference = attention_reference(ours).float()
+    expected, expected_weights = reference(
+        x.float(), looked_at.float(), looked_at.float(), average_attn_weights=False, **theirs
+    )
+
+    output, seen = run(ours, x, memory, mask, watched=watched)
+    assert output.dtype == torch.bfloat16
+    assert_close(output, expected, within=3e-2)
+    if seen is not None:
+        assert seen["weights"].dtype == torch.float32
+        assert_close(seen["weights"], expected_weights, within=2e-2)
+
+
+def test_a_width_of_heads_of_its_own_and_unscaled_scores() -> None:
+    ours = make_attention(head_width=3, scale_scores=False)
+    x, _ = inputs("self")
+    with watch(ours, "*") as seen:
+        output = ours(x)
+    assert output.shape == x.shape
+    assert seen["weights"].shape == (BATCH, HEADS, QUERIES, QUERIES)
+    products = torch.einsum("bhqw,bhkw->bhqk", seen["queries"], seen["keys"])
+    assert seen["queries"].shape == (BATCH, HEADS, QUERIES, 3)
+    assert_close(seen["scores"], products)
+    assert_close(seen["mixed"], products.softmax(dim=-1) @ seen["values"])
+
+
+# ---------------------------------------------------------------- two paths, one result
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("biased", [False, True], ids=["no bias", "position bias"])
+@pytest.mark.parametrize("mask_name", MASKS)
+def test_the_explicit_formula_equals_the_fused_kernel(
+    mask_name: str, biased: bool, dtype: torch.dtype, device: str
+) -> None:
+    query = torch.randn(BATCH, HEADS, QUERIES, HEAD_WIDTH, dtype=dtype, device=device)
+    key, value = torch.randn(2, BATCH, HEADS, KEYS, HEAD_WIDTH, dtype=dtype, device=device)
+    mask, _ = make_mask(mask_name, QUERIES, KEYS)
+    mask = None if mask is None else mask.to(device)
+    bias = torch.randn(HEADS, QUERIES, KEYS, device=device) if biased else None
+    explicit = attention_weights(query, key, mask, bias) @ value.float()
+    within = 1e-5 if dtype == torch.float32 else 2e-2
+    assert_close(attend(query, key, value, mask, bias), explicit, within=within)
+
+
+@pytest.mark.parametrize("watched_name", ["weights", "scores", "queries", "mixed"])
+def test_watching_anything_leaves_the_result_as_it_is(watched_name: str) -> None:
+    attention, (x, _) = make_attention(), inputs("self")
+    plain = attention(x, mask=causal_mask(QUERIES))
+    with watch(attention, watched_name):
+        assert_close(attention(x, mask=causal_mask(QUERIES)), plain)
+
+
+@pytest.mark.parametrize("mask_name", MASKS)
+def test_rows_sum_to_one_and_masked_cells_are_exactly_zero(mask_name: str) -> None:
+    attention, (x, memory) = make_attention(), inputs("cross")
+    mask, _ = make_mask(mask_name, QUERIES, KEYS)
+    _, seen = run(attention, x, memory, mask, watched=True)
+    assert seen is not None
+    weights = seen["weights"]
+    assert weights.shape == (BATCH, HEADS, QUERIES, KEYS)
+    assert_close(weights.sum(dim=-1), torch.ones(BATCH, HEADS, QUERIES), within=1e-6)
+    if mask is not None:
+        forbidden = (mask == -math.inf) if mask.is_floating_point() else ~mask
+        assert (weights[forbidden.expand(weights.shape)] == 0.0).all()
+        assert (weights[~forbidden.expand(weights.shape)] > 0.0).all()
+
+
+def test_the_probe_of_scores_shows_them_before_the_softmax_with_all_that_is_added() -> None:
+    attention, (x, memory) = make_attention(), inputs("cross")
+    assert memory is not None
+    mask, bias = torch.randn(BATCH, HEADS, QUERIES, KEYS), torch.randn(HEADS, QUERIES, KEYS)
+    with watch(attention, "*") as seen:
+        attention(x, attention.memory(memory), mask=mask, bias=bias)
+    products = torch.einsum("bhqw,bhkw->bhqk", seen["queries"], seen["keys"]) / math.sqrt(HEAD_WIDTH)
+    assert_close(seen["scores"], products + mask + bias)
+    assert_close(seen["weights"], seen["scores"].softmax(dim=-1))
+
+
+@pytest.mark.parametrize("name", ["scores", "weights"])
+def test_scores_or_weights_alone_take_the_explicit_path(name: str) -> None:
+    """The fused kernel would never show them, and an edit would change nothing."""
+    attention, (x, _) = make_attention(), inputs("self")
+    plain = attention(x)
+    with watch(attention, name) as seen:
+        attention(x)
+    assert list(seen) == [name]
+    with watch(attention, name, edit=lambda value, _: value * 0):
+        assert not torch.allclose(attention(x), plain)
+
+
+# ---------------------------------------------------------------- rows that may look nowhere
+
+
+def blind_mask(form: str) -> Tensor:
+    """Query 4 of every sentence, and every query of sentence 2, may look nowhere."""
+    mask = torch.rand(BATCH, 1, QUERIES, KEYS) < 0.6
+    mask[..., 3] = True
+    mask[:, :, 4] = False
+    mask[2] = False
+    return mask if form == "boolean" else torch.zeros(mask.shape).masked_fill(~mask, -math.inf)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("biased", [False, True], ids=["no bias", "position bias"])
+@pytest.mark.parametrize("form", ["boolean", "additive"])
+@pytest.mark.parametrize("watched", [True, False])
+def test_a_row_that_may_look_nowhere_is_zero_with_finite_gradients(
+    watched: bool, form: str, biased: bool, dtype: torch.dtype, device: str
+) -> None:
+    attention = make_attention().to(device, dtype)
+    x, memory = inputs("cross", device=device, dtype=dtype)
+    assert memory is not None
+    x.requires_grad_()
+    memory.requires_grad_()
+    bias = torch.randn(HEADS, QUERIES, KEYS, device=device).requires_grad_() if biased else None
+    patterns = ["mixed", "weights"] if watched else ["mixed"]  # the heads' output does not need the explicit path
+    with watch(attention, *patterns) as seen:
+        output = attention(x, attention.memory(memory), mask=blind_mask(form).to(device), bias=bias)
+    blind = torch.zeros(BATCH, QUERIES, dtype=torch.bool)
+    blind[:, 4], blind[2] = True, True
+    for name in patterns:
+        rows = seen[name].transpose(1, 2).cpu()  # [batch, queries, heads, …]
+        assert (rows[blind] == 0.0).all(), name
+        assert (rows[~blind].abs().sum(dim=-1) > 0.0).all(), name
+    output.float().square().sum().backward()
+    assert output.isfinite().all()
+    for tensor in (x, memory, *attention.parameters(), *([] if bias is None else [bias])):
+        assert tensor.grad is not None
+        assert tensor.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("form", ["boolean", "additive"])
+def test_both_paths_give_the_same_gradients_around_blind_rows(form: str) -> None:
+    gradients = []
+    vectors = [torch.randn(BATCH, HEADS, n, HEAD_WIDTH) for n in (QUERIES, KEYS, KEYS)]
+    mask, aim = blind_mask(form), torch.randn(BATCH, HEADS, QUERIES, HEAD_WIDTH)
+    for fused in (True, False):
+        query, key, value = (vector.clone().requires_grad_() for vector in vectors)
+        mixed = attend(query, key, value, mask) if fused else attention_weights(query, key, mask) @ value
+        (mixed * aim).sum().backward()
+        gradients.append([vector.grad for vector in (query, key, value)])
+    for fused_gradient, explicit_gradient in zip(*gradients, strict=True):
+        assert fused_gradient is not None
+        assert explicit_gradient is not None
+        assert_close(fused_gradient, explicit_gradient)
+
+
+# ---------------------------------------------------------------- half precision
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_weights_in_half_precision_are_float32_and_their_rows_sum_to_one(dtype: torch.dtype, device: str) -> None:
+    attention = make_attention().to(device, dtype)
+    x, memory = inputs("cross", device=device, dtype=dtype)
+    output, seen = run(attention, x, memory, None, watched=True)
+    assert seen is not None
+    assert output.dtype == dtype
+    assert seen["weights"].dtype == torch.float32
+    assert_close(seen["weights"].sum(dim=-1), torch.ones(BATCH, HEADS, QUERIES), within=1e-6)
+
+
+def test_scores_beyond_the_range_of_float16_do_not_overflow() -> None:
+    query = torch.full((1, 1, 1, 64), 40.0, dtype=torch.float16)
+    key = torch.stack([query[0, 0, 0], query[0, 0, 0] * 0.999])[None, None]  # products of 102,400: above 65,504
+    assert attention_scores(query, key).isfinite().all()
+    weights = attention_weights(query, key)
+    assert weights.isfinite().all()
+    value = torch.tensor([[[[1.0], [0.0]]]], dtype=torch.float16).expand(1, 1, 2, 64)
+    assert_close(attend(query, key, value)[..., :1], weights[..., :1], within=1e-3)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_a_huge_negative_number_in_an_additive_mask_survives_half_precision(dtype: torch.dtype) -> None:
+    """It is a number and no ban: of a row of nothing else, both paths still make weights that sum to one."""
+    query, key = torch.randn(1, 1, 3, 4, dtype=dtype), torch.randn(1, 1, 2, 4, dtype=dtype)
+    value = torch.eye(2, 4, dtype=dtype).expand(1, 1, 2, 4)
+    mask = torch.full((3, 2), torch.finfo(torch.float32).min)
+    fused = attend(query, key, value, mask)[..., :2]
+    assert_close(fused.float().sum(dim=-1), torch.ones(1, 1, 3), within=1e-2)
+    assert_close(attention_weights(query, key, mask).sum(dim=-1), torch.ones(1, 1, 3), within=1e-6)
+
+
+@pytest.mark.parametrize("mask_name", MASKS)
+def test_autocast_takes_both_paths_to_one_result(mask_name: str) -> None:
+    attention, (x, memory) = make_attention(), inputs("cross")
+    mask, _ = make_mask(mask_name, QUERIES, KEYS)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        fused, _ = run(attention, x, memory, mask, watched=False)
+        explicit, seen = run(attention, x, memory, mask, watched=True)
+    assert seen is not None
+    assert_close(fused, explicit, within=3e-2)
+    assert seen["weights"].dtype == torch.float32
+    assert_close(seen["weights"].sum(dim=-1), torch.ones(BATCH, HEADS, QUERIES), within=1e-6)
+
+
+# ---------------------------------------------------------------- dropout
+
+
+def kept_weights(attention: MultiHeadAttention) -> tuple[Tensor, Tensor]:
+    """Weights as the probe shows them, and as dropout leaves them: values of the unit matrix let them through."""
+    query = torch.randn(BATCH, HEADS, QUERIES, HEAD_WIDTH)
+    keys = torch.randn(BATCH, HEADS, KEYS, HEAD_WIDTH)
+    with watch(attention, "weights") as seen:
+        kept = attention.mix(query, keys, torch.eye(KEYS), None, None)
+    return seen["weights"], kept
+
+
+@pytest.mark.parametrize("probability", [0.1, 0.5, 0.9])
+def test_dropout_removes_weights_in_training_and_scales_the_survivors(probability: float) -> None:
+    weights, kept = kept_weights(make_attention(dropout=probability).train())
+    survivors = kept != 0
+    assert_close(kept[survivors], weights[survivors] / (1 - probability), within=1e-6)
+    share = survivors.float().mean().item()  # of 7,735 weights: five standard deviations are below 0.03
+    assert abs(share - (1 - probability)) < 0.03
+    assert_close(weights.sum(dim=-1), torch.ones(BATCH, HEADS, QUERIES), within=1e-6, of="what a watcher sees")
+
+
+def test_no_dropout_outside_training() -> None:
+    weights, kept = kept_weights(make_attention(dropout=0.9))
+    assert torch.equal(weights, kept)
+    attention, (x, _) = make_attention(dropout=0.9), inputs("self")
+    assert torch.equal(attention(x), attention(x))
+
+
+def test_dropout_acts_also_when_nobody_watches() -> None:
+    attention, (x, _) = make_attention(dropout=0.5).train(), inputs("self")
+    assert not torch.equal(attention(x), attention(x))
+    outputs = torch.stack([attention(x) for _ in range(200)])
+    spread = outputs.std(dim=0) / math.sqrt(200)
+    mean_gap = (outputs.mean(dim=0) - attention.eval()(x)).abs() / spread  # dropout changes no expectation
+    assert mean_gap.mean().item() < 1.0
+    assert mean_gap.max().item() < 6.0
+
+
+# ---------------------------------------------------------------- cross-attention and caches
+
+
+def test_cross_attention_takes_queries_from_x_and_all_else_from_the_memory() -> None:
+    attention, (x, memory) = make_attention(), inputs("cross")
+    assert memory is not None
+    with watch(attention, "*") as seen:
+        attention(x, attention.memory(memory))
+    assert_close(seen["queries"], attention.split(attention.query(x)))
+    assert_close(seen["keys"], attention.split(attention.key(memory)))
+    assert_close(seen["values"], attention.split(attention.value(memory)))
+
+
+def test_heads_are_split_and_merged_without_mixing() -> None:
+    attention = make_attention()
+    vectors = torch.arange(BATCH * QUERIES * D_MODEL).view(BATCH, QUERIES, D_MODEL)
+    heads = attention.split(vectors)
+    assert heads.shape == (BATCH, HEADS, QUERIES, HEAD_WIDTH)
+    assert torch.equal(heads[2, 3, 5], vectors[2, 5, 3 * HEAD_WIDTH : 4 * HEAD_WIDTH])
+    assert torch.equal(attention.merge(heads), vectors)
+
+
+def new_tokens(count: int, rows: int = BATCH) -> KeysValues:
+    return KeysValues(*torch.randn(2, rows, HEADS, count, HEAD_WIDTH))
+
+
+def test_a_cache_gives_back_all_that_was_written_in_order() -> None:
+    cache, written = KeysValuesCache(), []
+    for count in (1, 3, 1, 29, 1, 67):  # beyond its first room, twice
+        written.append(new_tokens(count))
+        got = cache.append(written[-1])
+    assert cache.length == 102
+    assert torch.equal(got.keys, torch.cat([new.keys for new in written], dim=2))
+    assert torch.equal(got.values, torch.cat([new.values for new in written], dim=2))
+
+
+def test_a_cache_that_is_full_to_the_last_column_loses_none_when_it_grows() -> None:
+    """One token after the other fills the first room of 16, and the next of 32, before they grow."""
+    cache, written = KeysValuesCache(), []
+    for _ in range(35):
+        written.append(new_tokens(1))
+        got = cache.append(written[-1])
+        assert torch.equal(got.keys, torch.cat([new.keys for new in written], dim=2))
+        assert torch.equal(got.values, torch.cat([new.values for new in written], dim=2))
+
+
+def test_a_cache_keeps_the_selected_rows_in_their_order() -> None:
+    cache, first, second = KeysValuesCache(), new_tokens(3), new_tokens(1, rows=3)
+    cache.append(first)
+    rows = torch.tensor([4, 0, 4])
+    cache.select(rows)
+    got = cache.append(second)
+    assert torch.equal(got.keys, torch.cat([first.keys[rows], second.keys], dim=2))
+    assert torch.equal(got.values, torch.cat([first.values[rows], second.values], dim=2))
+
+
+def test_selecting_from_an_empty_cache_does_nothing() -> None:
+    cache = KeysValuesCache()
+    cache.select(torch.tensor([0]))
+    assert cache.length == 0
+
+
+@pytest.mark.parametrize("chunks", [(1,) * QUERIES, (5, 1, 7), (QUERIES,)], ids=str)
+def test_cached_self_attention_equals_the_whole_at_once(chunks: tuple[int, ...]) -> None:
+    attention, (x, _) = make_attention(), inputs("self")
+    whole = attention(x, mask=causal_mask(QUERIES))
+    cache, parts = KeysValuesCache(), []
+    for part in x.split(list(chunks), dim=1):
+        mask = causal_mask(part.shape[1], cache.length + part.shape[1])
+        parts.append(attention(part, mask=mask, cache=cache))
+    assert_close(torch.cat(parts, dim=1), whole)
+
+
+# ---------------------------------------------------------------- a module like any other
+
+
+def test_copies_and_pickles_attend_alike() -> None:
+    attention, (x, _) = make_attention(), inputs("self")
+    for twin in (copy.deepcopy(attention), pickle.loads(pickle.dumps(attention))):  # noqa: S301 - our own bytes
+        assert torch.equal(twin(x), attention(x))
+        with watch(twin, "weights") as seen:
+            attention(x)
+        assert not seen, "a watch on the copy saw the original"
+
+
+def test_float64_stays_float64() -> None:
+    attention, (x, _) = make_attention().double(), inputs("self", dtype=torch.float64)
+    output, seen = run(attention, x, None, None, watched=True)
+    assert seen is not None
+    assert output.dtype == seen["weights"].dtype == torch.float64
+    assert_close(output, attention(x), within=1e-12)

@@ -1,0 +1,567 @@
+"""Positional encodings: each against its published formula, and all alike in what every encoding must do."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+import threading
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from headlight.model.core.attention import attention_scores
+from headlight.model.core.config import POSITION_NAMES, TransformerConfig
+from headlight.model.core.positions import (
+    POSITIONS,
+    AlibiPositions,
+    LearnedPositions,
+    Positions,
+    RelativePositions,
+    RotaryPositions,
+    SinusoidalPositions,
+    alibi_slopes,
+    distance_buckets,
+    make_positions,
+    sinusoids,
+)
+from headlight.model.core.transformer import Transformer
+from headlight.model.errors import ModelError, RequestError
+from tests.compare import assert_close
+from tests.sizes import (
+    BATCH,
+    D_MODEL,
+    HEADS,
+    KEYS,
+    POSITION_WIDTH,
+    QUERIES,
+    SOURCE,
+    SOURCE_VOCABULARY,
+    TARGET,
+    TARGET_VOCABULARY,
+    small_config,
+    tiny_config,
+)
+
+BESIDE = {"position_width": POSITION_WIDTH, "tie_output": False}  # concatenated to the embedding
+VARIANTS: dict[str, dict[str, Any]] = {
+    **{name: {"positions": name} for name in POSITION_NAMES},
+    "sinusoidal beside": {"positions": "sinusoidal", **BESIDE},
+    "halves beside": {"positions": "sinusoidal_halves", **BESIDE},
+    "learned beside": {"positions": "learned", **BESIDE},
+    "sinusoidal offset": {"positions": "sinusoidal", "position_offset": 2},
+    "learned offset": {"positions": "learned", "position_offset": 2},
+    "rotary offset": {"positions": "rotary", "position_offset": 2},
+}
+
+
+def config_of(variant: str, **fields: Any) -> TransformerConfig:
+    """Wide enough to be learned from, with an even head width, as rotary positions need."""
+    return small_config(head_width=6, **(VARIANTS[variant] | fields))
+
+
+def source_ids(length: int = SOURCE) -> Tensor:
+    return torch.randint(3, SOURCE_VOCABULARY, (BATCH, length))
+
+
+def target_ids(length: int = TARGET) -> Tensor:
+    return torch.randint(3, TARGET_VOCABULARY, (BATCH, length))
+
+
+def make_model(variant: str, **fields: Any) -> Transformer:
+    return Transformer(config_of(variant, **fields)).eval()
+
+
+# ---------------------------------------------------------------- sinusoids
+
+
+@pytest.mark.parametrize("halves", [False, True], ids=["interleaved", "halves"])
+@pytest.mark.parametrize("width", [2, 22, 23, 512])
+def test_sinusoids_follow_the_closed_form(width: int, halves: bool) -> None:
+    table = sinusoids(KEYS, width, halves=halves)
+    expected = torch.zeros(KEYS, width, dtype=torch.float64)
+    sines = math.ceil(width / 2)
+    for position in range(KEYS):
+        for column in range(width):
+            angle = position / 10_000 ** (2 * (column // 2) / width)
+            wave = math.sin(angle) if column % 2 == 0 else math.cos(angle)
+            place = column if not halves else column // 2 + (sines if column % 2 else 0)
+            expected[position, place] = wave
+    assert_close(table, expected, within=1e-7)
+
+
+def test_the_first_position_is_zeros_and_ones() -> None:
+    assert sinusoids(1, 6).tolist() == [[0, 1, 0, 1, 0, 1]]
+    assert sinusoids(1, 6, halves=True).tolist() == [[0, 0, 0, 1, 1, 1]]
+
+
+@pytest.mark.parametrize("shift", [1, 3, 50])
+def test_a_shift_of_sinusoids_is_one_rotation_for_all_positions(shift: int) -> None:
+    """PE(p + k) = M(k) · PE(p): M turns each pair of columns by k / wavelength, and knows nothing of p."""
+    width = 22
+    rotation = torch.zeros(width, width, dtype=torch.float64)
+    for pair in range(width // 2):
+        angle = shift / 10_000 ** (2 * pair / width)
+        sine, cosine = math.sin(angle), math.cos(angle)
+        rotation[2 * pair : 2 * pair + 2, 2 * pair : 2 * pair + 2] = torch.tensor([[cosine, sine], [-sine, cosine]])
+    table = sinusoids(100 + shift, width).double()
+    assert_close(table[shift:], table[:100] @ rotation.T, within=1e-6)
+
+
+def test_positions_far_out_stay_exact() -> None:
+    """float32 angles would be off by 1e-3 at position 20,011."""
+    assert_close(sinusoids(20_012, 2)[-1], torch.tensor([math.sin(20_011), math.cos(20_011)]), within=1e-7)
+
+
+# ---------------------------------------------------------------- added and concatenated
+
+
+def test_sinusoids_are_added_to_the_embedding_from_the_start_on() -> None:
+    positions = make_positions(config_of("sinusoidal offset"), one_way=False)
+    embedded = torch.randn(BATCH, 5, D_MODEL)
+    assert_close(positions(embedded, 3) - embedded, sinusoids(10, D_MODEL)[5:].expand(BATCH, 5, D_MODEL), within=1e-6)
+
+
+@pytest.mark.parametrize("variant", ["sinusoidal beside", "halves beside", "learned beside"])
+def test_concatenated_positions_stand_beside_the_embedding(variant: str) -> None:
+    positions = make_positions(config_of(variant), one_way=False)
+    embedded = torch.randn(BATCH, KEYS, D_MODEL - POSITION_WIDTH)
+    whole = positions(embedded)
+    assert whole.shape == (BATCH, KEYS, D_MODEL)
+    assert torch.equal(whole[..., :-POSITION_WIDTH], embedded)
+    assert torch.equal(whole[..., -POSITION_WIDTH:], positions.picture(KEYS).expand(BATCH, KEYS, POSITION_WIDTH))
+
+
+def test_learned_positions_are_a_table_that_training_fills() -> None:
+    model = make_model("learned", max_length=TARGET + 6)
+    positions = model.decoder.embedding.positions
+    assert isinstance(positions, LearnedPositions)
+    assert positions.table.shape == (TARGET + 6, D_MODEL)
+    embedded = torch.randn(BATCH, 3, D_MODEL)
+    assert_close(positions(embedded, 2), embedded + positions.table[2:5])
+    model(source_ids(), target_ids()).square().sum().backward()
+    assert positions.table.grad is not None
+    used = positions.table.grad.abs().sum(dim=1) > 0
+    assert used.tolist() == [True] * TARGET + [False] * 6
+
+
+@pytest.mark.parametrize("variant", ["learned", "learned offset"])
+def test_a_text_longer_than_the_learned_table_is_refused_in_words(variant: str) -> None:
+    model = make_model(variant, max_length=SOURCE)
+    model(source_ids(), target_ids())
+    with pytest.raises(RequestError, match=r"18 tokens are too many: this model learned 17 positions\. Give a shorter"):
+        model(source_ids(SOURCE + 1), target_ids())
+    assert issubclass(RequestError, ModelError)
+    state = model.decoder.start(model.encode(source_ids()), cached=True)
+    for step in range(SOURCE):
+        model.decoder(target_ids(1), state)
+        assert state.length == step + 1
+    with pytest.raises(RequestError, match="18 tokens are too many"):
+        model.decoder(target_ids(1), state)
+
+
+# ---------------------------------------------------------------- rotary
+
+
+def rotary(**fields: Any) -> RotaryPositions:
+    positions = make_positions(config_of("rotary", **fields), one_way=False)
+    assert isinstance(positions, RotaryPositions)
+    return positions
+
+
+def test_rotary_turns_each_pair_by_an_angle_in_proportion_to_the_position() -> None:
+    vectors = torch.randn(BATCH, HEADS, KEYS, 6)
+    turned = rotary(rotary_base=500.0).rotate(vectors, start=2)
+    for index in range(KEYS):
+        for pair in range(3):
+            angle = (2 + index) * 500.0 ** (-2 * pair / 6)
+            first, second = vectors[:, :, index, 2 * pair], vectors[:, :, index, 2 * pair + 1]
+            expected = torch.stack(
+                [
+                    first * math.cos(angle) - second * math.sin(angle),
+                    first * math.sin(angle) + second * math.cos(angle),
+                ],
+                dim=-1,
+            )
+            assert_close(turned[:, :, index, 2 * pair : 2 * pair + 2], expected, within=1e-6)
+
+
+def test_rotary_changes_no_length_and_leaves_the_first_position_as_it_is() -> None:
+    vectors = torch.randn(BATCH, HEADS, KEYS, 6)
+    turned = rotary().rotate(vectors)
+    assert_close(turned.norm(dim=-1), vectors.norm(dim=-1))
+    assert torch.equal(turned[:, :, 0], vectors[:, :, 0])
+
+
+def test_rotary_products_depend_on_the_distance_alone() -> None:
+    query, key = torch.randn(2, 6, dtype=torch.float64)
+    turn = rotary().rotate
+    queries = turn(query.expand(1, 1, 40, 6))  # one query and one key, standing everywhere
+    keys = turn(key.expand(1, 1, 40, 6))
+    products = (queries @ keys.transpose(-2, -1))[0, 0]
+    for distance in range(-39, 40):
+        diagonal = products.diagonal(distance)
+        assert_close(diagonal, diagonal[:1].expand_as(diagonal), within=1e-6)
+    assert products[0].std() > 0.1  # and they do depend on it
+
+
+@pytest.mark.parametrize("start", [1, 7, 1_000])
+def test_absolute_offsets_of_rotary_cancel(start: int) -> None:
+    queries, keys = torch.randn(2, BATCH, HEADS, KEYS, 6)
+    turn, turn_offset = rotary().rotate, rotary(position_offset=5).rotate
+    here = attention_scores(turn(queries), turn(keys))
+    assert_close(attention_scores(turn(queries, start), turn(keys, start)), here, within=1e-5)
+    assert_close(attention_scores(turn_offset(queries), turn_offset(keys)), here, within=1e-5)
+
+
+def test_cross_attention_turns_nothing() -> None:
+    """Source and target have no common positions to differ by."""
+    calls: list[int] = []
+
+    class Counting(RotaryPositions):
+        def rotate(self, vectors: Tensor, start: int = 0) -> Tensor:
+            calls.append(vectors.shape[2])
+            return super().rotate(vectors, start)
+
+    model = make_model("rotary")
+    model.decoder.embedding.positions = Counting(model.config)
+    model(source_ids(), target_ids())
+    assert calls == [TARGET, TARGET] * len(model.decoder.layers)
+
+
+# ---------------------------------------------------------------- ALiBi
+
+
+def test_alibi_slopes_are_those_of_the_paper() -> None:
+    assert alibi_slopes(8).tolist() == [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256]
+    assert alibi_slopes(1).tolist() == [1 / 256]
+    assert alibi_slopes(2).tolist() == [1 / 16, 1 / 256]
+    assert_close(alibi_slopes(16), torch.tensor([2 ** (-(i + 1) / 2) for i in range(16)]), within=1e-7)
+
+
+def test_alibi_slopes_between_powers_of_two_take_every_other_of_the_next_power() -> None:
+    of_eight, of_sixteen = alibi_slopes(8).tolist(), alibi_slopes(16).tolist()
+    assert alibi_slopes(12).tolist() == of_eight + of_sixteen[0:8:2]
+    assert alibi_slopes(7).tolist() == alibi_slopes(4).tolist() + of_eight[0:6:2]
+    assert alibi_slopes(3).tolist() == [*alibi_slopes(2).tolist(), 1 / 4]
+
+
+@pytest.mark.parametrize("one_way", [False, True])
+def test_alibi_subtracts_slope_times_distance(one_way: bool) -> None:
+    positions = make_positions(config_of("alibi"), one_way=one_way)
+    bias = positions.bias(5, KEYS)
+    assert bias is not None
+    assert bias.shape == (HEADS, 5, KEYS)
+    slopes = alibi_slopes(HEADS).tolist()
+    for head, query, key in [(0, 0, 0), (0, 4, 16), (1, 2, 3), (3, 0, 16), (6, 4, 0)]:
+        distance = abs(key - (KEYS - 5 + query))
+        assert bias[head, query, key].item() == pytest.approx(-slopes[head] * distance, abs=1e-6)
+
+
+# ---------------------------------------------------------------- T5
+
+
+def bucket_by_rule(distance: int, buckets: int, max_distance: int, *, one_way: bool) -> int:
+    """The rule of T5 in words: half of the buckets are single distances; bucket e + i of the other n − e begins where
+    a distance reaches e · (m / e)^(i / (n − e)); beyond m all is one. Two-way, half of all belong to keys ahead."""
+    side = 0
+    if one_way:
+        distance = max(-distance, 0)
+    else:
+        buckets //= 2
+        side = buckets if distance > 0 else 0
+        distance = abs(distance)
+    exact = buckets // 2
+    if distance < exact:
+        return side + distance
+    bucket = exact
+    # 1e-6: at a border, T5's own arithmetic in float32 decides
+    while bucket + 1 < buckets and distance * (1 + 1e-6) >= exact * (max_distance / exact) ** (
+        (bucket + 1 - exact) / (buckets - exact)
+    ):
+        bucket += 1
+    return side + bucket
+
+
+@pytest.mark.parametrize("one_way", [False, True], ids=["two-way", "one-way"])
+@pytest.mark.parametrize(("buckets", "max_distance"), [(32, 128), (17, 67), (8, 20), (4, 5)])
+def test_distances_fall_into_the_buckets_of_t5(buckets: int, max_distance: int, one_way: bool) -> None:
+    distances = torch.arange(-300, 301)
+    given = distance_buckets(distances, buckets, max_distance, one_way=one_way).tolist()
+    expected = [bucket_by_rule(distance, buckets, max_distance, one_way=one_way) for distance in distances.tolist()]
+    assert given == expected
+    assert min(given) >= 0
+    assert max(given) < buckets
+
+
+def test_buckets_of_t5_in_numbers() -> None:
+    def bucket(distance: int, *, one_way: bool) -> int:
+        return int(distance_buckets(torch.tensor(distance), 32, 128, one_way=one_way))
+
+    assert [bucket(-d, one_way=True) for d in (0, 1, 15, 16, 127, 128, 1000)] == [0, 1, 15, 16, 31, 31, 31]
+    assert [bucket(d, one_way=True) for d in (1, 1000)] == [0, 0]  # a decoder never looks ahead
+    assert [bucket(-d, one_way=False) for d in (0, 1, 7, 8, 1000)] == [0, 1, 7, 8, 15]
+    assert [bucket(d, one_way=False) for d in (1, 7, 8, 1000)] == [17, 23, 24, 31]
+
+
+@pytest.mark.parametrize("one_way", [False, True])
+def test_relative_bias_is_the_learned_number_of_head_and_bucket(one_way: bool) -> None:
+    config = config_of("relative", relative_buckets=8, relative_max_distance=20)
+    positions = make_positions(config, one_way=one_way)
+    assert isinstance(positions, RelativePositions)
+    assert positions.table.shape == (8, HEADS)
+    bias = positions.bias(5, KEYS)
+    assert bias.shape == (HEADS, 5, KEYS)
+    for head, query, key in [(0, 0, 0), (0, 4, 16), (1, 2, 3), (3, 0, 16), (6, 4, 0)]:
+        distance = key - (KEYS - 5 + query)
+        bucket = bucket_by_rule(distance, 8, 20, one_way=one_way)
+        assert bias[head, query, key] == positions.table[bucket, head]
+
+
+def test_encoder_and_decoder_learn_their_own_relative_bias_in_all_layers_at_once() -> None:
+    model = make_model("relative")
+    names = [name for name, _ in model.named_parameters() if "positions" in name]
+    assert names == ["encoder.embedding.positions.table", "decoder.embedding.positions.table"]
+    model(source_ids(), target_ids()).square().sum().backward()
+    for name in names:
+        gradient = model.get_parameter(name).grad
+        assert gradient is not None
+        assert gradient.abs().max() > 0
+
+
+def test_encoders_look_both_ways_and_decoders_back_only() -> None:
+    """One-way buckets are finer, and know nothing of keys ahead."""
+    model = make_model("relative")
+    encoder, decoder = model.encoder.embedding.positions, model.decoder.embedding.positions
+    assert isinstance(encoder, RelativePositions)
+    assert isinstance(decoder, RelativePositions)
+    assert (encoder.one_way, decoder.one_way) == (False, True)
+    ahead, behind = encoder.picture(KEYS)[:, 3, 5], encoder.picture(KEYS)[:, 5, 3]
+    assert not torch.equal(ahead, behind)
+    assert torch.equal(decoder.picture(KEYS)[:, 3, 5], decoder.picture(KEYS)[:, 3, 3])
+
+
+# ---------------------------------------------------------------- all of them
+
+
+def test_the_registry_holds_exactly_the_names_of_the_configuration() -> None:
+    assert tuple(POSITIONS) == POSITION_NAMES
+    assert len(POSITIONS) == 7
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_each_encoding_uses_only_its_own_door(variant: str) -> None:
+    config = config_of(variant)
+    positions = make_positions(config, one_way=True)
+    embedded, vectors = torch.randn(BATCH, KEYS, config.embedding_width), torch.randn(BATCH, HEADS, KEYS, 6)
+    doors = {
+        "added": positions(embedded) is not embedded,
+        "rotating": positions.rotate(vectors) is not vectors,
+        "biasing": positions.bias(QUERIES, KEYS) is not None,
+    }
+    kind = variant.split()[0]
+    door = {"none": None, "rotary": "rotating", "alibi": "biasing", "relative": "biasing"}.get(kind, "added")
+    assert [name for name, used in doors.items() if used] == ([] if door is None else [door])
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_each_encoding_has_its_picture(variant: str) -> None:
+    positions = make_positions(config_of(variant), one_way=False)
+    picture = positions.picture(QUERIES)
+    assert not picture.requires_grad
+    if variant in ("alibi", "relative"):
+        assert picture.shape == (HEADS, QUERIES, QUERIES)
+        bias = positions.bias(QUERIES, QUERIES)
+        assert bias is not None
+        assert torch.equal(picture, bias)
+        return
+    width = {"none": 0, "rotary": 6}.get(variant.split()[0], POSITION_WIDTH if "beside" in variant else D_MODEL)
+    assert picture.shape == (QUERIES, width)
+    if isinstance(positions, SinusoidalPositions | LearnedPositions) and width == D_MODEL:
+        assert torch.equal(positions(torch.zeros(1, QUERIES, D_MODEL))[0], picture)
+    if isinstance(positions, RotaryPositions):  # (1, 0) turned by an angle is its cosine and sine
+        units = torch.tensor([1.0, 0.0]).repeat(3).expand(1, 1, QUERIES, 6)
+        turned = positions.rotate(units)[0, 0].unflatten(1, (3, 2)).flip(-1).flatten(1)
+        assert_close(turned, picture, within=1e-6)
+
+
+def test_looking_at_the_picture_disturbs_nothing() -> None:
+    positions = make_positions(config_of("sinusoidal"), one_way=False)
+    assert isinstance(positions, SinusoidalPositions)
+    positions(torch.zeros(1, 3, D_MODEL, dtype=torch.bfloat16))
+    table = positions.table
+    assert positions.picture(500).dtype == torch.float32
+    assert positions.table is table
+
+
+@pytest.mark.parametrize("chunks", [(1,) * TARGET, (3, 1, 1, 8)], ids=["word by word", "in chunks"])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_cached_steps_equal_the_whole_pass(variant: str, chunks: tuple[int, ...]) -> None:
+    model, source, target = make_model(variant), source_ids(), target_ids()
+    source[1, 5:] = model.config.pad_id
+    with torch.inference_mode():
+        whole = model(source, target)
+        state = model.decoder.start(model.encode(source), cached=True)
+        steps = [model.decoder(part, state) for part in target.split(list(chunks), dim=1)]
+    assert state.length == TARGET
+    assert_close(torch.cat(steps, dim=1), whole, of=f"steps with {variant} positions")
+
+
+@pytest.mark.parametrize("variant", [name for name in VARIANTS if name != "none"])
+def test_order_matters_to_every_encoding(variant: str) -> None:
+    model, ids = make_model(variant), torch.arange(3, 3 + SOURCE)[None]
+    order = torch.randperm(SOURCE)
+    gap = (model.encode(ids[:, order]).vectors - model.encode(ids).vectors[:, order]).abs().max()
+    assert gap > 1e-3
+
+
+def test_without_positions_the_encoder_sees_a_bag_of_words() -> None:
+    model, ids = make_model("none"), torch.arange(3, 3 + SOURCE)[None]
+    order = torch.randperm(SOURCE)
+    assert_close(model.encode(ids[:, order]).vectors, model.encode(ids).vectors[:, order])
+
+
+@pytest.mark.parametrize("variant", [name for name in VARIANTS if not name.startswith("learned")])
+def test_encodings_without_an_end_go_on_beyond_their_first_table(variant: str) -> None:
+    long = 151
+    model = Transformer(
+        tiny_config(**VARIANTS[variant] | ({"position_width": 3} if "beside" in variant else {}))
+    ).eval()
+    source, target = source_ids(3), target_ids(long)
+    fresh = copy.deepcopy(model)
+    with torch.inference_mode():
+        state = model.decoder.start(model.encode(source), cached=True)
+        steps = torch.cat([model.decoder(word, state) for word in target.split(1, dim=1)], dim=1)
+        assert_close(steps, fresh(source, target))
+        assert_close(model(source, target), steps)
+
+
+def test_a_longer_table_begins_with_the_shorter() -> None:
+    positions = make_positions(config_of("sinusoidal"), one_way=False)
+    assert isinstance(positions, SinusoidalPositions)
+    before = positions.table.clone()
+    positions(torch.zeros(1, 200, D_MODEL))
+    assert len(positions.table) >= 200
+    assert torch.equal(positions.table[: len(before)], before)
+
+
+# ---------------------------------------------------------------- tables that are made on the way
+
+
+@pytest.mark.parametrize("length", [TARGET, 101], ids=["as built", "grown"])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_training_works_after_inference_mode_made_the_tables(variant: str, length: int) -> None:
+    """PyTorch refuses to save tensors for the backward pass that were made in inference mode."""
+    model, source, target = make_model(variant), source_ids(), target_ids(length)
+    with torch.inference_mode():
+        model(source, target)
+        model.bfloat16()(source, target)
+    model.float().train()
+    model(source, target).square().mean().backward()
+    assert all(parameter.grad is not None and parameter.grad.isfinite().all() for parameter in model.parameters())
+
+
+@pytest.mark.parametrize("variant", ["sinusoidal", "sinusoidal_halves", "rotary"])
+def test_no_table_is_an_inference_tensor(variant: str) -> None:
+    positions = make_positions(config_of(variant), one_way=False)
+    with torch.inference_mode():
+        for dtype in (torch.float32, torch.bfloat16):
+            positions(torch.zeros(1, 101, D_MODEL, dtype=dtype))
+            positions.rotate(torch.zeros(1, 1, 101, 6, dtype=dtype))
+    tables = positions.turns if isinstance(positions, RotaryPositions) else (positions.table,)
+    assert not any(table.is_inference() for table in tables)  # type: ignore[union-attr]
+    assert len(tables[0]) >= 101  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("variant", ["sinusoidal", "sinusoidal_halves", "rotary"])
+def test_a_stay_in_half_precision_leaves_no_rounded_table_behind(variant: str, dtype: torch.dtype) -> None:
+    positions = make_positions(config_of(variant), one_way=False)
+    embedded, vectors = torch.randn(BATCH, KEYS, D_MODEL), torch.randn(BATCH, HEADS, KEYS, 6)
+    before = positions(embedded), positions.rotate(vectors)
+    for _ in range(2):
+        assert positions(embedded.to(dtype)).dtype == dtype
+        assert positions.rotate(vectors.to(dtype)).dtype == dtype
+        assert torch.equal(positions(embedded), before[0])
+        assert torch.equal(positions.rotate(vectors), before[1])
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_half_precision_stays_near_float32(variant: str, device: str) -> None:
+    model, source, target = make_model(variant).to(device), source_ids().to(device), target_ids().to(device)
+    with torch.inference_mode():
+        expected = model(source, target)
+        given = model.bfloat16()(source, target)
+    assert given.dtype == torch.bfloat16
+    assert_close(given, expected, within=0.1)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_autocast_trains_and_stays_near_float32(variant: str) -> None:
+    model, source, target = make_model(variant), source_ids(), target_ids()
+    expected = model(source, target)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert_close(model(source, target), expected, within=0.1)
+        state = model.decoder.start(model.encode(source), cached=True)
+        steps = [model.decoder(word, state) for word in target.split(1, dim=1)]
+        assert_close(torch.cat(steps, dim=1), expected, within=0.1)
+        loss = model.train()(source, target).float().square().mean()
+    loss.backward()
+    assert all(parameter.grad is not None and parameter.grad.isfinite().all() for parameter in model.parameters())
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_tables_follow_the_model_to_its_device(variant: str) -> None:
+    """The meta device stands in for a GPU: it refuses to meet tensors of the CPU."""
+    model = make_model(variant).to("meta")
+    mask = torch.ones(BATCH, 1, 1, SOURCE, dtype=torch.bool, device="meta")
+    logits = model(source_ids().to("meta"), target_ids(101).to("meta"), mask)
+    assert logits.device.type == "meta"
+    assert logits.shape == (BATCH, 101, TARGET_VOCABULARY)
+    model.encoder.embedding.positions.picture(3)
+    back = model.to_empty(device="cpu")
+    back.reset_parameters()
+    assert back(source_ids(), target_ids()).device.type == "cpu"
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_copies_and_pickles_of_a_used_model_compute_the_same(variant: str) -> None:
+    model, source, target = make_model(variant), source_ids(), target_ids(67)
+    expected = model(source, target)
+    assert torch.equal(copy.deepcopy(model)(source, target), expected)
+    assert torch.equal(pickle.loads(pickle.dumps(model))(source, target), expected)  # noqa: S301 - our own bytes
+
+
+@pytest.mark.parametrize("variant", ["sinusoidal", "rotary"])
+def test_threads_may_grow_one_table_at_once(variant: str) -> None:
+    positions = make_positions(config_of(variant), one_way=False)
+    lengths = [5, 67, 300, 131, 1_009, 65, 599, 2]
+
+    def through(door: Positions, length: int) -> Tensor:
+        return door(torch.ones(1, length, D_MODEL)).sum() + door.rotate(torch.ones(1, 1, length, 6)).sum()
+
+    expected = [through(make_positions(config_of(variant), one_way=False), length) for length in lengths]
+    wrong: list[int] = []
+
+    def work() -> None:
+        for _ in range(10):
+            wrong.extend(
+                n for n, want in zip(lengths, expected, strict=True) if not torch.equal(through(positions, n), want)
+            )
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+@pytest.mark.parametrize("name", ["none", "sinusoidal", "sinusoidal_halves", "rotary", "alibi"])
+def test_derived_tables_are_never_saved(name: str) -> None:
+    model = make_model(name)
+    model(source_ids(), target_ids(101))
+    assert not [entry for entry in model.state_dict() if "positions" in entry]
+    assert isinstance(make_positions(config_of("alibi"), one_way=True), AlibiPositions)

@@ -1,0 +1,190 @@
+"""Rules forbid words in place, each for its own reason, and the forced beginning has the last word."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pytest
+import torch
+from torch import Tensor
+
+from headlight.model.decoding.generation_defaults import GenerationDefaults
+from headlight.model.decoding.step import (
+    FORBIDDEN,
+    Forced,
+    Never,
+    NoRepeat,
+    Row,
+    choose_best,
+    make_rules,
+    never_written,
+)
+from headlight.model.records import DecodingOptions
+from tests.sizes import TARGET_VOCABULARY, small_config
+
+CPU = torch.device("cpu")
+VOCABULARY = 7
+
+
+def forbidden(logits: Tensor) -> list[list[int]]:
+    """The tokens that each row may not write."""
+    return [torch.nonzero(row == -math.inf)[:, 0].tolist() for row in logits]
+
+
+def rows(*ids: Sequence[int]) -> list[Row]:
+    return [Row(sentence, list(written)) for sentence, written in enumerate(ids)]
+
+
+def logits_for(number: int) -> Tensor:
+    return torch.arange(number * VOCABULARY, dtype=torch.float32).view(number, VOCABULARY)
+
+
+def test_never_forbids_its_tokens_in_every_row_and_leaves_the_others_alone() -> None:
+    logits = logits_for(3)
+    Never([2, 5], CPU)(logits, rows([], [1], [1, 2]))
+    assert forbidden(logits) == [[2, 5]] * 3
+    others = [0, 1, 3, 4, 6]
+    assert torch.equal(logits[:, others], logits_for(3)[:, others])
+
+
+def test_never_without_tokens_forbids_nothing() -> None:
+    logits = logits_for(2)
+    Never([], CPU)(logits, rows([], []))
+    assert torch.equal(logits, logits_for(2))
+
+
+@pytest.mark.parametrize(
+    ("special", "expected"),
+    [
+        ({"pad_id": 0, "start_id": 1, "end_id": 2}, [0, 1]),
+        ({"pad_id": 3, "start_id": 3, "end_id": 0}, [3]),  # as Marian has it: padding begins a sentence
+        ({"pad_id": 1, "start_id": 2, "end_id": 2}, [1]),  # as BART has it: the end begins a sentence
+    ],
+)
+def test_padding_and_start_are_never_written_but_the_end_always_may_be(
+    special: dict[str, int], expected: list[int]
+) -> None:
+    config = small_config(**special)
+    assert never_written(config) == expected
+    logits = torch.zeros(1, config.target_vocabulary)
+    for rule in make_rules(config, DecodingOptions(), [[]], CPU):
+        rule(logits, rows([5]))
+    assert forbidden(logits) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("length", "written", "expected"),
+    [
+        (1, [], []),
+        (1, [4, 6, 4], [4, 6]),  # no word twice
+        (2, [4], []),
+        (2, [4, 5, 4], [5]),  # "4 5" stands there already
+        (2, [4, 5, 4, 6, 4], [5, 6]),
+        (2, [4, 4], [4]),  # runs may overlap
+        (2, [4, 5, 6], []),
+        (3, [1, 2, 3, 1, 2], [3]),
+        (3, [1, 2], []),
+        (3, [1, 2, 3, 2, 1], []),
+        (4, [1, 2, 3, 1, 2], []),
+    ],
+)
+def test_no_repeat_forbids_what_would_complete_a_run_for_the_second_time(
+    length: int, written: list[int], expected: list[int]
+) -> None:
+    logits = logits_for(1)
+    NoRepeat(length)(logits, rows(written))
+    assert forbidden(logits) == [expected]
+
+
+def test_no_repeat_looks_at_each_row_alone() -> None:
+    logits = logits_for(3)
+    NoRepeat(2)(logits, rows([3, 1, 3], [2, 2], [1, 3, 2]))
+    assert forbidden(logits) == [[1], [2], []]
+
+
+def test_forced_leaves_one_word_until_the_beginning_is_written_then_all() -> None:
+    prefixes = [[5, 3], [], [6]]
+    forced = Forced(prefixes)
+    table: list[list[int | None]] = [[5, None, 6], [3, None, None], [None, None, None]]
+    for step, expected in enumerate(table):
+        logits = logits_for(3)
+        forced(logits, rows(*([1] * step for _ in prefixes)))
+        allowed = [sorted(set(range(VOCABULARY)) - set(row)) for row in forbidden(logits)]
+        assert allowed == [list(range(VOCABULARY)) if token is None else [token] for token in expected]
+
+
+def test_forced_asks_for_the_sentence_of_a_row_not_for_its_place() -> None:
+    logits = logits_for(3)
+    Forced([[1], [2]])(logits, [Row(1), Row(0), Row(1)])
+    assert choose_best(logits, []).tolist() == [2, 1, 2]
+
+
+def test_a_forced_word_is_allowed_even_where_other_rules_forbid_it() -> None:
+    config = small_config()
+    rules = make_rules(config, DecodingOptions(no_repeat=1), [[5, 5, config.pad_id]], CPU)
+    for written, given in (([5], 5), ([5, 5], config.pad_id)):
+        logits = torch.zeros(1, config.target_vocabulary)
+        for rule in rules:
+            rule(logits, rows(written))
+        assert choose_best(logits, []).tolist() == [given]
+        assert torch.isfinite(logits).sum() == 1
+
+
+def test_after_the_forced_beginning_the_other_rules_still_hold() -> None:
+    config = small_config()
+    logits = torch.zeros(1, config.target_vocabulary)
+    for rule in make_rules(config, DecodingOptions(no_repeat=1), [[5, 6]], CPU):
+        rule(logits, rows([5, 6]))
+    assert forbidden(logits) == [[config.pad_id, config.start_id, 5, 6]]
+
+
+def test_rules_are_made_only_when_asked_for_and_stand_in_their_order() -> None:
+    def kinds(options: DecodingOptions, prefixes: list[list[int]]) -> list[type]:
+        return [type(rule) for rule in make_rules(small_config(), options, prefixes, CPU)]
+
+    assert kinds(DecodingOptions(), [[], []]) == [Never]
+    assert kinds(DecodingOptions(no_repeat=3), [[]]) == [Never, NoRepeat]
+    assert kinds(DecodingOptions(no_repeat=3), [[], [4]]) == [Never, NoRepeat, Forced]
+
+
+def test_the_best_word_is_the_one_with_the_largest_logit() -> None:
+    logits = torch.tensor([[0.0, 3.0, 1.0], [2.0, -1.0, -5.0], [-math.inf, -4.0, -math.inf]])
+    assert choose_best(logits, []).tolist() == [1, 0, 1]
+
+
+# ------------------------------------------------------------ what a model's habits ask for
+
+
+def written_by(habits: GenerationDefaults, given: list[Row], limits: Sequence[int] = (9, 9, 9)) -> torch.Tensor:
+    """Which tokens stay possible, `[rows, vocabulary]`."""
+    logits = torch.randn(len(given), TARGET_VOCABULARY)
+    for rule in make_rules(small_config(), DecodingOptions(), [[]], CPU, habits, limits):
+        rule(logits, given)
+    return logits > FORBIDDEN
+
+
+def test_habits_decide_which_tokens_are_never_written() -> None:
+    config = small_config()
+    assert never_written(config) == never_written(config, GenerationDefaults()) == [0, 1]
+    assert never_written(config, GenerationDefaults(never=())) == []
+    assert never_written(config, GenerationDefaults(never=((7,), (config.end_id,), (5, 3)))) == [7]
+    assert written_by(GenerationDefaults(never=()), [Row(0)]).all()
+    assert (~written_by(GenerationDefaults(never=((7,),)), [Row(0)])).nonzero().tolist() == [[0, 7]]
+
+
+def test_a_run_is_forbidden_after_its_beginning_alone() -> None:
+    allowed = written_by(GenerationDefaults(never=((4, 5, 9), (5, 8))), rows([4, 5], [5], [4, 5, 6]))
+    assert (~allowed).nonzero().tolist() == [[0, 8], [0, 9], [1, 8]]
+
+
+def test_the_end_waits_for_the_least_length() -> None:
+    assert (
+        ~written_by(GenerationDefaults(never=(), least_length=2), rows([4], [4, 5], [4, 5, 6]))
+    ).nonzero().tolist() == [[0, 2]]
+
+
+def test_the_last_token_before_the_limit_is_forced() -> None:
+    allowed = written_by(GenerationDefaults(never=(), forced_end=2), rows([4, 4], [4, 4], [4]), limits=(4, 3, 3))
+    assert allowed.sum(dim=1).tolist() == [TARGET_VOCABULARY, 1, TARGET_VOCABULARY]
+    assert allowed[1].nonzero().tolist() == [[2]]

@@ -1,0 +1,452 @@
+"""Greedy and beam search find what a plain search finds that runs the whole model anew at each step."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+from torch import Tensor
+
+from headlight.model.core.config import POSITION_NAMES
+from headlight.model.core.transformer import DecoderState, Transformer
+from headlight.model.decoding.search import Beam, OneByOne, Plan
+from headlight.model.decoding.step import Forced, NoRepeat, Sample, choose_best, make_rules
+from headlight.model.records import DecodingOptions
+from tests.compare import assert_close
+from tests.tiny import LONGEST, SENTENCES, Toy, run_to_the_end, tiny_model, tokenizers
+
+CPU = torch.device("cpu")
+
+
+class Found(NamedTuple):
+    """A finished translation of the plain search."""
+
+    ids: list[int]
+    log_probability: float
+    score: float
+    ended: bool
+
+
+def plain_beam(
+    following: Callable[[list[int]], list[float]], width: int, limit: int, end: int, penalty: float
+) -> list[Found]:
+    """A beam search of few lines: `following` gives `log p` of each next token after what is written."""
+    beam: list[tuple[float, list[int]]] = [(0.0, [])]
+    found: list[Found] = []
+    for length in range(1, limit + 1):
+        candidates = [
+            (total + gain, [*ids, token])
+            for total, ids in beam
+            for token, gain in enumerate(following(ids))
+            if gain > -math.inf
+        ]
+        candidates = sorted(candidates, key=lambda candidate: -candidate[0])[: 2 * width]
+        beam = []
+        for rank, (total, ids) in enumerate(candidates):
+            if ids[-1] == end or length == limit:
+                if rank < width:
+                    found.append(Found(ids, total, total / length**penalty, ids[-1] == end))
+            elif len(beam) < width:
+                beam.append((total, ids))
+        found = sorted(found, key=lambda one: (not one.ended, -one.score))[:width]
+        if not beam or (len(found) == width and found[-1].score >= beam[0][0] / length**penalty):
+            break
+    return found
+
+
+def following_in(model: Transformer, source: list[int]) -> Callable[[list[int]], list[float]]:
+    """What may follow, by the whole decoder run anew, without padding and start."""
+    config = model.config
+    memory = model.encode(torch.tensor([source]))
+
+    def following(ids: list[int]) -> list[float]:
+        state = model.decoder.start(memory, cached=False)
+        logits = model.decoder(torch.tensor([[config.start_id, *ids]]), state)[0, -1]
+        gains: list[float] = logits.log_softmax(dim=-1).tolist()
+        gains[config.pad_id] = gains[config.start_id] = -math.inf
+        return gains
+
+    return following
+
+
+def sources() -> list[list[int]]:
+    return [[token.id for token in tokenizers()[0].source_tokens(text)] for text in SENTENCES]
+
+
+def plan_for(
+    model: Transformer, rows: Sequence[Sequence[int]], limits: Sequence[int], decoder: Any = None, **options: Any
+) -> Plan:
+    """A search's task: these sources in one batch."""
+    longest = max(map(len, rows))
+    ids = torch.tensor([[*row, *[model.config.pad_id] * (longest - len(row))] for row in rows])
+    state = model.decoder.start(model.encode(ids), cached=True)
+    rules = make_rules(model.config, DecodingOptions(**options), [[] for _ in rows], CPU)
+    config = model.config
+    return Plan(decoder or model.decoder, state, rules, limits, config.start_id, frozenset({config.end_id}), CPU)
+
+
+def greedy(plan: Plan) -> OneByOne:
+    search: OneByOne = run_to_the_end(OneByOne(plan, choose_best, scored=True))
+    return search
+
+
+def beam(plan: Plan, width: int, penalty: float = 1.0) -> Beam:
+    search: Beam = run_to_the_end(Beam(plan, width=width, length_penalty=penalty, keep_tree=True))
+    return search
+
+
+class Spy:
+    """A decoder that remembers how many rows it was asked for."""
+
+    def __init__(self, model: Transformer) -> None:
+        self.decoder = model.decoder
+        self.rows: list[int] = []
+
+    def __call__(self, ids: Tensor, state: DecoderState) -> Tensor:
+        self.rows.append(len(ids))
+        logits: Tensor = self.decoder(ids, state)
+        return logits
+
+
+@pytest.fixture(scope="module")
+def model() -> Transformer:
+    return tiny_model()
+
+
+# ---------------------------------------------------------------- against everything that could be written
+
+
+def everything(toy: Toy, sentence: int, limit: int, penalty: float) -> list[Found]:
+    """Every sentence within the limit, the best first: those that end, then those that are cut off."""
+    found = []
+    for length in range(1, limit + 1):
+        for ids in itertools.product(range(toy.vocabulary), repeat=length):
+            ended = ids[-1] == toy.END
+            if toy.END not in ids[:-1] and (ended or length == limit):
+                gains = [toy.log_probabilities(sentence, ids[:step])[ids[step]] for step in range(length)]
+                found.append(Found(list(ids), sum(gains), sum(gains) / length**penalty, ended))
+    return sorted(found, key=lambda one: (not one.ended, -one.score))
+
+
+@pytest.mark.parametrize("penalty", [0.0, 0.6, 1.0, 2.0])
+@pytest.mark.parametrize("vocabulary", [3, 4])
+@torch.inference_mode()
+def test_a_beam_as_wide_as_the_space_finds_every_sentence_in_order(vocabulary: int, penalty: float) -> None:
+    limit = 4
+    for seed in range(3):
+        toy = Toy(vocabulary, seed)
+        expected = everything(toy, 0, limit, penalty)
+        search = beam(toy.plan([limit]), width=len(expected), penalty=penalty)
+        assert [candidate.ids for candidate in search.results[0]] == [one.ids for one in expected]
+        for candidate, one in zip(search.results[0], expected, strict=True):
+            assert candidate.log_probability == pytest.approx(one.log_probability, abs=1e-5)
+            assert candidate.score == pytest.approx(one.score, abs=1e-5)
+            assert candidate.ended == one.ended
+
+
+@torch.inference_mode()
+def test_length_penalty_decides_between_short_and_long() -> None:
+    """Two ways to end: at once with 0.4, or by two sure steps after 0.35."""
+    a, end = 2, Toy.END
+    table: dict[tuple[int, ...], list[float]] = {
+        (): [0.0, 0.4, 0.35, 0.25],
+        (a,): [0.0, 0.01, 0.98, 0.01],
+        (a, a): [0.0, 0.98, 0.01, 0.01],
+    }
+
+    class Table(Toy):
+        def log_probabilities(self, sentence: int, written: Sequence[int]) -> list[float]:
+            chances = table.get(tuple(written), [0.0, 1.0, 0.0, 0.0])
+            return [math.log(chance) if chance else -math.inf for chance in chances]
+
+    long = math.log(0.35 * 0.98 * 0.98)
+    for penalty, ids, score in (
+        (0.0, [end], math.log(0.4)),  # log p itself
+        (1.0, [a, a, end], long / 3),  # for each token
+        (2.0, [a, a, end], long / 9),
+    ):
+        best = beam(Table().plan([9]), width=2, penalty=penalty).results[0][0]
+        assert best.ids == ids
+        assert best.score == pytest.approx(score, abs=1e-5)
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 5])
+@torch.inference_mode()
+def test_each_sentence_of_a_batch_is_searched_as_the_plain_beam_does(width: int) -> None:
+    for seed in range(8):
+        toy, limits = Toy(5, seed), [7, 3, 11, 1]
+        search = beam(toy.plan(limits), width, penalty=0.7)
+        for sentence, limit in enumerate(limits):
+
+            def following(ids: list[int], sentence: int = sentence, toy: Toy = toy) -> list[float]:
+                return toy.log_probabilities(sentence, ids)
+
+            expected = plain_beam(following, width, limit, Toy.END, 0.7)
+            assert [candidate.ids for candidate in search.results[sentence]] == [one.ids for one in expected]
+
+
+# ---------------------------------------------------------------- against the whole model run anew at each step
+
+
+@pytest.mark.parametrize("norm_first", [False, True], ids=["post-norm", "pre-norm"])
+@pytest.mark.parametrize("positions", POSITION_NAMES)
+@torch.inference_mode()
+def test_cached_steps_equal_the_whole_decoder_run_anew(positions: str, norm_first: bool) -> None:
+    model = tiny_model(positions=positions, norm_first=norm_first, final_norm=norm_first, ends=0.0)
+    config = model.config
+    ids = torch.tensor(sources()[0])[None].repeat(2, 1)
+    ids[1, 5:] = config.pad_id
+    memory = model.encode(ids)
+    cached, anew = model.decoder.start(memory, cached=True), model.decoder.start(memory, cached=False)
+    written = torch.full((2, 1), config.start_id)
+    for step in range(40):  # the caches grow on the way
+        logits = model.decoder(written[:, -1:], cached)[:, 0]
+        expected = model.decoder(written, anew)[:, -1]
+        assert_close(logits, expected, of=f"logits of step {step}")
+        assert torch.equal(logits.argmax(dim=-1), expected.argmax(dim=-1))
+        written = torch.cat([written, logits.topk(3).indices[:, step % 3, None]], dim=1)  # not into a loop
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"positions": "rotary", "ends": 2.0},
+        {"positions": "relative", "norm_first": True, "final_norm": True, "norm": "rms", "activation": "swiglu"},
+        {"positions": "alibi", "tie_output": True},
+        {"positions": "learned", "position_width": 4, "seed": 3},
+    ],
+    ids=str,
+)
+@torch.inference_mode()
+def test_greedy_and_beam_four_equal_a_plain_search(fields: dict[str, Any]) -> None:
+    model = tiny_model(**fields)
+    rows, limits = sources(), [13] * len(SENTENCES)
+    fast, wide = greedy(plan_for(model, rows, limits)), beam(plan_for(model, rows, limits), 4, penalty=0.8)
+    for sentence, source in enumerate(rows):
+        following, end = following_in(model, source), model.config.end_id
+        (expected,) = plain_beam(following, 1, limits[sentence], end, 1.0)
+        (candidate,) = fast.results[sentence]
+        assert (candidate.ids, candidate.ended) == (expected.ids, expected.ended)
+        assert candidate.log_probability == pytest.approx(expected.log_probability, abs=1e-4)
+        for hypothesis, one in zip(
+            wide.results[sentence], plain_beam(following, 4, limits[sentence], end, 0.8), strict=True
+        ):
+            assert hypothesis.ids == one.ids
+            assert hypothesis.score == pytest.approx(one.score, abs=1e-4)
+
+
+@torch.inference_mode()
+def test_greedy_of_the_tiny_model_ends_some_sentences_and_is_cut_off_in_others(model: Transformer) -> None:
+    """Else other tests would prove less than they say."""
+    results = greedy(plan_for(model, sources(), [24] * len(SENTENCES))).results
+    assert [candidate.ended for (candidate,) in results].count(True) == 3
+    assert len({len(candidate.ids) for (candidate,) in results}) > 3
+    assert len({token for (candidate,) in results for token in candidate.ids}) > 9
+
+
+@pytest.mark.parametrize("seed", [2, 3, 7, 11])
+@pytest.mark.parametrize("positions", ["sinusoidal", "rotary"])
+@torch.inference_mode()
+def test_a_beam_of_one_equals_greedy(positions: str, seed: int) -> None:
+    model = tiny_model(positions=positions, seed=seed)
+    limits = [LONGEST] * len(SENTENCES)
+    narrow, plain = beam(plan_for(model, sources(), limits), 1), greedy(plan_for(model, sources(), limits))
+    for (hypothesis,), (candidate,) in zip(narrow.results, plain.results, strict=True):
+        assert hypothesis.ids == candidate.ids
+        assert hypothesis.gains == pytest.approx(candidate.gains, abs=1e-5)
+        assert hypothesis.score == pytest.approx(candidate.score, abs=1e-5)
+        assert hypothesis.ended == candidate.ended
+
+
+# ---------------------------------------------------------------- batches
+
+
+@pytest.mark.parametrize("width", [0, 1, 3], ids=["greedy", "beam 1", "beam 3"])
+@torch.inference_mode()
+def test_a_sentence_is_searched_alone_as_in_a_batch(model: Transformer, width: int) -> None:
+    rows, limits = sources(), [24, 5, 31, 17, 1, 29, 13]
+    search = greedy if width == 0 else lambda plan: beam(plan, width)
+    together = search(plan_for(model, rows, limits)).results
+    for source, limit, candidates in zip(rows, limits, together, strict=True):
+        alone = search(plan_for(model, [source], [limit])).results[0]
+        assert [one.ids for one in alone] == [candidate.ids for candidate in candidates]
+        for one, candidate in zip(alone, candidates, strict=True):
+            assert one.gains == pytest.approx(candidate.gains, abs=1e-5)
+
+
+@torch.inference_mode()
+def test_finished_sentences_leave_the_batch(model: Transformer) -> None:
+    limits = [24, 5, 31, 17, 1, 29, 13]
+    spy = Spy(model)
+    search = greedy(plan_for(model, sources(), limits, spy))
+    lengths = [len(candidate.ids) for (candidate,) in search.results]
+    assert spy.rows == [sum(length > step for length in lengths) for step in range(max(lengths))]
+    assert spy.rows[0] == len(SENTENCES) > spy.rows[1] > spy.rows[-1] == 1
+
+
+@torch.inference_mode()
+def test_finished_sentences_of_a_large_batch_leave_a_few_at_a_time_and_change_nothing(model: Transformer) -> None:
+    """They stay until an eighth is finished; what is computed for them until then counts nowhere."""
+    rows = sources() * 3
+    limits = [2 + place for place in range(len(rows))]  # one is finished after each step from the second on
+    spy = Spy(model)
+    search = greedy(plan_for(model, rows, limits, spy))
+    lengths = [len(candidate.ids) for (candidate,) in search.results]
+    still_open = [sum(length > step for length in lengths) for step in range(max(lengths))]
+    assert all(there >= needed for there, needed in zip(spy.rows, still_open, strict=True))
+    assert all(needed > 7 / 8 * there for there, needed in zip(spy.rows, still_open, strict=True))
+    assert spy.rows != still_open
+    for source, limit, (candidate,) in zip(rows, limits, search.results, strict=True):
+        (alone,) = greedy(plan_for(model, [source], [limit])).results[0]
+        assert alone.ids == candidate.ids
+        assert alone.gains == pytest.approx(candidate.gains, abs=1e-5)
+
+
+@torch.inference_mode()
+def test_hypotheses_of_a_finished_sentence_leave_the_batch(model: Transformer) -> None:
+    limits, width = [24, 5, 31, 17, 1, 29, 13], 3
+    spy = Spy(model)
+    together = beam(plan_for(model, sources(), limits, spy), width)
+    expected: list[int] = []
+    for source, limit in zip(sources(), limits, strict=True):
+        alone = Spy(model)
+        beam(plan_for(model, [source], [limit], alone), width)
+        expected = [sum(pair) for pair in itertools.zip_longest(expected, alone.rows, fillvalue=0)]
+    assert spy.rows == expected
+    assert spy.rows[0] == len(SENTENCES)  # no sentence begins more than once
+    assert spy.rows[1] == width * (len(SENTENCES) - 1)  # one was done after one step
+    assert all(together.results)
+
+
+@torch.inference_mode()
+def test_no_step_runs_when_all_is_written() -> None:
+    for search in (
+        OneByOne(Toy().plan([2, 3]), choose_best, scored=False),
+        Beam(Toy().plan([2, 3]), width=2, length_penalty=1.0, keep_tree=False),
+    ):
+        toy: Any = search.plan.decoder
+        run_to_the_end(search)
+        steps = len(toy.__self__.rows)
+        assert search.advance() is False
+        assert len(toy.__self__.rows) == steps <= 3
+
+
+# ---------------------------------------------------------------- limits
+
+
+@pytest.mark.parametrize("width", [0, 1, 4])
+@torch.inference_mode()
+def test_no_sentence_is_longer_than_its_own_limit(width: int) -> None:
+    limits = [1, 6, 2, 13]
+    for seed in range(5):
+        plan = Toy(7, seed).plan(limits)
+        for limit, candidates in zip(limits, (beam(plan, width) if width else greedy(plan)).results, strict=True):
+            assert candidates
+            for candidate in candidates:
+                assert len(candidate.ids) == limit or candidate.ended
+                assert len(candidate.ids) <= limit
+                assert candidate.ended == (candidate.ids[-1] == Toy.END)
+                assert Toy.END not in candidate.ids[:-1]
+
+
+@torch.inference_mode()
+def test_a_beam_gives_at_most_its_width_and_the_best_first_with_ends_before_what_was_cut_off() -> None:
+    kinds = set()
+    for seed in range(20):
+        (candidates,) = beam(Toy(6, seed).plan([3]), 4).results
+        assert len(candidates) == 4
+        for first, second in itertools.pairwise(candidates):
+            assert (not first.ended, -first.score) <= (not second.ended, -second.score)
+        kinds.add(tuple(candidate.ended for candidate in candidates))
+    assert len(kinds) > 2  # several mixtures of the two
+
+
+# ---------------------------------------------------------------- rules inside a search
+
+
+@pytest.mark.parametrize("width", [0, 1, 3])
+@torch.inference_mode()
+def test_a_forced_beginning_counts_what_the_model_gives_it(width: int) -> None:
+    """Not what rules left of it: other sentences of a batch may have other beginnings, or none."""
+    toy, prefixes = Toy(5), [[2, 2, 2], [], [3, 2]]
+    plan = toy.plan([6, 6, 6], [NoRepeat(1), Forced(prefixes)])
+    for sentence, candidates in enumerate((beam(plan, width) if width else greedy(plan)).results):
+        for candidate in candidates:
+            assert candidate.ids[: len(prefixes[sentence])] == prefixes[sentence]
+            expected = [
+                toy.log_probabilities(sentence, candidate.ids[:step])[token] for step, token in enumerate(candidate.ids)
+            ]
+            assert candidate.gains == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize("width", [0, 1, 4])
+@torch.inference_mode()
+def test_no_repeat_holds_in_every_hypothesis(width: int) -> None:
+    for seed in range(5):
+        plan = Toy(4, seed).plan([12], [NoRepeat(2)])
+        (candidates,) = (beam(plan, width) if width else greedy(plan)).results
+        for candidate in candidates:
+            pairs = list(itertools.pairwise(candidate.ids))
+            assert len(set(pairs)) == len(pairs)
+
+
+@torch.inference_mode()
+def test_when_a_rule_leaves_nothing_but_the_end_every_hypothesis_ends() -> None:
+    for width in (0, 1, 4):
+        plan = Toy(4).plan([12], [NoRepeat(1)])  # three words and the end: no more than four tokens
+        (candidates,) = (beam(plan, width) if width else greedy(plan)).results
+        assert candidates
+        for candidate in candidates:
+            assert candidate.ended
+            assert len(candidate.ids) <= 4
+
+
+# ---------------------------------------------------------------- between two steps
+
+
+@torch.inference_mode()
+def test_greedy_and_sampling_never_take_back_what_is_written() -> None:
+    for choose in (choose_best, Sample(DecodingOptions(temperature=1.0), 2)):
+        search = OneByOne(Toy(9).plan([8, 8]), choose, scored=True)
+        before: list[int] = []
+        while search.advance():
+            row = search.best(0)
+            assert row.ids[: len(before)] == before
+            assert len(row.gains) == len(row.ids)
+            assert row.log_probability == pytest.approx(sum(row.gains))
+            before = list(row.ids)
+        assert search.results[0][0].ids == before
+
+
+@torch.inference_mode()
+def test_without_scores_the_same_words_are_written() -> None:
+    for seed in range(5):
+        silent = run_to_the_end(OneByOne(Toy(9, seed).plan([8, 8]), choose_best, scored=False))
+        scored = greedy(Toy(9, seed).plan([8, 8]))
+        assert [one.ids for (one,) in silent.results] == [one.ids for (one,) in scored.results]
+        assert all(one.gains == [] for (one,) in silent.results)
+
+
+@torch.inference_mode()
+def test_a_beam_shows_its_leader_at_each_step_and_at_last_its_result() -> None:
+    changes = stays = 0
+    for seed in range(10):
+        search = Beam(Toy(6, seed).plan([9]), width=3, length_penalty=1.0, keep_tree=False)
+        before = list[int]()
+        while search.advance():
+            leader = search.best(0)
+            open_ones = [(row.log_probability / len(row.ids), row.ids) for row in search.rows]
+            finished = [(candidate.score, candidate.ids) for candidate in search.results[0]]
+            if search.rows:  # at the end, what was cut off may have been likelier
+                assert leader.ids == max(open_ones + finished)[1]
+            stays += leader.ids == before
+            changes += leader.ids != before and leader.ids[:-1] != before
+            before = leader.ids
+        assert search.best(0).ids in [candidate.ids for candidate in search.results[0]]
+    assert changes > 0  # it may change its mind
+    assert stays > 0  # and a finished one may lead while others go on

@@ -1,0 +1,104 @@
+"""What a person typed becomes one clean line, or an error that says what is wrong with it."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headlight.model.errors import RequestError
+from headlight.model.text.cleaning import is_blank, tidy
+
+STRAY = ("\u00ad", "\u200b", "\u2060", "\ufeff", "\x00", "\x07", "\x1b", "\x7f", "\x80", "\x9f")
+ANYTHING = st.text(st.characters(exclude_categories=()))  # half characters, too
+TROUBLE = st.text(st.sampled_from("ae\u0301\u030a\u212b \u00a0\u3000\t\n\u200b\u200d\ufeff\u00ad\x00\x85\u1100\u1161"))
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("Ich trinke ein Bier.", "Ich trinke ein Bier."),
+        ("  zwei  Leerzeichen ", "zwei Leerzeichen"),
+        ("eine\nzweite\r\nZeile\tund\vmehr\f", "eine zweite Zeile und mehr"),
+        ("a\u00a0b\u3000c\u2009d\u2028e\x85f\x1cg", "a b c d e f g"),  # white space of all kinds
+        ("cafe\u0301", "caf\u00e9"),
+        ("\u212bngstr\u00f6m", "\u00c5ngstr\u00f6m"),
+        ("\u1112\u1161\u11ab", "\ud55c"),  # Hangul from its letters
+        ("ﬁ Ａ１ ½", "ﬁ Ａ１ ½"),  # compatible is not composed: nothing is lost
+        ("e\u200b\u0301", "\u00e9"),  # a stray character parted letter and accent
+        ("weich\u00adheit", "weichheit"),
+        ("\ufeffAnfang", "Anfang"),
+        ("👨\u200d👩\u200d👧", "👨\u200d👩\u200d👧"),  # one picture: its joiners stay
+        ("می\u200cخواهم", "می\u200cخواهم"),
+        ("<b>x</b> ${y} \\u0041", "<b>x</b> ${y} \\u0041"),
+        ("<pad></s>", "<pad></s>"),
+    ],
+)
+def test_a_sentence_becomes_one_composed_line(typed: str, expected: str) -> None:
+    assert tidy(typed) == expected
+
+
+@pytest.mark.parametrize("stray", STRAY, ids=ascii)
+def test_stray_invisible_characters_are_dropped(stray: str) -> None:
+    assert tidy(f"{stray}Gu{stray}{stray}ten Tag{stray}") == "Guten Tag"
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        *("", " ", "\t\r\n", "\u00a0", "\u3000", "\u2028\u2029", "\x85\x1c\x1d\x1e\x1f", " \u00a0 \u3000 "),
+        *STRAY,
+        *("\u200b\u200b", "\u200c", "\u200d", "\u200e\u200f", "\u202e", "\u2061\u2064", "\u2066\u2069", "\u061c"),
+        *("\u180e", "\U000e0041", "\ufeff\u00a0\u200d \x00"),
+    ],
+    ids=ascii,
+)
+def test_where_nothing_is_to_be_seen_there_is_no_text(typed: str) -> None:
+    assert is_blank(typed)
+    with pytest.raises(RequestError, match=r"There is no text yet: type a sentence first\.") as caught:
+        tidy(typed, field="sentence")
+    assert caught.value.field == "sentence"
+    with pytest.raises(RequestError, match=r"The target has no word: write some, or leave it out\."):
+        tidy(typed, field="target")
+
+
+@pytest.mark.parametrize("typed", ["a", ".", "\u200d.", "我", "🙂", "\u0301", "\ufffd", "\u2800x"], ids=ascii)
+def test_a_single_visible_character_is_text(typed: str) -> None:
+    assert not is_blank(typed)
+    assert tidy(typed) == typed
+
+
+@pytest.mark.parametrize(
+    ("typed", "place"), [("\ud83d", 1), ("Hallo \ud83d!", 7), ("🙂\udfff", 2), ("\ude00\ud83d", 1)]
+)
+def test_half_a_character_is_an_error_that_says_where(typed: str, place: int) -> None:
+    with pytest.raises(RequestError, match=rf"half a character at place {place}\. Type it again") as caught:
+        tidy(typed, field="prefix")
+    assert caught.value.field == "prefix"
+
+
+@pytest.mark.parametrize(
+    ("given_", "kind"), [(None, "NoneType"), (5, "int"), (b"Bier", "bytes"), (["Bier"], "list"), (0.5, "float")]
+)
+def test_what_is_no_text_is_an_error_that_says_what_it_is(given_: Any, kind: str) -> None:
+    with pytest.raises(RequestError, match=rf"^A sentence is text, but this is {kind}\.$") as caught:
+        tidy(given_)
+    assert caught.value.field == "text"
+
+
+@settings(max_examples=300, deadline=None, derandomize=True, database=None)
+@given(typed=st.one_of(ANYTHING, TROUBLE))
+def test_whatever_is_typed_comes_out_tidy_or_is_refused(typed: str) -> None:
+    try:
+        line = tidy(typed)
+    except RequestError:
+        assert is_blank(typed) or any(unicodedata.category(character) == "Cs" for character in typed)
+        return
+    assert line
+    assert unicodedata.is_normalized("NFC", line)
+    assert line == " ".join(line.split())
+    assert not set(line) & set(STRAY)
+    assert tidy(line) == line

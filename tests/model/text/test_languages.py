@@ -1,0 +1,103 @@
+"""Which marks a translation gets, and what travels as JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from headlight.model.decoding.generation_defaults import GenerationDefaults, load_habits
+from headlight.model.errors import CheckpointError, RequestError
+from headlight.model.records import Token
+from headlight.model.text.languages import Language, Languages, Route, load_languages, marked
+
+BOTH = Languages(
+    sources=(Language(code="de", before=(7,)), Language(code="en", after=(8,), text="from English: ")),
+    targets=(Language(code="fr", first=(9,)), Language(code="it", before=(10,), text="to Italian: ")),
+    source="de",
+    target="fr",
+)
+
+
+def test_marks_of_both_sides_come_together() -> None:
+    assert BOTH.route() == BOTH.route("de", "fr") == Route(before=(7,), first=(9,))
+    assert BOTH.route("en", "it") == Route(before=(10,), after=(8,), text="from English: to Italian: ")
+    assert Languages().route() == Route()
+
+
+@pytest.mark.parametrize(("side", "code"), [("source", "fr"), ("target", "de"), ("target", "FR")])
+def test_another_code_is_refused_with_the_choices(side: str, code: str) -> None:
+    with pytest.raises(RequestError, match=rf"no {side} language '{code}'. Choose one of: \w\w, \w\w\.") as caught:
+        BOTH.route(**{side: code})
+    assert caught.value.field == f"{side}_language"
+
+
+def test_of_many_choices_the_first_dozen_are_named_and_all_are_counted() -> None:
+    many = Languages(targets=tuple(Language(code=f"l{number}") for number in range(31)))
+    with pytest.raises(RequestError, match=r"l0, l1, .*, l11, … \(31 in all\)"):
+        many.route(target="xx")
+
+
+def test_marks_have_no_place_and_the_sentence_keeps_its_own() -> None:
+    text = "to Italian: ab c"
+    tokens = (
+        Token("to Italian:", 1, 0, 11, word=0),
+        Token("ab", 2, 12, 14, word=2),
+        Token("c", 3, 15, 16, word=3),
+        Token("</s>", 4, 16, 16, special=True),
+    )
+    route = Route(before=(7,), after=(8,), text="to Italian: ", first=(9,))
+    found = marked(tokens, route, lambda mark: f"<{mark}>")
+    assert [(token.id, token.start, token.end, token.word, token.special) for token in found] == [
+        (7, 0, 0, None, True),
+        (1, 0, 0, None, True),
+        (2, 0, 2, 0, False),
+        (3, 3, 4, 1, False),
+        (4, 4, 4, None, True),
+        (8, 4, 4, None, True),
+    ]
+    assert [token.text for token in found] == ["<7>", "<1>", "ab", "c", "</s>", "<8>"]
+    assert all(text[12:][token.start : token.end] == token.text for token in found if not token.special)
+
+
+def test_languages_and_habits_travel_as_json(tmp_path: Path) -> None:
+    assert Languages.from_json(BOTH.to_json()) == BOTH
+    habits = GenerationDefaults(
+        beam_size=3, never=((1,), (2, 3)), first=(4,), forced_end=0, patience="longest", counted="after"
+    )
+    assert GenerationDefaults.from_json(habits.to_json()) == habits
+    assert GenerationDefaults.from_json(GenerationDefaults().to_json()) == GenerationDefaults()
+    assert (load_languages(tmp_path), load_habits(tmp_path)) == (Languages(), GenerationDefaults())
+    (tmp_path / "languages.json").write_text(BOTH.to_json())
+    (tmp_path / "habits.json").write_text(habits.to_json())
+    assert (load_languages(tmp_path), load_habits(tmp_path)) == (BOTH, habits)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"sources": None}, {"target": "xx"}, {"source": 3}, {"more": 1}, {"targets": [{"code": "a"}]}, {"targets": 5}],
+    ids=str,
+)
+def test_damaged_languages_are_refused(change: dict[str, object]) -> None:
+    values = json.loads(BOTH.to_json()) | change
+    with pytest.raises(CheckpointError):
+        Languages.from_json(json.dumps(values))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"beam_size": 0}, {"patience": "much"}, {"counted": "twice"}, {"never": 5}, {"first": ["a"]}, {"more": 1}],
+    ids=str,
+)
+def test_damaged_habits_are_refused(change: dict[str, object]) -> None:
+    values = json.loads(GenerationDefaults().to_json()) | change
+    with pytest.raises(CheckpointError, match="does not tell habits"):
+        GenerationDefaults.from_json(json.dumps(values))
+
+
+def test_a_language_twice_or_a_default_that_is_none_is_refused() -> None:
+    with pytest.raises(CheckpointError, match="name one twice"):
+        Languages(sources=(Language(code="a"), Language(code="a")))
+    with pytest.raises(CheckpointError, match="default 'b' is none"):
+        Languages(targets=(Language(code="a"),), target="b")

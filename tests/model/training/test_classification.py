@@ -1,0 +1,139 @@
+"""Learning to judge: the same loop as for translation, with labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from headlight.model.commands.main import main
+from headlight.model.errors import TrainingError
+from headlight.model.training.batches import Ragged, Sentences
+from headlight.model.training.classification import ClassifierLosses, make_batch
+from headlight.model.training.corpora import CorpusSpec, read_pairs
+from headlight.model.training.evaluate import read_labelled
+from headlight.model.training.recipe import Recipe
+from headlight.model.translate.judge import Judge
+from tests.model.core.test_classifier import make_classifier
+from tests.model.training.examples import SPECIAL, make_recipe, recipe_text
+
+PRAISE = ["a warm film", "what a lovely story", "funny and wise", "I loved every minute", "a great cast"]
+COMPLAINT = ["a cold film", "what a tired story", "loud and dull", "I hated every minute", "a wasted cast"]
+
+
+def write_reviews(path: Path) -> None:
+    lines = [f"1\t{text}" for text in PRAISE] + [f"0\t{text}" for text in COMPLAINT]
+    path.write_text("label\ttext\n" + "".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+FIELDS: dict[str, Any] = {
+    "name": "reviews",
+    "task": "classification",
+    "source_language": "en",
+    "corpora": [{"source": "reviews.tsv", "source_column": 1, "target_column": 0, "header": True, "weight": 8.0}],
+    "validation": [{"source": "reviews.tsv", "source_column": 1, "target_column": 0, "header": True}],
+    "cleaning": {"max_ratio": 1000.0},
+    "tokenizer": {"vocabulary": 300, "minimum_frequency": 1},
+    "model": {"d_model": 16, "heads": 2, "head_width": 8, "dropout": 0.0},
+    "optimisation": {"peak_rate": 0.01, "warmup_steps": 5, "schedule": "constant", "label_smoothing": 0.0},
+    "batching": {"batch_tokens": 400, "max_sentence_tokens": 64},
+    "steps": 60,
+    "validate_every": 60,
+}
+
+
+def test_reviews_are_learnt_by_heart_exported_and_evaluated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADLIGHT_DEVICE", "cpu")
+    write_reviews(tmp_path / "reviews.tsv")
+    (tmp_path / "recipe.json").write_text(recipe_text(**FIELDS), encoding="utf-8")
+    run, folder = tmp_path / "run", tmp_path / "judge"
+    assert main(["train", str(tmp_path / "recipe.json"), "--data", str(tmp_path), "--run", str(run)]) == 0
+    assert "accuracy" in (run / "validation.csv").read_text(encoding="utf-8")
+    assert main(["export", "--run", str(run), "--to", str(folder), "--weights", "last"]) == 0
+    judge = Judge.load(folder, device="cpu")
+    assert all(judge.judge(text).verdict == "positive" for text in PRAISE)
+    assert all(judge.judge(text).verdict == "negative" for text in COMPLAINT)
+    capsys.readouterr()
+    assert main(["evaluate", "--model", str(folder), "--source", str(tmp_path / "reviews.tsv")]) == 0
+    assert "accuracy 100.00% of 10 texts" in capsys.readouterr().out
+
+
+def test_a_batch_holds_texts_with_their_end_and_their_labels() -> None:
+    sentences = Sentences(Ragged([[5, 6, 7], [8]]), Ragged([[1], [0]]), torch.zeros(2).numpy(), (1.0,))
+    batch = make_batch(sentences, torch.tensor([1, 0]).numpy(), SPECIAL)
+    end, pad = SPECIAL.source_end, SPECIAL.pad
+    assert batch.ids.tolist() == [[8, end, pad, pad], [5, 6, 7, end]]
+    assert batch.positive.tolist() == [0, 1]
+
+
+def test_smoothing_shares_a_part_of_the_right_class_with_the_other() -> None:
+    model = make_classifier()
+    batch = make_batch(
+        Sentences(Ragged([[5, 6, 7]]), Ragged([[1]]), torch.zeros(1).numpy(), (1.0,)),
+        torch.tensor([0]).numpy(),
+        SPECIAL,
+    )
+    log_odds = model(batch.ids)[0]
+    of_positive, of_negative = -torch.nn.functional.logsigmoid(log_odds), -torch.nn.functional.logsigmoid(-log_odds)
+    losses = ClassifierLosses(model, 0.2)(batch)
+    assert float(losses.plain) == pytest.approx(float(of_positive), abs=1e-6)
+    assert float(losses.smoothed) == pytest.approx(0.9 * float(of_positive) + 0.1 * float(of_negative), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("fields", "complaint"),
+    [
+        ({"task": "poetry"}, "task must be one of: translation, classification"),
+        ({"tokenizer": {"shared": False}}, "tokenizer.shared must be true"),
+        ({"tokenizer": {"source_dropout": 0.1}}, "source_dropout is for translation"),
+        ({"model": {"encoder_layers": 2}}, "encoder_layers"),
+        ({"model": {"vocabulary": 7}}, "the tokenizer decides that"),
+    ],
+)
+def test_impossible_recipes_are_refused(fields: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(TrainingError, match=complaint):
+        make_recipe(**(FIELDS | fields))
+
+
+def test_a_translation_needs_a_language_to_translate_into() -> None:
+    with pytest.raises(TrainingError, match="target_language is missing"):
+        make_recipe(target_language="")
+
+
+def test_a_recipe_of_a_classifier_travels_as_json() -> None:
+    recipe = make_recipe(**FIELDS)
+    assert isinstance(recipe, Recipe)
+    assert recipe.classifier_config(vocabulary=300).head_width == 8
+
+
+def test_strange_labels_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "reviews.tsv"
+    path.write_text("label\ttext\n1\tfine\n5\tvery fine\n", encoding="utf-8")
+    with pytest.raises(TrainingError, match="holds the label '5'"):
+        read_labelled(path)
+    path.write_text("1\tfine\n", encoding="utf-8")
+    with pytest.raises(TrainingError, match="must begin with the line"):
+        read_labelled(path)
+    path.write_text("label\ttext\n", encoding="utf-8")
+    with pytest.raises(TrainingError, match="holds no text"):
+        read_labelled(path)
+    path.write_text("label\ttext\n3\tfine\n", encoding="utf-8")
+    (tmp_path / "recipe.json").write_text(recipe_text(**FIELDS), encoding="utf-8")
+    assert main(["train", str(tmp_path / "recipe.json"), "--data", str(tmp_path), "--run", str(tmp_path / "run")]) != 0
+
+
+def test_one_file_serves_to_train_and_to_validate(tmp_path: Path) -> None:
+    write_reviews(tmp_path / "reviews.tsv")
+    columns: dict[str, Any] = {"source": "reviews.tsv", "source_column": 1, "target_column": 0, "header": True}
+    whole = list(read_pairs(CorpusSpec(**columns), tmp_path))
+    kept = list(read_pairs(CorpusSpec(**columns, one_in=4), tmp_path))
+    others = list(read_pairs(CorpusSpec(**columns, but_one_in=4), tmp_path))
+    assert kept == whole[::4]
+    assert sorted(kept + others) == sorted(whole)
+    for fields in ({"one_in": 1}, {"one_in": 2, "but_one_in": 2}, {"but_one_in": -3}):
+        with pytest.raises(TrainingError, match="one_in or but_one_in"):
+            CorpusSpec(**columns, **fields)

@@ -1,0 +1,194 @@
+"""Public sets are fetched from a server of our own: whole, broken off, resumed, damaged, absent."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import tarfile
+import threading
+import zipfile
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from headlight.model.errors import TrainingError
+from headlight.model.training.datasets import (
+    SETS,
+    PublicSet,
+    RemoteFile,
+    check_gzip_lines,
+    unpack_pairs,
+    unpack_reviews,
+)
+from headlight.model.training.download import find_set, get_set
+
+PAIRS = "Go.\tGeh.\tCC-BY 2.0\nI drink.\tIch trinke.\tCC-BY 2.0\n" * 997
+
+
+class Server(ThreadingHTTPServer):
+    """Gives `content` by name; breaks off after `limit` bytes; knows ranges or not; remembers what was asked."""
+
+    content: dict[str, bytes]
+    limit: int | None
+    ranges: bool
+    asked: list[str | None]
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_GET(self) -> None:
+        body = self.server.content.get(self.path.strip("/"))
+        wanted = self.headers.get("Range")
+        self.server.asked.append(wanted)
+        if body is None:
+            self.send_error(404)
+            return
+        start = int(wanted.removeprefix("bytes=").split("-")[0]) if wanted and self.server.ranges else 0
+        if start >= len(body):
+            self.send_error(416)
+            return
+        self.send_response(206 if start else 200)
+        self.send_header("Content-Length", str(len(body) - start))
+        if start:
+            self.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
+        self.end_headers()
+        self.wfile.write(body[start : None if self.server.limit is None else start + self.server.limit])
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        pass
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server(("127.0.0.1", 0), Handler) as running:
+        running.content, running.limit, running.ranges, running.asked = {}, None, True, []
+        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield running
+        running.shutdown()
+        thread.join()
+
+
+def zipped() -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("_about.txt", "licence")
+        archive.writestr("deu.txt", PAIRS)
+    return buffer.getvalue()
+
+
+def pairs_at(server: Server, **known: object) -> PublicSet:
+    file = RemoteFile(f"http://127.0.0.1:{server.server_port}/deu-eng.zip", **known)  # type: ignore[arg-type]
+    return PublicSet("pairs", "sentences", "CC BY", "small", "http://page", (file,), unpack_pairs)
+
+
+def test_a_set_is_announced_fetched_and_unpacked_once(server: Server, tmp_path: Path) -> None:
+    server.content["deu-eng.zip"] = zipped()
+    lines: list[str] = []
+    assert get_set(pairs_at(server), tmp_path, lines.append) == [tmp_path / "pairs" / "deu.txt"]
+    assert (tmp_path / "pairs" / "deu.txt").read_text(encoding="utf-8") == PAIRS
+    assert "licence: CC BY" in lines[0]
+    assert "size: small" in lines[0]
+    get_set(pairs_at(server), tmp_path, lines.append)
+    assert server.asked == [None]  # the second time nothing is fetched
+
+
+@pytest.mark.parametrize("ranges", [True, False])
+def test_a_broken_off_file_goes_on_where_it_stopped(server: Server, tmp_path: Path, ranges: bool) -> None:
+    body = zipped()
+    server.content["deu-eng.zip"], server.limit, server.ranges = body, 53, ranges
+    with pytest.raises(TrainingError, match=r"The connection failed.*start the same command again to go on"):
+        get_set(pairs_at(server), tmp_path, lambda _: None)
+    assert (tmp_path / "pairs" / "deu-eng.zip.part").stat().st_size == 53
+    assert not (tmp_path / "pairs" / "deu-eng.zip").exists()
+    server.limit = None
+    get_set(pairs_at(server, digest="sha256:" + hashlib.sha256(body).hexdigest()), tmp_path, lambda _: None)
+    assert server.asked == [None, "bytes=53-"]
+    assert (tmp_path / "pairs" / "deu-eng.zip").read_bytes() == body
+
+
+def test_a_part_that_is_already_whole_is_taken(server: Server, tmp_path: Path) -> None:
+    body = zipped()
+    server.content["deu-eng.zip"] = body
+    (tmp_path / "pairs").mkdir()
+    (tmp_path / "pairs" / "deu-eng.zip.part").write_bytes(body)
+    get_set(pairs_at(server, size=len(body)), tmp_path, lambda _: None)
+    assert server.asked == [f"bytes={len(body)}-"]
+
+
+@pytest.mark.parametrize(
+    ("known", "complaint"),
+    [({"size": 7}, "bytes instead of 7"), ({"digest": "md5:00"}, "its md5 is")],
+)
+def test_other_content_than_known_is_refused_and_removed(
+    server: Server, tmp_path: Path, known: dict[str, object], complaint: str
+) -> None:
+    server.content["deu-eng.zip"] = zipped()
+    with pytest.raises(TrainingError, match=complaint):
+        get_set(pairs_at(server, **known), tmp_path, lambda _: None)
+    assert list((tmp_path / "pairs").iterdir()) == []
+
+
+def test_what_is_no_archive_is_named(server: Server, tmp_path: Path) -> None:
+    server.content["deu-eng.zip"] = b"<html>Please log in</html>"
+    with pytest.raises(TrainingError, match=r"deu-eng\.zip is damaged or not what was expected.*Delete it"):
+        get_set(pairs_at(server), tmp_path, lambda _: None)
+
+
+def test_a_moved_file_and_no_network_say_what_to_do(server: Server, tmp_path: Path) -> None:
+    with pytest.raises(TrainingError, match=r"answers 404.*look at http://page.*by hand"):
+        get_set(pairs_at(server), tmp_path, lambda _: None)
+    nowhere = RemoteFile("http://127.0.0.1:9/deu-eng.zip")  # nobody listens there
+    offline = PublicSet("pairs", "", "", "", "http://page", (nowhere,), unpack_pairs)
+    with pytest.raises(TrainingError, match=r"Without a network, fetch http://127\.0\.0\.1:9/deu-eng\.zip on another"):
+        get_set(offline, tmp_path, lambda _: None)
+
+
+def test_files_put_there_by_hand_are_checked_and_unpacked(tmp_path: Path) -> None:
+    (tmp_path / "pairs").mkdir()
+    (tmp_path / "pairs" / "deu-eng.zip").write_bytes(zipped())
+    nowhere = RemoteFile("http://127.0.0.1:9/deu-eng.zip")
+    offline = PublicSet("pairs", "", "", "", "http://page", (nowhere,), unpack_pairs)
+    assert [path.name for path in get_set(offline, tmp_path, lambda _: None)] == ["deu.txt"]
+
+
+def test_gzipped_lines_are_read_to_the_end(tmp_path: Path) -> None:
+    (tmp_path / "a.de.gz").write_bytes(gzip.compress(b"eins\n"))
+    assert check_gzip_lines(tmp_path) == [tmp_path / "a.de.gz"]
+    (tmp_path / "b.de.gz").write_bytes(gzip.compress(b"eins\n" * 997)[:-9])
+    with pytest.raises(TrainingError, match=r"b\.de\.gz is damaged"):
+        check_gzip_lines(tmp_path)
+
+
+def test_reviews_become_labelled_lines(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "aclImdb_v1.tar.gz", "w:gz") as archive:
+        for name in (
+            "train/pos/0_9.txt",
+            "train/neg/0_2.txt",
+            "test/pos/1_8.txt",
+            "test/neg/1_1.txt",
+            "train/unsup/3.txt",
+        ):
+            content = f"A film.<br /><br />{name}".encode()
+            entry = tarfile.TarInfo(f"aclImdb/{name}")
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    train, test = unpack_reviews(tmp_path)
+    assert gzip.decompress(train.read_bytes()).decode().splitlines() == [
+        "label\ttext", "0\tA film. train/neg/0_2.txt", "1\tA film. train/pos/0_9.txt",
+    ]  # fmt: skip
+    assert len(gzip.decompress(test.read_bytes()).decode().splitlines()) == 3
+
+
+def test_every_known_set_says_licence_size_and_page() -> None:
+    for name, each in SETS.items():
+        assert find_set(name) is each
+        assert each.licence
+        assert each.size
+        assert all(file.url.startswith("https://") for file in each.files)
+    with pytest.raises(TrainingError, match=r"There is no set 'wikipedia'\. Known are: multi30k"):
+        find_set("wikipedia")

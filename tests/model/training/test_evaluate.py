@@ -1,0 +1,59 @@
+"""Scores are sacreBLEU's, of whole files, with their signatures; a classifier's mistakes are counted by class."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from headlight.model.errors import TrainingError
+from headlight.model.training.evaluate import classify, evaluate_translations, read_test, score
+
+REFERENCES = ["The dog sleeps in the garden.", "She drinks a cup of tea.", "We are going home now, aren't we?"]
+
+
+def test_perfect_translations_score_a_hundred_and_are_written(tmp_path: Path) -> None:
+    pytest.importorskip("sacrebleu")
+    path = tmp_path / "hypotheses.txt"
+    scores = evaluate_translations(lambda lines: lines, REFERENCES, REFERENCES, hypotheses_path=path)
+    assert (scores.bleu, scores.chrf) == (pytest.approx(100.0), pytest.approx(100.0))
+    assert path.read_text(encoding="utf-8") == "".join(f"{line}\n" for line in REFERENCES)
+    assert scores.sentences == 3
+    assert scores.seconds > 0
+    assert '"bleu_signature"' in scores.to_json()
+    assert "sentences/s" in str(scores)
+
+
+def test_signatures_say_cased_and_detokenised() -> None:
+    pytest.importorskip("sacrebleu")
+    scores = score(["the dog sleeps in the garden."], REFERENCES[:1])
+    assert scores.bleu < 100
+    assert scores.bleu_signature.startswith("nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:")
+    assert scores.chrf_signature.startswith("nrefs:1|case:mixed|eff:yes|nc:6|nw:0|")
+
+
+def test_unequal_files_and_a_missing_library_are_said_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(TrainingError, match="2 translations, but 3 references"):
+        score(REFERENCES[:2], REFERENCES)
+    for name in ("sacrebleu", "sacrebleu.metrics", "sacrebleu.metrics.bleu"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(TrainingError, match=r"pip install -r requirements-train\.txt"):
+        score(REFERENCES, REFERENCES)
+
+
+def test_test_files_are_read_whole(tmp_path: Path) -> None:
+    (tmp_path / "a.de").write_text("eins\n\nzwei\n", encoding="utf-8")
+    (tmp_path / "a.en").write_text("one\n\ntwo\n", encoding="utf-8")
+    assert read_test(tmp_path / "a.de", tmp_path / "a.en") == (["eins", "", "zwei"], ["one", "", "two"])
+
+
+def test_confusion_and_accuracy_by_hand() -> None:
+    result = classify([0, 0, 0, 1, 1], [0, 0, 1, 1, 0], ["negative", "positive"])
+    assert result.confusion.tolist() == [[2, 1], [1, 1]]
+    assert result.accuracy == pytest.approx(3 / 5)
+    assert "accuracy 60.00% of 5 texts" in str(result)
+    with pytest.raises(TrainingError, match="Label 2 is none of the 2 classes"):
+        classify([2], [0], ["negative", "positive"])
+    with pytest.raises(TrainingError, match="2 labels, but 1 predictions"):
+        classify([0, 1], [0], ["negative", "positive"])

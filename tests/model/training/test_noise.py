@@ -1,0 +1,103 @@
+"""Sources as hurried people type them: the same for the same seed and epoch, never a touched name or number."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+from headlight.model.errors import TrainingError
+from headlight.model.training import noise
+from headlight.model.training.noise import carelessly, noisy_sources
+from tests.model.training.examples import CORPORA, make_recipe
+from tests.model.training.test_run import make_run
+
+TEXTS = [f"Heute treffen wir uns um {hour} Uhr 45 in München, nicht wahr?" for hour in range(400)]
+
+
+def test_noise_follows_from_seed_and_epoch_alone() -> None:
+    first = noisy_sources(TEXTS, "de", 0.5, seed=1, epoch=0)
+    assert first == noisy_sources(TEXTS, "de", 0.5, seed=1, epoch=0)
+    assert first != noisy_sources(TEXTS, "de", 0.5, seed=1, epoch=1)
+    assert first != noisy_sources(TEXTS, "de", 0.5, seed=2, epoch=0)
+    assert 0.4 < len(first) / len(TEXTS) < 0.6
+    assert all(TEXTS[row] != text for row, text in first.items())
+    assert noisy_sources(TEXTS, "de", 0.0, seed=1, epoch=0) == {}
+
+
+def test_numbers_survive_every_change() -> None:
+    for row, text in noisy_sources(TEXTS, "de", 1.0, seed=1, epoch=0).items():
+        assert f" {row} " in text, text
+        assert " 45 " in text, text
+
+
+@pytest.mark.parametrize(
+    ("change", "before", "after"),
+    [
+        (noise.lower, "Kommt Anna?", "kommt anna?"),
+        (noise.upper, "Kommt Anna?", "KOMMT ANNA?"),
+        (noise.lower_start, "Kommt Anna?", "kommt Anna?"),
+        (noise.no_stop, "Ich weiß.", "Ich weiß"),
+        (noise.no_stop, "我知道。", "我知道"),
+        (noise.no_commas, "Ja, es kostet 3,50 Euro, glaube ich.", "Ja es kostet 3,50 Euro glaube ich."),
+        (noise.no_apostrophes, "I don't know, it's Tom’s.", "I dont know, its Toms."),
+        (noise.umlauts_in_two_letters, "Schöne Grüße aus Österreich", "Schoene Gruesse aus Oesterreich"),
+        (noise.umlauts_without_dots, "Schöne Grüße", "Schone Grusse"),
+        (noise.narrow_signs, "是吗？好，再见！", "是吗?好,再见!"),
+        (noise.misspelling("en"), "I receive it.", "I recieve it."),
+        (noise.misspelling("zh"), "我已经走了", "我以经走了"),
+    ],
+)
+def test_each_change_does_what_it_says(change: noise.Change, before: str, after: str) -> None:
+    assert change(before, Random(1)) == after
+
+
+def test_a_slip_stays_within_one_word_that_is_no_name() -> None:
+    text = "Susanne Ziegler wartet in Oberhausen"
+    for seed in range(40):
+        slipped = noise.slip(text, Random(seed))
+        assert slipped.replace(slipped.split()[2], "wartet") == text
+        assert slipped.split()[2][0] == "w"
+        assert sorted(set(slipped.split()[2]) - set("wartet")) == []
+    assert noise.slip("Anna und Ali", Random(1)) == "Anna und Ali"
+    assert noise.slip("我不知道", Random(1)) == "我不知道"
+
+
+def test_a_text_never_becomes_empty() -> None:
+    assert all(carelessly("?!", "en", Random(seed)) for seed in range(30))
+
+
+def test_a_language_without_a_list_is_noisy_as_latin_letters_are() -> None:
+    assert any(carelessly("Où est la gare ?", "fr", Random(seed)) != "Où est la gare ?" for seed in range(10))
+
+
+def test_a_share_above_one_is_refused() -> None:
+    with pytest.raises(TrainingError, match=r"noise\.share is 1\.5"):
+        make_recipe(noise={"share": 1.5})
+
+
+def test_an_epoch_shows_noisy_sources_and_its_targets_as_they_were(tmp_path: Path) -> None:
+    run = make_run(make_recipe(noise={"share": 0.5}, steps=1), CORPORA, tmp_path)
+    plain = run.data.plain
+    epochs = [run.data(epoch) for epoch in (0, 1, 0)]
+    assert np.array_equal(epochs[0].source.ids, epochs[2].source.ids)
+    assert not np.array_equal(epochs[0].source.ids, epochs[1].source.ids)
+    assert epochs[0].target is plain.target
+    texts = [pair.source for pair in run.data.text.pairs]
+    recipe = run.recipe
+    noisy = noisy_sources(texts, recipe.source_language, 0.5, recipe.seed, 0)
+    assert noisy
+    for row, text in enumerate(texts):
+        expected = run.tokenizers.source.encode(noisy.get(row, text))
+        assert epochs[0].source[row].tolist() == expected
+
+
+def test_noise_and_cutting_by_chance_go_together(tmp_path: Path) -> None:
+    recipe = make_recipe(noise={"share": 1.0}, tokenizer={"vocabulary": 400, "source_dropout": 0.2}, steps=1)
+    run = make_run(recipe, CORPORA, tmp_path)
+    decoded = [run.tokenizers.source.decode(ids.tolist()) for ids in run.data(0).source]
+    texts = [pair.source for pair in run.data.text.pairs]
+    noisy = noisy_sources(texts, recipe.source_language, 1.0, recipe.seed, 0)
+    assert decoded == [noisy.get(row, text) for row, text in enumerate(texts)]

@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+
+import pytest
+import torch
+
+from headlight.model.errors import DeviceError
+from headlight.model.translate.device import DeviceChoice, choose_device, in_smaller_batches, out_of_memory
+
+
+class Machine:
+    """Pretends that this machine has other devices than it has."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.patch = patch
+        for name in ("HEADLIGHT_DEVICE", "HEADLIGHT_DTYPE"):
+            patch.delenv(name, raising=False)
+        self.has(cuda=0)
+        patch.setattr(torch.version, "hip", None)
+
+    def has(self, *, cuda: int = 0, capability: tuple[int, int] = (9, 0), mps: bool = False, macos: int = 14) -> None:
+        self.patch.setattr(torch.cuda, "is_available", lambda: cuda > 0)
+        self.patch.setattr(torch.cuda, "device_count", lambda: cuda)
+        self.patch.setattr(torch.cuda, "get_device_name", lambda device: "NVIDIA H200")
+        self.patch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
+        self.patch.setattr(torch.cuda, "empty_cache", lambda: None)
+        self.patch.setattr(torch.version, "cuda", "13.0" if cuda else None)
+        self.patch.setattr(torch.backends.mps, "is_available", lambda: mps)
+        self.patch.setattr(torch.backends.mps, "is_macos_or_newer", lambda major, minor: macos >= major)
+
+    def says(self, *, device: str | None = None, dtype: str | None = None) -> None:
+        for name, value in (("HEADLIGHT_DEVICE", device), ("HEADLIGHT_DTYPE", dtype)):
+            if value is not None:
+                self.patch.setenv(name, value)
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
+    return Machine(monkeypatch)
+
+
+def test_without_a_gpu_the_cpu_is_chosen_and_the_reason_names_its_threads(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+    reason = "no CUDA device was found; using the CPU with 2 threads; numbers are float32."
+    assert choose_device() == DeviceChoice(torch.device("cpu"), torch.float32, reason)
+
+
+def test_cuda_comes_before_mps_and_mps_before_the_cpu(machine: Machine) -> None:
+    machine.has(cuda=2, mps=True)
+    assert choose_device().device == torch.device("cuda", 0)
+    assert "NVIDIA H200 (cuda:0)" in choose_device().reason
+    machine.has(mps=True)
+    assert choose_device().device == torch.device("mps")
+    assert choose_device().dtype == torch.float32
+
+
+def test_a_gpu_computes_in_bfloat16_where_it_can_and_else_in_float16(machine: Machine) -> None:
+    machine.has(cuda=1, capability=(8, 0))
+    assert choose_device().dtype == torch.bfloat16
+    machine.has(cuda=1, capability=(7, 5))
+    assert choose_device().dtype == torch.float16
+    assert "cannot compute bfloat16" in choose_device().reason
+
+
+def test_a_wish_overrules_the_environment_which_overrules_detection(machine: Machine) -> None:
+    machine.has(cuda=3)
+    machine.says(device=" CUDA:1 ")
+    assert choose_device().device == torch.device("cuda", 1)
+    assert "HEADLIGHT_DEVICE is cuda:1" in choose_device().reason
+    assert choose_device("cpu").device == torch.device("cpu")
+    assert choose_device("cuda").device == torch.device("cuda", 0)
+    machine.says(device="")
+    assert choose_device().device == torch.device("cuda", 0)
+    assert "was found" in choose_device().reason
+
+
+@pytest.mark.parametrize("name", ["float32", "bfloat16", "float16"])
+def test_the_dtype_follows_the_environment(machine: Machine, name: str) -> None:
+    machine.says(dtype=name)
+    assert choose_device().dtype == getattr(torch, name)
+    assert f"HEADLIGHT_DTYPE is {name}" in choose_device().reason
+
+
+@pytest.mark.parametrize(
+    ("has", "says", "complaint"),
+    [
+        ({}, {"device": "gpu"}, r"HEADLIGHT_DEVICE is 'gpu', but must be cuda, cuda:1"),
+        ({}, {"device": "cuda"}, r"HEADLIGHT_DEVICE is cuda, but this PyTorch was built without CUDA: install"),
+        ({}, {"device": "mps"}, r"HEADLIGHT_DEVICE is mps, but this is no Mac .* Choose cpu"),
+        ({"cuda": 2}, {"device": "cuda:2"}, r"only 2 CUDA device\(s\), from cuda:0 to cuda:1. Choose one"),
+        ({}, {"dtype": "half"}, r"HEADLIGHT_DTYPE is 'half', but must be one of: float32, bfloat16, float16"),
+        ({"cuda": 1, "capability": (7, 0)}, {"dtype": "bfloat16"}, r"NVIDIA H200 .* cannot compute. Choose float16"),
+        ({"mps": True, "macos": 13}, {"dtype": "bfloat16"}, r"the Mac's GPU cannot compute. Choose float16"),
+    ],
+)
+def test_a_wish_that_cannot_be_met_says_what_to_do(
+    machine: Machine, has: dict[str, object], says: dict[str, str], complaint: str
+) -> None:
+    machine.has(**has)  # type: ignore[arg-type]
+    machine.says(**says)
+    with pytest.raises(DeviceError, match=complaint):
+        choose_device()
+
+
+def test_a_cuda_build_without_a_device_points_to_the_driver(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.version, "cuda", "13.0")
+    with pytest.raises(DeviceError, match="the device is cuda, but PyTorch finds no CUDA device: check the driver"):
+        choose_device("cuda")
+
+
+def test_nothing_is_detected_at_import() -> None:
+    script = (
+        "import torch\n"
+        "def fail(*_): raise SystemExit('asked')\n"
+        "torch.cuda.is_available = torch.backends.mps.is_available = torch.cuda.device_count = fail\n"
+        "import headlight.model.translate.device"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+# ------------------------------------------------------------ memory
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB"), True),
+        (RuntimeError("MPS backend out of memory (MPS allocated: 9 GB)"), True),
+        (RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate"), True),
+        (RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory"), True),
+        (RuntimeError("mat1 and mat2 shapes cannot be multiplied"), False),
+        (ValueError("out of memory"), False),
+    ],
+)
+def test_out_of_memory_is_told_from_other_errors(error: Exception, expected: bool) -> None:
+    assert out_of_memory(error) is expected
+
+
+class SmallDevice:
+    """Doubles numbers, at most `room` at once."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.sizes: list[int] = []
+
+    def __call__(self, items: Sequence[int]) -> list[int]:
+        self.sizes.append(len(items))
+        if len(items) > self.room:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB.\nmore")
+        return [2 * item for item in items]
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 7, 13, 16])
+@pytest.mark.parametrize("room", [1, 3, 5, 100])
+def test_every_item_is_run_once_and_in_order_whatever_the_room(machine: Machine, count: int, room: int) -> None:
+    assert in_smaller_batches(SmallDevice(room), range(count)) == [2 * item for item in range(count)]
+
+
+def test_the_batch_is_halved_until_it_fits_and_then_stays_small(machine: Machine) -> None:
+    device = SmallDevice(room=3)
+    in_smaller_batches(device, range(11))
+    assert device.sizes == [11, 6, 3, 3, 3, 2]
+
+
+def test_one_sentence_too_large_is_a_device_error_in_words(machine: Machine) -> None:
+    machine.has(cuda=1)
+    device = SmallDevice(room=0)
+    with pytest.raises(
+        DeviceError, match=r"even one sentence. Shorten it.*CUDA out of memory. Tried to allocate 2 GiB.$"
+    ):
+        in_smaller_batches(device, [3, 5])
+    assert device.sizes == [2, 1]
+
+
+def test_other_errors_pass_unchanged() -> None:
+    def run(items: Sequence[int]) -> list[int]:
+        raise RuntimeError("shapes do not fit")
+
+    with pytest.raises(RuntimeError, match="shapes do not fit"):
+        in_smaller_batches(run, [1, 2])

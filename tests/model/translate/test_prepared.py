@@ -1,0 +1,426 @@
+"""The prepared decoder is the plain one, only faster: the same logits, the same words, and the model left as it was.
+
+Tolerances: with float32 weights 1e-5; with float16 weights the probability of any word shifts by less than 0.002.
+"""
+
+from __future__ import annotations
+
+import copy
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from headlight.model.core.config import ACTIVATION_NAMES, NORM_NAMES, POSITION_NAMES
+from headlight.model.core.probes import watch
+from headlight.model.core.transformer import Transformer, count_bytes
+from headlight.model.translate import prepared
+from headlight.model.translate.prepared import (
+    Copies,
+    StepWeights,
+    can_pack_float16,
+    can_pack_float32,
+    prepare,
+    prepare_passes,
+    prepare_step,
+)
+from headlight.model.translate.translator import Translator
+from tests.compare import assert_close
+from tests.tiny import (
+    D_FF,
+    D_MODEL,
+    DECODER_LAYERS,
+    HEAD_WIDTH,
+    HEADS,
+    SENTENCES,
+    TARGET_VOCABULARY,
+    tiny_model,
+    tiny_translator,
+    tokenizers,
+)
+
+ROOT = Path(__file__).resolve().parent.parent
+STEPS = 40  # beyond the room that caches begin with
+FLOAT16 = 0.002
+VARIANTS: list[dict[str, Any]] = [
+    *({"positions": name} for name in POSITION_NAMES),
+    *({"activation": name} for name in ACTIVATION_NAMES),
+    *({"norm": name} for name in NORM_NAMES),
+    {"norm_first": True, "final_norm": True},
+    {"norm_first": True, "final_norm": True, "norm": "rms"},
+    {"attention_bias": False},
+    {"feed_forward_bias": False},
+    {"attention_bias": False, "feed_forward_bias": False, "final_logits_bias": False},
+    {"tie_output": True},
+    {"tie_output": True, "scale_output": True, "final_logits_bias": False},
+    {"scale_embedding": False, "scale_scores": False},
+    {"positions": "sinusoidal", "position_width": 6},
+    {"positions": "learned", "position_offset": 2},
+    {"positions": "rotary", "position_offset": 3},
+    {"dropout": 0.3, "attention_dropout": 0.2},  # not while translating
+]
+
+
+@pytest.fixture
+def pack_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pack even matrices as small as these."""
+    monkeypatch.setattr(prepared, "SMALL", 1)
+
+
+@torch.inference_mode()
+def steps(plain: Transformer, decoder: Any) -> Tensor:
+    """The log probabilities of many cached steps about a padded batch, `[steps, rows, vocabulary]`."""
+    ids = torch.randint(3, 400, (3, 11), generator=torch.Generator().manual_seed(1))
+    ids[1, 4:] = plain.config.pad_id
+    state = plain.decoder.start(plain.encode(ids), cached=True)
+    rows, written = torch.arange(3), torch.full((3, 1), plain.config.start_id)
+    found = []
+    for step in range(STEPS):
+        if step == 5:
+            rows = torch.tensor([2, 0])  # one is finished
+            state.select(rows)
+            written = written[rows]
+        logits = decoder(written, state)
+        assert logits.shape == (len(rows), 1, TARGET_VOCABULARY)
+        found.append(logits[-2:, 0].log_softmax(dim=-1))
+        written = (written * 7 + step * 11) % TARGET_VOCABULARY  # some words or other
+    return torch.stack(found)
+
+
+@pytest.mark.parametrize("fields", VARIANTS, ids=str)
+def test_the_twin_computes_what_the_decoder_computes(fields: dict[str, Any]) -> None:
+    plain = tiny_model(**fields)
+    twin, _ = prepare_step(plain.decoder, "float32")
+    assert_close(steps(plain, twin), steps(plain, plain.decoder))
+
+
+@pytest.mark.parametrize("fields", VARIANTS, ids=str)
+def test_with_float16_weights_it_computes_almost_the_same(pack_all: None, fields: dict[str, Any]) -> None:
+    plain = tiny_model(**fields)
+    twin, _ = prepare_step(plain.decoder, "float16")
+    expected, given = steps(plain, plain.decoder).exp(), steps(plain, twin).exp()
+    gap = float((given - expected).abs().max())
+    assert gap < FLOAT16
+    assert (gap > 1e-6) == can_pack_float16()  # float16 was at work, where it can be
+
+
+@pytest.mark.parametrize("weights", ["float32", "float16"])
+def test_a_translator_writes_the_same_with_prepared_weights(pack_all: None, weights: StepWeights) -> None:
+    plain, fast = tiny_translator(), tiny_translator(step_weights=weights)
+    for options in ({}, {"beam_size": 3}, {"temperature": 0.5, "seed": 2}):
+        for one, other in zip(
+            plain.translate_batch(SENTENCES, **options), fast.translate_batch(SENTENCES, **options), strict=True
+        ):
+            assert [token.id for token in one.target_tokens] == [token.id for token in other.target_tokens]
+
+
+# ---------------------------------------------------------------- passes: the same numbers, the same probes
+
+
+def usual_joined(plain: Transformer) -> int:
+    """The bytes of the joined projections alone."""
+    layers = plain.config.encoder_layers + plain.config.decoder_layers
+    return 4 * layers * 3 * HEADS * HEAD_WIDTH * D_MODEL
+
+
+@torch.inference_mode()
+def whole(plain: Transformer, passes: Any) -> Tensor:
+    """A padded batch through all of a model, `[batch, target, vocabulary]`."""
+    draw = torch.Generator().manual_seed(3)
+    source, target = (
+        torch.randint(3, 400, (3, 11), generator=draw),
+        torch.randint(3, TARGET_VOCABULARY, (3, 7), generator=draw),
+    )
+    source[1, 4:] = plain.config.pad_id
+    logits: Tensor = passes.decoder(target, passes.decoder.start(passes.encode(source), cached=False))
+    return logits
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_a_pass_on_prepared_weights_equals_the_plain_one(pack_all: None, variant: dict[str, Any]) -> None:
+    plain = tiny_model(**variant)
+    assert_close(whole(plain, prepare_passes(plain)[0]), whole(plain, plain))
+
+
+def test_the_probes_of_the_model_see_a_pass_on_prepared_weights(pack_all: None) -> None:
+    plain = tiny_model()
+    passes, _ = prepare_passes(plain)
+    with watch(plain, "**") as expected:
+        whole(plain, plain)
+    with watch(plain, "**") as seen:
+        whole(plain, passes)
+    assert list(seen) == list(expected)
+    for name in expected:
+        assert_close(seen[name], expected[name])
+
+
+def test_an_edit_acts_in_a_pass_on_prepared_weights(pack_all: None) -> None:
+    plain = tiny_model()
+    passes, _ = prepare_passes(plain)
+    untouched = whole(plain, passes)
+    with watch(plain, "decoder.layers.0.cross_attention.weights", edit=lambda weights, name: weights * 0):
+        edited = whole(plain, passes)
+        assert_close(edited, whole(plain, plain))
+    assert not torch.allclose(edited, untouched)
+    assert torch.equal(whole(plain, passes), untouched)
+
+
+# ---------------------------------------------------------------- what it costs
+
+
+def packed_entries() -> int:
+    """Of one tiny decoder: the entries of all matrices that a step multiplies with."""
+    width = HEADS * HEAD_WIDTH
+    self_attention = 3 * width * D_MODEL + D_MODEL * width
+    cross_attention = 2 * width * D_MODEL  # queries and output; keys and values are made by the plain model
+    feed_forward = 2 * D_FF * D_MODEL
+    return DECODER_LAYERS * (self_attention + cross_attention + feed_forward) + TARGET_VOCABULARY * D_MODEL
+
+
+def test_copied_bytes_are_two_for_each_packed_entry(pack_all: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prepared, "can_pack_float16", lambda: True)
+    linear = torch.nn.functional.linear  # only counted here: any stand-in for the kernel will do
+    monkeypatch.setattr(prepared, "_linear_float16", lambda kernel, packed, x: linear(x, *packed))
+    _, copied = prepare_step(tiny_model().decoder, "float16")
+    assert copied == 2 * packed_entries()
+
+
+def test_without_packing_only_the_joined_projections_are_copies() -> None:
+    joined = 4 * DECODER_LAYERS * 3 * HEADS * HEAD_WIDTH * D_MODEL
+    for weights in ("float32", "float16"):  # of which these are too small to pack
+        _, copied = prepare_step(tiny_model().decoder, weights)
+        assert copied == joined
+
+
+def test_plain_weights_mean_the_module_itself_and_no_copy() -> None:
+    decoder = tiny_model().decoder
+    assert prepare_step(decoder, "plain") == (decoder, 0)
+    translator = tiny_translator(step_weights="plain")
+    assert translator.copied_bytes == 0
+    assert translator.weight_bytes == count_bytes(translator.model)
+
+
+def test_a_translator_says_how_much_its_weights_and_copies_take(pack_all: None) -> None:
+    translator = tiny_translator(step_weights="float16")
+    _, for_steps = prepare_step(translator.model.decoder, "float16")
+    _, for_passes = prepare_passes(translator.model)
+    assert translator.copied_bytes == for_steps + for_passes > for_steps > 0
+    assert translator.weight_bytes == count_bytes(translator.model) + for_steps + for_passes
+
+
+# ---------------------------------------------------------------- falling back
+
+
+def test_without_the_kernels_weights_stay_float32(pack_all: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prepared, "can_pack_float16", lambda: False)
+    plain = tiny_model()
+    twin, copied = prepare_step(plain.decoder, "float16")
+    assert_close(steps(plain, twin), steps(plain, plain.decoder))
+    assert copied == prepare_step(plain.decoder, "float32")[1]
+
+
+def test_without_onednn_passes_use_the_weights_as_they_are(pack_all: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = tiny_model()
+    _, usual = prepare_passes(plain)
+    monkeypatch.setattr(prepared, "can_pack_float32", lambda: False)
+    passes, copied = prepare_passes(plain)
+    assert_close(whole(plain, passes), whole(plain, plain))
+    assert copied == usual_joined(plain)
+    if can_pack_float32.__wrapped__():
+        assert copied < usual
+
+
+@pytest.mark.parametrize("machine", ["aarch64", "arm64"])
+def test_on_arm_nothing_is_packed(monkeypatch: pytest.MonkeyPatch, machine: str) -> None:
+    monkeypatch.setattr("platform.machine", lambda: machine)
+    assert can_pack_float16.__wrapped__() is False
+
+
+def test_a_kernel_that_fails_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*arguments: Any) -> None:
+        raise RuntimeError("no fbgemm here")
+
+    monkeypatch.setattr(torch.ops.quantized, "linear_prepack_fp16", fail, raising=False)
+    assert can_pack_float16.__wrapped__() is False
+
+
+@pytest.mark.parametrize("name", ["self_attention.query", "self_attention.output", "feed_forward.wide"])
+def test_weights_beyond_the_range_of_float16_stay_float32(pack_all: None, name: str) -> None:
+    plain = tiny_model()
+    _, usual = prepare_step(plain.decoder, "float16")
+    layer: Any = plain.decoder.layers[1]
+    linear = layer.get_submodule(name)
+    with torch.no_grad():
+        linear.weight[0, 0] = 70_000.0
+    twin, copied = prepare_step(plain.decoder, "float16")
+    given = steps(plain, twin)
+    assert torch.isfinite(given).all()
+    assert_close(given, steps(plain, plain.decoder), within=0.02)
+    if can_pack_float16():
+        joined = name == "self_attention.query"  # whose joined projection is a copy all the same
+        entries = linear.weight.numel() * (3 if joined else 1)
+        assert copied == usual + (2 * entries if joined else -2 * entries)
+
+
+def test_a_matrix_of_few_entries_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = tiny_model()
+    monkeypatch.setattr(prepared, "SMALL", D_FF * D_MODEL + 1)  # above feed-forward, below the joined projection
+    _, copied = prepare_step(plain.decoder, "float16")
+    joined = DECODER_LAYERS * 3 * HEADS * HEAD_WIDTH * D_MODEL
+    assert copied == (2 * (joined + TARGET_VOCABULARY * D_MODEL) if can_pack_float16() else 4 * joined)
+
+
+# What a platform may lack, as an Apple-silicon Mac's wheel lacks oneDNN's linear product.
+OPERATORS = (
+    "mkldnn._linear_pointwise", "mkldnn._reorder_linear_weight", "quantized.linear_prepack_fp16",
+    "quantized.linear_dynamic_fp16",
+)  # fmt: skip
+WITHOUT = """
+import platform
+import sys
+import torch
+from torch._ops import _OpNamespace
+
+hidden, asked = set(sys.argv[1].split()), set()
+find = _OpNamespace.__getattr__
+
+def without(self, name):
+    if f"{self.name}.{name}" in hidden:
+        asked.add(f"{self.name}.{name}")
+        raise AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{name}'")
+    return find(self, name)
+
+_OpNamespace.__getattr__ = without
+for name in hidden:
+    getattr(torch.ops, name.partition(".")[0]).__dict__.pop(name.partition(".")[2], None)
+
+import model, prepared, viz.page  # noqa: all that the app imports
+assert not asked, f"looked for at import: {asked}"
+model.fast.SMALL = 1
+translator = model.Translator.load("assets/models/toy", device="cpu")
+assert asked or platform.machine().lower() not in ("x86_64", "amd64"), "this would not see a kernel in use"
+print(translator.translate("der hund schläft").text)
+"""
+
+
+@pytest.mark.parametrize("hidden", [*OPERATORS, " ".join(OPERATORS)])
+def test_a_platform_without_a_kernel_starts_and_translates(hidden: str) -> None:
+    text = Translator.load("assets/models/toy", device="cpu", step_weights="plain").translate("der hund schläft").text
+    result = subprocess.run(
+        [sys.executable, "-c", WITHOUT, hidden], capture_output=True, text=True, cwd=ROOT, encoding="utf-8"
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.strip() == text
+
+
+# ---------------------------------------------------------------- no more copies than there is room for
+
+
+def test_copies_keep_within_their_limit_and_steps_come_first(pack_all: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prepared, "ALWAYS", 0)
+    plain = tiny_model()
+    own = count_bytes(plain)
+    limit = int(prepared.SHARE * own)
+    weights = prepare(plain, "float16", own)
+    packing = weights.packing
+    largest = 4 * TARGET_VOCABULARY * D_MODEL
+    assert limit - largest < packing.step_bytes + packing.pass_bytes <= limit
+    assert packing.step_bytes > packing.pass_bytes
+    if can_pack_float16():
+        assert "float16 for writing" in packing.reason
+    assert "more would be faster, but are read where the model has them" in packing.reason
+    expected, given = steps(plain, plain.decoder).exp(), steps(plain, weights.step).exp()
+    assert float((given - expected).abs().max()) < FLOAT16
+    assert_close(whole(plain, weights.passes), whole(plain, plain))
+
+
+def test_a_model_without_room_for_any_copy_computes_the_same(pack_all: None) -> None:
+    plain = tiny_model()
+    (step, for_steps), (passes, for_passes) = (
+        prepare_step(plain.decoder, "float16", Copies(0)),
+        prepare_passes(plain, Copies(0)),
+    )
+    assert for_steps == for_passes == 0
+    assert_close(steps(plain, step), steps(plain, plain.decoder))
+    assert_close(whole(plain, passes), whole(plain, plain))
+
+
+def test_a_model_with_room_for_all_copies_says_so(pack_all: None) -> None:
+    translator = tiny_translator(step_weights="float16")
+    _, for_steps = prepare_step(translator.model.decoder, "float16")
+    assert translator.packing.step_bytes == for_steps
+    assert "more would be faster" not in translator.packing.reason
+    assert "step_weights is plain" in tiny_translator().packing.reason
+
+
+def test_steps_and_passes_share_copies_that_are_alike(pack_all: None) -> None:
+    plain = tiny_model()
+    copies = Copies()
+    _, for_steps = prepare_step(plain.decoder, "float32", copies)
+    _, for_passes = prepare_passes(plain, copies)
+    assert 0 < for_passes < prepare_passes(plain)[1]
+    assert prepare_passes(plain)[1] <= for_steps + for_passes
+
+
+@pytest.mark.parametrize("fields", [{"attention_bias": False}, {}], ids=str)
+def test_a_hook_at_a_probe_acts_while_words_are_chosen(pack_all: None, fields: dict[str, Any]) -> None:
+    """The twin of a step has no probes, so it stands back where a hook means every run."""
+    plain, fast = tiny_translator(**fields), tiny_translator(step_weights="float16", **fields)
+    usual = fast.translate(SENTENCES[2]).text
+    for each in (plain, fast):
+        probe: Any = each.model.get_submodule("decoder.layers.1.cross_attention.weights")
+        probe.register_forward_hook(lambda module, given, value: value * 0)
+    changed = fast.translate(SENTENCES[2])
+    assert changed.text == plain.translate(SENTENCES[2]).text != usual
+    assert not changed.attention.cross[1].any()
+
+
+# ---------------------------------------------------------------- the model stays as it was
+
+
+@pytest.mark.parametrize("weights", ["float32", "float16"])
+def test_neither_preparing_nor_stepping_changes_the_model(pack_all: None, weights: StepWeights) -> None:
+    plain = tiny_model(norm="rms", positions="relative")
+    before, attributes = copy.deepcopy(plain.state_dict()), {name: set(vars(m)) for name, m in plain.named_modules()}
+    expected = steps(plain, plain.decoder)
+    twin, _ = prepare_step(plain.decoder, weights)
+    steps(plain, twin)
+    assert {name: set(vars(m)) for name, m in plain.named_modules()} == attributes
+    for name, tensor in plain.state_dict().items():
+        assert torch.equal(tensor, before[name]), name
+    assert torch.equal(steps(plain, plain.decoder), expected)
+    assert all(parameter.requires_grad for parameter in plain.parameters())
+
+
+def test_a_twin_keeps_nothing_of_a_step(pack_all: None) -> None:
+    plain = tiny_model()
+    twin, _ = prepare_step(plain.decoder, "float16")
+    first = steps(plain, twin)
+    names = set(vars(twin))
+    assert torch.equal(steps(plain, twin), first)
+    assert set(vars(twin)) == names
+    assert not isinstance(twin, nn.Module)
+
+
+def test_a_twin_is_made_for_inference_even_of_a_model_that_trains() -> None:
+    plain = tiny_model(dropout=0.5, attention_dropout=0.5)
+    expected = steps(plain, plain.decoder)
+    twin, _ = prepare_step(plain.train().decoder, "float32")
+    plain.eval()
+    assert_close(steps(plain, twin), expected)
+
+
+def test_interventions_never_use_the_twin_of_a_step(pack_all: None) -> None:
+    """Nobody can reach into it: it has no probes."""
+    from headlight.model.records import Intervention
+
+    interventions = (Intervention(kind="cross", layer=1, head=None, action="remove"),)
+    plain, fast = tiny_translator(), Translator(tiny_model(), *tokenizers(), step_weights="float16")
+    fast.step = None  # whoever called it would fail
+    for text in SENTENCES[:3]:
+        one, other = (each.translate(text, interventions=interventions) for each in (plain, fast))
+        assert [token.id for token in one.target_tokens] == [token.id for token in other.target_tokens]

@@ -1,0 +1,571 @@
+"""From text and options to a translation: forced words, limits, cancelling, batches, and what the record says."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from headlight.model.core.probes import watch
+from headlight.model.errors import CheckpointError, DeviceError, RequestError
+from headlight.model.folders.checkpoint import save_checkpoint
+from headlight.model.records import KINDS, DecodingOptions, Intervention, Timing, Translation, TranslationRequest
+from headlight.model.translate.device import DeviceChoice
+from headlight.model.translate.prepared import StepWeights
+from headlight.model.translate.requests import batches_by_length
+from headlight.model.translate.translator import Translator
+from tests.tiny import LONGEST, SENTENCES, tiny_model, tiny_translator, tokenizers
+
+TEXT = SENTENCES[0]
+TARGET = "The dog is sleeping in the garden."
+END = tokenizers()[1].end_id
+GREEDY: dict[str, Any] = {}
+BEAM: dict[str, Any] = {"beam_size": 3, "n_best": 3}
+SAMPLING: dict[str, Any] = {"temperature": 1.0}
+
+
+@pytest.fixture(scope="module")
+def translator() -> Translator:
+    return tiny_translator()
+
+
+@pytest.fixture(scope="module")
+def greedy(translator: Translator) -> list[Translation]:
+    return translator.translate_batch(SENTENCES)
+
+
+def ids_of(translation: Translation) -> tuple[int, ...]:
+    return tuple(token.id for token in translation.target_tokens)
+
+
+def teacher_forced(translator: Translator, source: list[int], target: list[int]) -> list[float]:
+    """`log p` of each token of a target, by the whole model at once."""
+    with torch.inference_mode():
+        read = torch.tensor([[translator.model.config.start_id, *target[:-1]]])
+        gains = translator.model(torch.tensor([source]), read).log_softmax(dim=-1)[0]
+    return [float(gains[step, token]) for step, token in enumerate(target)]
+
+
+# ---------------------------------------------------------------- ways to choose words
+
+
+def test_a_beam_of_one_is_greedy(translator: Translator, greedy: list[Translation]) -> None:
+    for one, other in zip(translator.translate_batch(SENTENCES, beam_size=1), greedy, strict=True):
+        assert ids_of(one) == ids_of(other)
+        assert one.log_probability == other.log_probability
+
+
+def test_a_wider_beam_finds_what_is_likelier_than_greedy_or_as_likely(
+    translator: Translator, greedy: list[Translation]
+) -> None:
+    better = 0
+    for one, other in zip(translator.translate_batch(SENTENCES, beam_size=5, length_penalty=0.0), greedy, strict=True):
+        if other.stopped == "end" and one.stopped == "end":
+            assert one.log_probability >= other.log_probability - 1e-4
+            better += one.log_probability > other.log_probability + 1e-3
+    assert better > 0
+
+
+@pytest.mark.parametrize("n_best", [1, 2, 4])
+def test_as_many_hypotheses_as_asked_for_the_best_first(translator: Translator, n_best: int) -> None:
+    answer = translator.translate(TEXT, beam_size=4, n_best=n_best, max_length=30)
+    assert len({hypothesis.ids for hypothesis in answer.hypotheses}) == len(answer.hypotheses) == n_best
+    assert answer.hypotheses[0].text == answer.text
+    for first, second in itertools.pairwise(answer.hypotheses):
+        assert first.score >= second.score
+
+
+def test_the_score_is_the_log_probability_over_a_power_of_the_length(translator: Translator) -> None:
+    for penalty, options in itertools.product((0.0, 0.5, 1.0), (GREEDY, BEAM, SAMPLING)):
+        answer = translator.translate(TEXT, length_penalty=penalty, **options)
+        probabilities = [token.probability or 0.0 for token in answer.target_tokens]
+        assert answer.log_probability == pytest.approx(sum(map(math.log, probabilities)), abs=1e-4)
+        assert answer.score == pytest.approx(answer.log_probability / len(answer.target_tokens) ** penalty)
+
+
+# ---------------------------------------------------------------- limits
+
+
+@pytest.mark.parametrize("options", [GREEDY, BEAM, SAMPLING], ids=str)
+@pytest.mark.parametrize("limit", [1, 2, 7])
+def test_nothing_longer_than_the_limit_is_written(translator: Translator, limit: int, options: dict[str, Any]) -> None:
+    for answer in translator.translate_batch(SENTENCES, max_length=limit, **options):
+        assert 1 <= len(answer.target_tokens) <= limit
+        assert all(len(hypothesis.ids) <= limit for hypothesis in answer.hypotheses)
+        assert answer.stopped == ("end" if ids_of(answer)[-1] == END else "length")
+
+
+def test_without_a_limit_each_sentence_may_be_twice_its_source_and_sixteen_long(greedy: list[Translation]) -> None:
+    cut_off = [answer for answer in greedy if answer.stopped == "length"]
+    assert len(cut_off) == 2
+    for answer in cut_off:
+        assert len(answer.target_tokens) == 2 * len(answer.source_tokens) + 16
+
+
+def test_no_limit_goes_beyond_what_the_model_can_read() -> None:
+    translator = tiny_translator(positions="learned", ends=-50.0)
+    answer = translator.translate(SENTENCES[2], max_length=4096)
+    assert len(answer.target_tokens) == LONGEST
+    assert answer.stopped == "length"
+
+
+# ---------------------------------------------------------------- a forced target
+
+
+@pytest.mark.parametrize("target", [TARGET, "!", "狗 🙂"])
+def test_a_forced_target_is_scored_word_by_word(translator: Translator, target: str) -> None:
+    answer = translator.translate(TEXT, target=target)
+    ids = [*translator.target_tokenizer.encode(target), END]
+    assert ids_of(answer) == tuple(ids)
+    assert (answer.text, answer.stopped) == (target, "forced")
+    expected = teacher_forced(translator, [token.id for token in answer.source_tokens], ids)
+    assert answer.log_probability == pytest.approx(sum(expected), abs=1e-4)
+    assert answer.score == pytest.approx(sum(expected) / len(ids), abs=1e-4)
+    chances = [token.probability for token in answer.target_tokens]
+    assert chances == pytest.approx([math.exp(gain) for gain in expected], abs=1e-5)
+    assert answer.attention.cross.shape[2:] == (len(ids), len(answer.source_tokens))
+
+
+def test_a_target_as_ids_is_taken_as_it_is_without_an_end_of_its_own(translator: Translator) -> None:
+    ids = tuple(translator.target_tokenizer.encode(TARGET))
+    for target in (ids, (*ids, END), ids[:1], (0, 1, 9)):
+        answer = translator.translate(TEXT, target=target)
+        assert ids_of(answer) == target
+        expected = teacher_forced(translator, [token.id for token in answer.source_tokens], list(target))
+        assert answer.log_probability == pytest.approx(sum(expected), abs=1e-4)
+    as_text, as_ids = translator.translate(TEXT, target=TARGET), translator.translate(TEXT, target=(*ids, END))
+    assert as_text.target_tokens == as_ids.target_tokens
+
+
+def test_what_was_written_gets_the_same_score_when_forced(translator: Translator, greedy: list[Translation]) -> None:
+    for answer in greedy:
+        again = translator.translate(answer.request.text, target=ids_of(answer))
+        assert ids_of(again) == ids_of(answer)
+        assert again.log_probability == pytest.approx(answer.log_probability, abs=1e-4)
+        for kind in KINDS:
+            np.testing.assert_allclose(again.attention.of(kind), answer.attention.of(kind), atol=1e-5)
+
+
+def test_targets_of_unequal_lengths_in_one_batch_are_scored_as_alone(translator: Translator) -> None:
+    targets = ["A dog.", TARGET, "!", (7, 8), TARGET + TARGET, "x y z", (9,)]
+    requests = [translator.request(text, target=target) for text, target in zip(SENTENCES, targets, strict=True)]
+    for request, one in zip(requests, translator.translate_batch(requests), strict=True):
+        alone = translator.translate(request)
+        assert ids_of(one) == ids_of(alone)
+        assert one.log_probability == pytest.approx(alone.log_probability, abs=1e-4)
+        assert one.attention.decoder.shape == alone.attention.decoder.shape
+
+
+def test_decoding_options_do_not_touch_a_forced_target(translator: Translator) -> None:
+    plain = translator.translate(TEXT, target=TARGET)
+    others: list[dict[str, Any]] = [BEAM, SAMPLING, {"max_length": 2}, {"no_repeat": 1}]
+    for options in others:
+        answer = translator.translate(TEXT, target=TARGET, **options)
+        assert answer.target_tokens == plain.target_tokens
+        assert len(answer.hypotheses) == 1
+
+
+# ---------------------------------------------------------------- a forced beginning
+
+
+@pytest.mark.parametrize("options", [GREEDY, BEAM, SAMPLING], ids=str)
+@pytest.mark.parametrize("prefix", ["The dog", "🙂 x", (5,), (9, 9, 9, 9), (30, 20, 10)])
+def test_a_beginning_is_kept_exactly_and_gone_on_from(
+    translator: Translator, prefix: str | tuple[int, ...], options: dict[str, Any]
+) -> None:
+    ids = tuple(translator.target_tokenizer.encode(prefix)) if isinstance(prefix, str) else prefix
+    for answer in translator.translate_batch(SENTENCES[:4], prefix=prefix, **options):
+        for hypothesis in answer.hypotheses:
+            assert hypothesis.ids[: len(ids)] == ids
+            assert len(hypothesis.ids) > len(ids)
+        assert answer.stopped in ("end", "length")
+
+
+def test_a_beginning_as_text_is_the_same_as_its_ids(translator: Translator) -> None:
+    ids = tuple(translator.target_tokenizer.encode("The dog is"))
+    as_text, as_ids = translator.translate(TEXT, prefix="The  dog is "), translator.translate(TEXT, prefix=ids)
+    assert as_text.target_tokens == as_ids.target_tokens
+    assert as_text.text.startswith("The dog is")
+
+
+def test_greedys_own_beginning_leads_to_greedys_own_end(translator: Translator, greedy: list[Translation]) -> None:
+    for answer in greedy:
+        ids = ids_of(answer)
+        for length in (1, 2, len(ids)):
+            again = translator.translate(answer.request.text, prefix=ids[:length], max_length=len(ids))
+            assert ids_of(again) == ids
+            assert again.stopped == answer.stopped
+            assert again.log_probability == pytest.approx(answer.log_probability, abs=1e-4)
+
+
+def test_sentences_of_a_batch_have_beginnings_of_their_own_or_none(translator: Translator) -> None:
+    prefixes = [(7, 8, 9), None, "The", None, (30,), "A dog is", None]
+    requests = [translator.request(text, prefix=prefix) for text, prefix in zip(SENTENCES, prefixes, strict=True)]
+    for request, one in zip(requests, translator.translate_batch(requests), strict=True):
+        assert ids_of(one) == ids_of(translator.translate(request))
+
+
+def test_a_beginning_that_other_rules_forbid_is_kept_all_the_same(translator: Translator) -> None:
+    pad = translator.model.config.pad_id
+    for options in (GREEDY, BEAM, SAMPLING):
+        answer = translator.translate(TEXT, prefix=(9, 9, pad), no_repeat=1, max_length=12, **options)
+        assert ids_of(answer)[:3] == (9, 9, pad)
+        later = ids_of(answer)[3:]
+        assert not {9, pad} & set(later)
+        assert len(set(later)) == len(later)
+
+
+def test_a_beginning_may_end_the_sentence(translator: Translator) -> None:
+    for options in (GREEDY, BEAM):
+        answer = translator.translate(TEXT, prefix=(7, 8, END), **options)
+        assert (ids_of(answer), answer.stopped) == ((7, 8, END), "end")
+
+
+def test_a_long_beginning_leaves_room_to_go_on(translator: Translator) -> None:
+    source = len(translator.translate("Ja.").source_tokens)
+    prefix = (9, 8) * 20  # more than twice the source and 16
+    assert 2 * source + 16 < len(prefix)
+    answer = translator.translate("Ja.", prefix=prefix)
+    assert ids_of(answer)[:40] == prefix
+    assert 40 < len(ids_of(answer)) <= 56
+
+
+@pytest.mark.parametrize(("limit", "fits"), [(3, False), (4, True), (5, True)])
+def test_a_beginning_longer_than_the_limit_is_an_error(translator: Translator, limit: int, fits: bool) -> None:
+    if fits:
+        answer = translator.translate(TEXT, prefix=(7, 8, 9, 10), max_length=limit)
+        assert ids_of(answer)[:4] == (7, 8, 9, 10)
+        return
+    with pytest.raises(RequestError) as caught:
+        translator.translate(TEXT, prefix=(7, 8, 9, 10), max_length=limit)
+    assert str(caught.value) == (
+        "The prefix has 4 tokens, but at most 3 may be written. Shorten it, or raise max_length."
+    )
+    assert caught.value.field == "prefix"
+
+
+@pytest.mark.parametrize("options", [GREEDY, BEAM, {"temperature": 0.2}], ids=str)
+def test_no_repeat_writes_no_run_twice(translator: Translator, options: dict[str, Any]) -> None:
+    repeats = 0
+    for plain, answer in zip(
+        translator.translate_batch(SENTENCES, **options),
+        translator.translate_batch(SENTENCES, no_repeat=2, **options),
+        strict=True,
+    ):
+        for hypothesis in answer.hypotheses:
+            pairs = list(itertools.pairwise(hypothesis.ids))
+            assert len(set(pairs)) == len(pairs)
+        pairs = list(itertools.pairwise(ids_of(plain)))
+        repeats += len(pairs) - len(set(pairs))
+    assert repeats > 0  # without the rule there are some
+
+
+# ---------------------------------------------------------------- cancelling
+
+
+@pytest.mark.parametrize("options", [GREEDY, BEAM, SAMPLING], ids=str)
+@pytest.mark.parametrize("after", [1, 3, 8])
+def test_a_cancelled_translation_is_what_is_written_by_then(
+    translator: Translator, after: int, options: dict[str, Any]
+) -> None:
+    asked = itertools.count(1)
+    text = SENTENCES[1]  # which goes on to its limit
+    answer = translator.translate(text, cancelled=lambda: next(asked) == after, **options)
+    assert next(asked) == after + 1  # not asked again
+    assert answer.stopped == "cancelled"
+    assert answer.attention.cross.shape[2] == len(answer.target_tokens)
+    if answer.hypotheses[0].ids[-1] != END:
+        assert len(answer.target_tokens) == after
+    if not options:
+        assert ids_of(answer) == ids_of(translator.translate(text))[:after]
+
+
+def test_cancelling_a_beam_gives_what_leads_by_then_open_or_finished_and_says_so(translator: Translator) -> None:
+    found = 0
+    for after in range(1, 9):
+        answer = translator.translate(
+            TEXT, beam_size=4, n_best=4, cancelled=iter([False] * (after - 1) + [True]).__next__
+        )
+        assert answer.stopped == "cancelled"
+        finished = [node.score for node in answer.tree.nodes if node.fate == "finished"]
+        still_open = [node.score for node in answer.tree.nodes if node.fate == "kept" and node.step == after - 1]
+        assert max(node.step for node in answer.tree.nodes) == after - 1
+        assert answer.score == pytest.approx(max(finished + still_open), abs=1e-4)
+        assert (ids_of(answer)[-1] == END) == (max(finished, default=-99.0) > max(still_open))
+        assert len(answer.hypotheses) == min(4, len(finished) + (ids_of(answer)[-1] != END))
+        found += bool(finished)
+    assert found > 0
+
+
+def test_what_is_cancelled_within_a_given_beginning_keeps_all_of_it(translator: Translator) -> None:
+    answer = translator.translate(TEXT, prefix=(9, 11, 13), cancelled=lambda: True)
+    assert list(ids_of(answer)) == [9, 11, 13]
+    assert answer.stopped == "cancelled"
+
+
+@pytest.mark.parametrize("step_weights", ["float16", "float32", "plain"])
+def test_an_edit_around_a_translation_reaches_the_choice_of_words_too(step_weights: StepWeights) -> None:
+    translator = tiny_translator(step_weights=step_weights)
+
+    def silence(weights: torch.Tensor, name: str) -> torch.Tensor:
+        return weights * 0
+
+    with watch(translator.model, "decoder.layers.*.cross_attention.weights", edit=silence):
+        edited = translator.translate(TEXT, max_length=9)
+        lines = translator.translate_lines([TEXT], max_length=9)
+    layers = range(translator.model.config.decoder_layers)
+    removals = tuple(Intervention(kind="cross", layer=layer, head=None, action="remove") for layer in layers)
+    removed = translator.translate(TEXT, max_length=9, interventions=removals)
+    assert ids_of(edited) == ids_of(removed) != ids_of(translator.translate(TEXT, max_length=9))
+    assert lines == [edited.text]
+
+
+def test_lines_that_cannot_be_read_are_told_and_the_others_translated(translator: Translator) -> None:
+    told: dict[int, str] = {}
+    lines = [TEXT, "🙂 " * 40, "Ja.", "\ud800", ""]
+    done = translator.translate_lines(lines, on_refused=lambda place, error: told.update({place: str(error)}))
+    assert [bool(text) for text in done] == [True, False, True, False, False]
+    assert done[0] == translator.translate_lines([TEXT])[0]
+    assert set(told) == {1, 3}
+    assert told[1].startswith("The text has ")
+
+
+def test_one_text_is_not_taken_for_a_list_of_letters(translator: Translator) -> None:
+    for many in (translator.translate_batch, translator.translate_lines):
+        with pytest.raises(RequestError, match="put it in brackets"):
+            many("Ja.")
+
+
+def test_a_model_takes_only_vocabularies_of_its_size_and_known_step_weights() -> None:
+    translator = tiny_translator()
+    source, target = translator.source_tokenizer, translator.target_tokenizer
+    with pytest.raises(CheckpointError, match="the source vocabulary has"):
+        Translator(translator.model, target, target)
+    with pytest.raises(RequestError, match="step_weights is 'int8': choose float16, float32, plain"):
+        Translator(translator.model, source, target, step_weights="int8")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("options", [GREEDY, BEAM], ids=str)
+def test_what_is_complete_cannot_be_cancelled(translator: Translator, options: dict[str, Any]) -> None:
+    whole = translator.translate(TEXT, max_length=4, **options)
+    steps = itertools.count(1)
+    answer = translator.translate(TEXT, max_length=4, cancelled=lambda: next(steps) == 4, **options)
+    assert next(steps) == 5
+    assert answer.stopped == whole.stopped != "cancelled"
+    assert ids_of(answer) == ids_of(whole)
+
+
+def test_who_never_cancels_gets_everything(translator: Translator, greedy: list[Translation]) -> None:
+    assert ids_of(translator.translate(TEXT, cancelled=lambda: False)) == ids_of(greedy[0])
+
+
+# ---------------------------------------------------------------- batches and lines
+
+
+def test_a_batch_of_different_requests_answers_each_in_its_place(translator: Translator) -> None:
+    remove = Intervention(kind="cross", layer=1, head=None, action="remove")
+    choices: list[dict[str, Any]] = [
+        {"target": TARGET},
+        {},
+        {"beam_size": 2},
+        {"interventions": (remove,)},
+        {"temperature": 1.0, "seed": 3},
+        {"prefix": "The"},
+        {"capture": ("decoder.output.logits",)},
+    ]
+    requests = [translator.request(text, **options) for text in SENTENCES[:3] for options in choices]
+    answers = translator.translate_batch(requests)
+    assert [answer.request for answer in answers] == requests
+    for request, answer in zip(requests, answers, strict=True):
+        alone = translator.translate(request)
+        assert ids_of(answer) == ids_of(alone)
+        assert answer.stopped == alone.stopped
+        assert set(answer.captured) == set(alone.captured)
+        assert answer.log_probability == pytest.approx(alone.log_probability, abs=1e-4)
+
+
+def test_the_same_sentence_twice_in_a_batch_gives_the_same_twice(translator: Translator) -> None:
+    for options in (GREEDY, BEAM, SAMPLING):
+        first, _, third = translator.translate_batch([TEXT, SENTENCES[2], TEXT], **options)
+        assert first.target_tokens == third.target_tokens
+
+
+def test_no_requests_are_no_answers(translator: Translator) -> None:
+    assert translator.translate_batch([]) == []
+    assert translator.translate_lines([]) == []
+
+
+def test_one_bad_sentence_of_a_batch_is_an_error(translator: Translator) -> None:
+    with pytest.raises(RequestError, match="no text yet"):
+        translator.translate_batch([TEXT, "  "])
+
+
+@pytest.mark.parametrize("options", [{}, {"beam_size": 3}, {"temperature": 1.0, "seed": 2}], ids=str)
+def test_lines_are_translated_in_any_batches_as_alone_and_in_their_order(
+    translator: Translator, options: dict[str, Any]
+) -> None:
+    lines = [*SENTENCES, "", *reversed(SENTENCES)]
+    alone = {line: translator.translate(line, **options).text for line in SENTENCES} | {"": ""}
+    done: dict[int, list[int]] = {0: [], 50: [], 3000: []}
+    for batch_tokens, batches in done.items():
+        texts = translator.translate_lines(lines, batch_tokens=batch_tokens, on_progress=batches.append, **options)
+        assert texts == [alone[line] for line in lines]
+        assert sum(batches) == len(lines) - 1
+    assert (len(done[0]), len(done[3000])) == (14, 1)
+    assert 1 < len(done[50]) < 14
+
+
+@pytest.mark.parametrize(
+    ("most_tokens", "batches"),
+    [
+        (0, [[1], [3], [2], [0], [5], [4]]),
+        (9, [[1], [3], [2, 0], [5, 4]]),  # 2 × 4 ≤ 9 < 3 × 4
+        (18, [[1, 3], [2, 0, 5, 4]]),  # 2 × 9 ≤ 18 < 3 × 9
+        (1000, [[1, 3, 2, 0, 5, 4]]),
+    ],
+)
+def test_lines_of_like_length_go_together_the_longest_first(most_tokens: int, batches: list[list[int]]) -> None:
+    lengths = {0: 3, 1: 9, 2: 4, 3: 9, 4: 1, 5: 2}
+    assert list(batches_by_length(lengths, most_tokens)) == batches
+
+
+def test_blank_lines_stay_blank_however_they_are_blank(translator: Translator) -> None:
+    blanks = ["", " ", "\t", "\u3000", "\u00a0", "\ufeff", "\u200b", "\u200b \u200d", "\x00"]
+    texts = translator.translate_lines([TEXT, *blanks, SENTENCES[2]])
+    assert texts == [translator.translate(TEXT).text, *[""] * len(blanks), translator.translate(SENTENCES[2]).text]
+
+
+def test_a_line_that_is_too_long_is_named_before_any_work(translator: Translator) -> None:
+    done: list[int] = []
+    with pytest.raises(RequestError) as caught:
+        translator.translate_lines([TEXT, "", "🙂 " * 40, "Ja."], batch_tokens=0, on_progress=done.append)
+    assert str(caught.value).startswith("Line 3: The text has ")
+    assert caught.value.field == "lines"
+    assert done == []
+
+
+def test_where_memory_runs_out_a_batch_is_split_and_nothing_changes(
+    translator: Translator, greedy: list[Translation], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encode, sizes = translator.model.encode, []
+
+    def scarce(source_ids: torch.Tensor, *, padded: bool) -> Any:
+        sizes.append(len(source_ids))
+        if len(source_ids) > 2:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return encode(source_ids, padded=padded)
+
+    monkeypatch.setattr(translator.model, "encode", scarce)
+    assert [ids_of(one) for one in translator.translate_batch(SENTENCES)] == [ids_of(one) for one in greedy]
+    assert sizes == [7, 4, 2, 2, 2, 1]
+    assert translator.translate_lines(SENTENCES) == [answer.text for answer in greedy]
+
+
+def test_where_memory_is_too_small_for_one_sentence_words_say_so(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(source_ids: torch.Tensor, *, padded: bool) -> Any:
+        raise torch.OutOfMemoryError("CUDA out of memory.")
+
+    monkeypatch.setattr(translator.model, "encode", fail)
+    with pytest.raises(DeviceError, match="not enough memory left for even one sentence"):
+        translator.translate_batch(SENTENCES)
+
+
+# ---------------------------------------------------------------- devices and narrow numbers
+
+
+def on(device: str, dtype: torch.dtype = torch.float32) -> Translator:
+    return Translator(tiny_model(), *tokenizers(), choice=DeviceChoice(torch.device(device), dtype, "a test."))
+
+
+@pytest.mark.parametrize("options", [GREEDY, BEAM, SAMPLING], ids=str)
+def test_every_device_translates_as_plain_weights_do(
+    translator: Translator, device: str, options: dict[str, Any]
+) -> None:
+    answers = on(device).translate_batch(SENTENCES, prefix="The", no_repeat=3, capture=("**.keys",), **options)
+    expected = translator.translate_batch(SENTENCES, prefix="The", no_repeat=3, capture=("**.keys",), **options)
+    for one, other in zip(answers, expected, strict=True):
+        assert torch.device(one.device).type == torch.device(device).type
+        assert ids_of(one) == ids_of(other)
+        for kind in KINDS:
+            np.testing.assert_allclose(one.attention.of(kind), other.attention.of(kind), atol=1e-5)
+        for name, keys in one.captured.items():
+            np.testing.assert_allclose(keys, other.captured[name], atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_in_half_precision_maps_are_float32_and_rows_sum_to_one(
+    translator: Translator, device: str, dtype: torch.dtype
+) -> None:
+    narrow = on(device, dtype)
+    assert narrow.copied_bytes == 0
+    assert 2 * narrow.weight_bytes == translator.weight_bytes
+    for options in (GREEDY, BEAM, SAMPLING):
+        *_, last = narrow.stream(TEXT, prefix="The", no_repeat=3, capture=("**",), **options)
+        assert last.translation is not None
+        for answer in (last.translation, *narrow.translate_batch(SENTENCES, **options)):
+            for kind in KINDS:
+                maps = answer.attention.of(kind)
+                assert maps.dtype == np.float32
+                np.testing.assert_allclose(maps.sum(axis=-1), 1, atol=1e-3)
+                assert (maps[:, :, ~answer.attention.allowed(kind)] == 0).all()
+            assert all(array.dtype == np.float32 for array in answer.captured.values())
+    one, other = narrow.translate(TEXT, target=TARGET), translator.translate(TEXT, target=TARGET)
+    assert one.score == pytest.approx(other.score, abs=0.1)
+
+
+# ---------------------------------------------------------------- the record
+
+
+def test_a_translation_says_where_it_comes_from(translator: Translator) -> None:
+    answer = translator.translate("  Der  Hund\u200b schla\u0308ft. ")
+    assert answer.source_text == "Der Hund schl\u00e4ft."
+    assert answer.request.text == "  Der  Hund\u200b schla\u0308ft. "
+    assert answer.request.model == "tiny"
+    assert answer.device == "cpu"
+    for token in answer.source_tokens[:-1]:
+        assert answer.source_text[token.start : token.end] == token.text
+    for token in answer.target_tokens:
+        assert token.special or answer.text[token.start : token.end] == token.text
+
+
+def test_the_seconds_of_each_part_are_counted(translator: Translator) -> None:
+    timing = translator.translate(TEXT).timing
+    assert min(timing.encode, timing.decode, timing.capture) > 0
+    assert timing != Timing()
+
+
+def test_a_model_folder_translates_as_the_model_that_was_saved(tmp_path: Path, greedy: list[Translation]) -> None:
+    save_checkpoint(tmp_path / "de-en", tiny_model(), *tokenizers(), storage="float32")
+    loaded = Translator.load(tmp_path / "de-en", device="cpu", step_weights="plain")
+    assert loaded.name == "de-en"
+    assert "cpu" in loaded.choice.reason
+    assert [ids_of(one) for one in loaded.translate_batch(SENTENCES)] == [ids_of(one) for one in greedy]
+
+
+def test_a_translator_neither_trains_nor_lets_gradients_through() -> None:
+    model = tiny_model(dropout=0.5, attention_dropout=0.5).train()
+    translator = Translator(model, *tokenizers(), step_weights="plain")
+    assert not model.training
+    assert not any(parameter.requires_grad for parameter in model.parameters())
+    assert ids_of(translator.translate(TEXT)) == ids_of(translator.translate(TEXT))
+
+
+def test_the_defaults_are_greedy_and_without_chance() -> None:
+    assert not DecodingOptions().samples
+    assert DecodingOptions(temperature=0.1).samples
+    assert DecodingOptions().beam_size == 1
+
+
+def test_a_request_is_checked_before_it_is_a_key_and_is_for_this_model(translator: Translator) -> None:
+    for nothing in ("", None):
+        with pytest.raises(RequestError):
+            translator.request(nothing)  # type: ignore[arg-type]
+    with pytest.raises(RequestError, match="The request is for 'another'"):
+        translator.translate(TranslationRequest(text=TEXT, model="another"))

@@ -1,0 +1,46 @@
+"""What the page offers is told right by the models that ship, or says of itself that it is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from headlight.viz.answers.examples import EXAMPLES, Example
+from headlight.viz.answers.service import Service
+from headlight.viz.settings import Settings
+from headlight.viz.words import say
+
+# All that a reader of both languages would let pass.
+RIGHT = {
+    "relative": {"The dog I saw yesterday is sleeping under the table now.", "The dog I saw yesterday is now sleeping under the table.", "The dog that I saw yesterday is sleeping under the table now.", "The dog that I saw yesterday is now sleeping under the table."},  # noqa: E501
+    "verb_last": {"I read the book you gave me.", "I've read the book you gave me.", "I have read the book you gave me.", "I have read the book that you gave me.", "I read the book that you gave me."},  # noqa: E501
+    "separable": {"I'll get up at six tomorrow morning and call you.", "Tomorrow morning I'll get up at six and call you.", "I'll get up at six o'clock tomorrow morning and call you.", "Tomorrow morning I'll get up at six o'clock and call you."},  # noqa: E501
+    "question": {"Can you tell me where the station is?", "Could you tell me where the station is?", "Can you tell me where the train station is?", "Could you tell me where the train station is?"},  # noqa: E501
+    "long": {"A man in a red hat is sitting on a bench reading a newspaper while two children play with a ball.", "A man with a red hat is sitting on a bench reading a newspaper while two children play with a ball.", "A man in a red hat sits on a bench and reads a newspaper while two children play with a ball.", "A man with a red hat sits on a bench and reads a newspaper while two children play with a ball.", "A man in a red hat is sitting on a bench and reading a newspaper while two children are playing with a ball.", "A man with a red hat is sitting on a bench and reading a newspaper while two children are playing with a ball."},  # noqa: E501
+    "english": {"Der Mann, den ich gestern getroffen habe, will ein Haus am Meer kaufen.", "Der Mann, den ich gestern getroffen habe, möchte ein Haus am Meer kaufen.", "Der Mann, den ich gestern traf, will ein Haus am Meer kaufen.", "Der Mann, den ich gestern kennengelernt habe, will ein Haus am Meer kaufen."},  # noqa: E501
+    "chinese": {"I like the book you bought yesterday.", "I like the book that you bought yesterday."},
+    "toy": {"i want a beer ."},
+}  # fmt: skip
+WRONG = {"idiom": "wrong"}  # and the word in its name that says so
+
+
+@pytest.fixture(scope="module")
+def service() -> Service:
+    return Service(Settings())
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+def test_an_example_is_translated_right_or_says_that_it_is_not(service: Service, example: Example) -> None:
+    answer = service.translate(service.check({"text": example.text, "model": example.model}, usual=True))
+    if example.name in WRONG:
+        assert WRONG[example.name] in say(f"example_{example.name}")
+        assert not {"crossed", "luck"} & set(answer.text.strip(".").split())  # else it may lose its mark
+    else:
+        assert answer.text in RIGHT[example.name]
+        assert not answer.beyond
+
+
+def test_the_first_example_of_every_translator_is_one_that_it_gets_right() -> None:
+    first = {}
+    for example in EXAMPLES:
+        first.setdefault(example.model, example.name)
+    assert not set(first.values()) & WRONG.keys()

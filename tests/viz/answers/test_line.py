@@ -1,0 +1,162 @@
+"""Whose turn it is: so many at once, nobody more than their share, and an end to the line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import Thread
+
+import pytest
+
+from headlight.viz.answers import line as line_module
+from headlight.viz.answers.line import Line, Place, Visitor
+from headlight.viz.errors import PageError
+from headlight.viz.wire.visitors import address_of
+
+CROWD, OTHER, THIRD = "203.0.113.5", "198.51.100.7", "192.0.2.9"
+
+
+def joined(line: Line, address: str, sessions: Sequence[str]) -> list[Place]:
+    return [line.join(Visitor(address, session)) for session in sessions]
+
+
+def test_so_many_at_once_and_no_more() -> None:
+    line = Line(3, 20)
+    places = [line.join(Visitor(f"192.0.2.{number}", "s")) for number in range(7)]
+    assert [place.granted for place in places] == [True] * 3 + [False] * 4
+    assert [place.before() for place in places[3:]] == [0, 1, 2, 3]
+    places[1].leave()
+    assert [place.granted for place in places[3:]] == [True, False, False, False]
+    places[4].leave()  # one who waits may go, too
+    assert [place.before() for place in places[5:]] == [0, 1]
+
+
+def test_a_crowd_from_one_address_delays_itself() -> None:
+    line = Line(2, 40)
+    crowd = joined(line, CROWD, [f"s{number}" for number in range(11)])
+    assert sum(place.granted for place in crowd) == 1  # one turn is left for somebody else
+    (other,) = joined(line, OTHER, ["s"])
+    assert other.granted
+    other.leave()
+    (again,) = joined(line, OTHER, ["s"])
+    assert again.granted
+
+
+def test_with_one_turn_the_address_that_waited_longest_is_next() -> None:
+    line = Line(1, 40)
+    first, *crowd = joined(line, CROWD, "abcde")
+    (other,) = joined(line, OTHER, ["s"])
+    assert (other.before(), [place.before() for place in crowd]) == (0, [1, 2, 3, 4])
+    first.leave()
+    assert other.granted
+    other.leave()
+    assert crowd[0].granted
+
+
+def test_at_one_address_sessions_take_turns() -> None:
+    line = Line(1, 40)
+    greedy = joined(line, CROWD, "aaaa")
+    (modest,) = joined(line, CROWD, "b")
+    greedy[0].leave()
+    assert modest.granted
+
+
+def test_a_session_of_this_machine_has_its_share_too() -> None:
+    line = Line(3, 40)
+    one = joined(line, "127.0.0.1", "aaa")
+    assert [place.granted for place in one] == [True, True, False]
+    assert joined(line, "127.0.0.1", "b")[0].granted
+
+
+def test_the_line_ends_and_half_of_it_is_for_others() -> None:
+    line = Line(1, 6)
+    joined(line, THIRD, "x")
+    crowd = joined(line, CROWD, "abc")
+    with pytest.raises(PageError) as caught:
+        line.join(Visitor(CROWD, "d"))
+    assert (caught.value.word, caught.value.values["before"]) == ("line_full", 3)
+    joined(line, OTHER, "abc")
+    with pytest.raises(PageError, match="6 are before you"):
+        line.join(Visitor("192.0.2.77", "e"))
+    crowd[0].leave()
+    joined(line, "192.0.2.77", "e")
+
+
+def test_without_places_there_are_still_turns() -> None:
+    line = Line(1, 0)
+    (place,) = joined(line, CROWD, "a")
+    assert place.granted
+    with pytest.raises(PageError):
+        line.join(Visitor(OTHER, "b"))
+    place.leave()
+    assert joined(line, OTHER, "b")[0].granted
+
+
+def test_who_steps_out_keeps_the_place_for_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = Line(1, 9)
+    first, second, third = joined(line, CROWD, "a") + joined(line, OTHER, "b") + joined(line, THIRD, "c")
+    assert line.park(second)
+    first.leave()
+    assert (second.granted, third.granted) == (False, True)
+    assert line.find(second.name, Visitor(CROWD, "a")) is None  # a name is no use to others
+    assert line.find(second.name, second.visitor) is second
+    third.leave()
+    assert second.granted
+    assert not line.park(second)
+    (late,) = joined(line, THIRD, "d")
+    assert line.park(late)
+    monkeypatch.setattr(line_module, "FORGOTTEN", -1.0)
+    assert line.find(late.name, late.visitor) is None
+    assert late.over
+
+
+def test_who_waits_is_woken_and_who_has_gone_waits_no_more() -> None:
+    line = Line(1, 9)
+    (first,) = joined(line, CROWD, "a")
+    heard: list[str] = []
+
+    def take() -> None:
+        with line.turn(Visitor(OTHER, "b")):
+            heard.append("turn")
+
+    thread = Thread(target=take)
+    thread.start()
+    with pytest.raises(PageError), line.turn(Visitor(THIRD, "c"), gone=lambda: True):
+        raise AssertionError("who has gone had a turn")
+    first.leave()
+    thread.join(60)
+    assert heard == ["turn"]
+    assert line.empty(0.0)
+
+
+def test_a_closed_line_lets_nobody_in_and_those_inside_through() -> None:
+    line = Line(1, 9)
+    first, second = joined(line, CROWD, "a") + joined(line, OTHER, "b")
+    line.close()
+    with pytest.raises(PageError) as caught:
+        line.join(Visitor(THIRD, "c"))
+    assert caught.value.word == "leaving"
+    assert not line.empty(0.01)
+    first.leave()
+    assert second.granted
+    second.leave()
+    assert line.empty(0.0)
+
+
+@pytest.mark.parametrize(
+    ("client", "forwarded", "on_a_space", "address"),
+    [
+        ("203.0.113.5", "", False, "203.0.113.5"),
+        ("8.8.8.8", "9.9.9.9", True, "8.8.8.8"),  # no proxy stands at a public address
+        ("10.3.5.7", "1.1.1.1, 9.9.9.9, 10.11.13.17", True, "9.9.9.9"),  # the first was invented
+        ("10.3.5.7", "1.1.1.1, 9.9.9.9", False, "10.3.5.7"),
+        ("10.3.5.7", "nonsense", True, "10.3.5.7"),
+        ("2001:db8:1:2:3:4:5:6", "", False, "2001:db8:1:2::/64"),
+        ("::1", "", False, "::1"),
+        (None, "", False, ""),
+    ],
+)
+def test_an_address_is_one_that_its_visitor_cannot_choose(
+    client: str | None, forwarded: str, on_a_space: bool, address: str
+) -> None:
+    scope = {"client": (client, 7) if client else None, "headers": [(b"x-forwarded-for", forwarded.encode())]}
+    assert address_of(scope, on_a_space=on_a_space) == address

@@ -1,0 +1,289 @@
+"""The endpoints, through real requests: small answers, and for whatever else is sent a message with a name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from gradio_client import Client
+from gradio_client.exceptions import AppError
+
+from headlight.model.translate.translator import Translator
+from headlight.viz.answers.service import Service
+from headlight.viz.api.endpoints import ENDPOINTS, ROWS, Endpoints
+from headlight.viz.settings import Settings
+from tests.viz.serving import GRADIO_WARNS, Server, assert_clean, served
+
+pytestmark = [pytest.mark.filterwarnings(f"ignore:{message}") for message in GRADIO_WARNS]
+BEER = "ich mochte ein bier"
+SETTINGS = Settings(model="toy", max_characters=499, max_tokens=61, max_beam=7, max_request_kb=16)
+
+
+@pytest.fixture(scope="module")
+def service() -> Service:
+    return Service(SETTINGS)
+
+
+@pytest.fixture(scope="module")
+def server(service: Service) -> Iterator[Server]:
+    with served(service) as found:
+        yield found
+
+
+def test_a_sentence_is_translated_with_the_chances_of_its_tokens(server: Server, service: Service) -> None:
+    answer = server.call("translate", BEER).values
+    truth = service.translator().translate(BEER)
+    assert answer["text"] == truth.text == "i want a beer ."
+    assert answer["model"] == "toy"
+    assert [token["text"] for token in answer["tokens"]] == [token.text for token in truth.target_tokens]
+    assert [token["probability"] for token in answer["tokens"]] == pytest.approx(
+        [token.probability for token in truth.target_tokens], abs=1e-5
+    )
+    assert answer["score"] == pytest.approx(truth.score, abs=1e-5)
+    assert (answer["stopped"], answer["beyond"]) == ("end", None)
+    assert answer["seconds"] > 0
+    assert answer["hint"] is None
+    assert server.call("translate", BEER).values["cached"] is True
+    english = server.call("translate", "where is the station, please?").values
+    assert english["hint"].startswith("This looks like English.")
+    assert english["cached"] is False
+
+
+def test_every_parameter_says_in_the_panel_what_its_docstring_says(server: Server) -> None:
+    info = server.client.get("info").json()["named_endpoints"]
+    said = 0
+    for name in ("translate", "attention"):
+        for parameter in info[f"/{name}"]["parameters"]:
+            words = parameter["python_type"]["description"]
+            assert parameter["label"] == parameter["parameter_name"]
+            assert f"{parameter['parameter_name']}: {words}" in (getattr(Endpoints, name).__doc__ or "")
+            assert len(words) > 10
+            said += 1
+        (result,) = info[f"/{name}"]["returns"]
+        assert "hint" in result["python_type"]["description"]
+    assert said == 19
+
+
+@pytest.mark.parametrize(
+    ("data", "options"),
+    [
+        ((BEER, "toy", 3, 0.5), {"beam_size": 3, "length_penalty": 0.5}),
+        ((BEER, "toy", 1, 1.0, "i want a coke ."), {"target": "i want a coke ."}),
+        ((BEER, "toy", 1, 1.0, "", "we"), {"prefix": "we"}),
+        ((BEER, "toy", 1, 1.0, None, None), {}),
+    ],
+)
+def test_options_do_what_they_say(server: Server, service: Service, data: Any, options: dict[str, Any]) -> None:
+    answer = server.call("translate", *data).values
+    truth = service.translator().translate(BEER, **options)
+    assert (answer["text"], answer["stopped"]) == (truth.text, truth.stopped)
+    assert answer["score"] == pytest.approx(truth.score, abs=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+@pytest.mark.parametrize("head", [0, 3, "mean", "max"])
+def test_attention_is_what_the_model_gave(server: Server, service: Service, kind: Any, head: Any) -> None:
+    answer = server.call("attention", BEER, kind, 1, head).values
+    truth = service.translator().translate(BEER)
+    seen = truth.attention_map(kind, 1, head if isinstance(head, int) else None)
+    weights = seen.weights if head != "max" else truth.attention.of(kind)[1].max(axis=0)
+    assert answer["rows"] == [token.text for token in seen.rows]
+    assert answer["columns"] == [token.text for token in seen.columns]
+    given = np.array(answer["weights"], dtype=float)  # null becomes NaN
+    assert np.array_equal(np.isnan(given), ~seen.allowed)
+    assert np.allclose(np.nan_to_num(given), weights, atol=2e-6)
+    if head != "max":
+        assert np.allclose(np.nan_to_num(given).sum(axis=1), 1, atol=1e-4)
+    assert (answer["kind"], answer["layer"], answer["head"], answer["meaning"]) == (kind, 1, head, ROWS[kind])
+
+
+def test_answers_are_small(server: Server) -> None:
+    assert len(server.call("translate", BEER).text) < 1000
+    assert len(server.call("attention", BEER).text) < 1500
+
+
+WRONG: list[tuple[str, list[Any], str]] = [
+    ("translate", [None], "text must be text, but null was given"),
+    ("translate", [7], "text must be text, but 7 was given"),
+    ("translate", [True], "text must be text, but true was given"),
+    ("translate", [["a"]], "text must be text, but a list was given"),
+    ("translate", [{"a": 1}], "text must be text, but an object was given"),
+    ("translate", [""], "type a sentence first"),
+    ("translate", ["a\ud800"], "half a character at place 2"),
+    ("translate", ["x" * 500], "500 characters, but at most 499"),
+    ("translate", ["a b c " * 21], "tokens, but at most 61"),
+    ("translate", ["a", 5], "model must be text"),
+    ("translate", ["a", "none"], 'no model "none" here. Choose one of: de-en, '),
+    ("translate", ["a", "sentiment"], "no model"),
+    ("translate", ["a", "../toy"], "no model"),
+    ("translate", ["a", "", "4"], "beam_size must be a whole number from 1 to 7"),
+    ("translate", ["a", "", 0], "beam_size must be a whole number from 1 to 7"),
+    ("translate", ["a", "", 8], "beam_size must be a whole number from 1 to 7"),
+    ("translate", ["a", "", True], "beam_size must be a whole number"),
+    ("translate", ["a", "", None], "beam_size must be a whole number"),
+    ("translate", ["a", "", 1e300], "beam_size must be a whole number"),
+    ("translate", ["a", "", 1, "x"], "length_penalty must be a number from 0.0 to 10.0"),
+    ("translate", ["a", "", 1, 1, 5], "target must be text or a list of token ids"),
+    ("translate", ["a", "", 1, 1, "b", "c"], "cannot both be given"),
+    ("attention", ["a", "sideways"], "kind must be one of encoder, decoder, cross"),
+    ("attention", ["a", "cross", 2], "layer must be a whole number from 0 to 1"),
+    ("attention", ["a", "cross", "mean"], "layer must be a whole number from 0 to 1"),
+    ("attention", ["a", "cross", 0, 4], "head must be one of 0 to 3, mean, max, but 4 was given"),
+    ("attention", ["a", "cross", 0, "most"], 'head must be one of 0 to 3, mean, max, but "most" was given'),
+    ("attention", ["a", "cross", -1], "layer must be a whole number"),
+]
+
+
+@pytest.mark.parametrize(("name", "data", "said"), WRONG, ids=[f"{number}" for number in range(len(WRONG))])
+def test_a_wrong_argument_is_named_and_no_model_runs(
+    server: Server, monkeypatch: pytest.MonkeyPatch, name: str, data: list[Any], said: str
+) -> None:
+    def never(*_: Any, **__: Any) -> Any:
+        raise AssertionError("the model ran")
+
+    monkeypatch.setattr(Translator, "translate", never)
+    answer = server.call(name, *data)
+    assert said in answer.error
+    assert_clean(answer.text)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "word"),
+    [
+        ("call/translate", {}, 422, "not_data"),
+        ("call/translate", [], 422, "not_data"),
+        ("call/translate", {"data": {"text": "a"}}, 422, "not_data"),
+        ("call/translate", {"data": "a"}, 422, "not_data"),
+        ("call/translate", {"data": []}, 422, "missing"),
+        ("call/translate/", {"data": ["a"] * 9}, 422, "too_many_values"),
+        ("call/attention", {"data": ["a"] * 12}, 422, "too_many_values"),
+        ("call/translate", {"data": ["a"], "session_hash": 5}, 422, "wrong_field"),
+        ("call/translate", {"data": [{"path": "/etc/passwd", "meta": {"_type": "gradio.FileData"}}]}, 422, "no_files"),
+        ("call/nothing", {"data": ["a"]}, 404, "unknown_endpoint"),
+        ("call/inside", {"data": ["a", "b"]}, 404, "unknown_endpoint"),
+        ("call/v2/translate", {"text": "a", "beams": 4}, 422, "unknown_name"),
+        ("call/v2/translate", {"model": "toy"}, 422, "missing"),
+        ("call/v2/translate", ["a"], 422, "not_names"),
+        ("call/v2/nothing", {"text": "a"}, 404, "unknown_endpoint"),
+        ("run/translate", {"data": ["a"]}, 404, "unknown_endpoint"),
+        ("api/translate", {"data": ["a"]}, 404, "unknown_endpoint"),
+        ("run/inside", {"data": ["a", "b"]}, 404, "unknown_endpoint"),
+        ("run/nothing", {"data": ["a"]}, 404, "unknown_endpoint"),
+        ("run/at_once", {"data": []}, 422, "too_few_values"),
+        ("queue/join", {"data": ["a"], "fn_index": 999, "session_hash": "s"}, 404, "unknown_endpoint"),
+        ("queue/join", {"data": ["a"], "fn_index": 0, "session_hash": "s"}, 422, "too_few_values"),
+        ("queue/join", {"data": [], "fn_index": 2, "session_hash": "s"}, 422, "missing"),
+        ("queue/join", {"data": ["a"], "fn_index": "x", "session_hash": "s"}, 422, "wrong_field"),
+        ("cancel", {}, 422, "wrong_field"),
+    ],
+)
+def test_a_request_of_a_wrong_form_is_told_so(server: Server, path: str, body: Any, status: int, word: str) -> None:
+    answer = server.post(path, body)
+    assert (answer.status, answer.values["word"]) == (status, word)
+    assert answer.values["detail"] == answer.error
+    assert_clean(answer.text)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b'{"data": [NaN]}',
+        b'{"data": [Infinity]}',
+        b"\xff\xfe",
+        b'{"data": [' + b"9" * 5000 + b"]}",
+        b"[" * 9999,
+    ],
+    ids=["empty", "cut", "nan", "infinity", "bytes", "digits", "brackets"],
+)
+def test_what_is_no_json_is_told_so(server: Server, content: bytes) -> None:
+    answer = server.post("call/translate", content=content)
+    assert (answer.status, answer.values["word"]) == (400, "not_json")
+    assert_clean(answer.text)
+
+
+def test_deep_nesting_is_refused(server: Server) -> None:
+    assert (
+        server.post("call/translate", content=b'{"data": ' + b"[" * 99 + b"]" * 99 + b"}").values["word"] == "too_deep"
+    )
+
+
+def test_a_request_without_a_content_type_is_told_so(server: Server) -> None:
+    answer = server.post("call/translate", {"data": ["a"]}, headers={"content-type": "text/plain"})
+    assert answer.status in (200, 422)
+    assert_clean(answer.text)
+
+
+def test_too_large_a_request_is_refused_whether_it_says_so_or_not(server: Server) -> None:
+    body = json.dumps({"data": ["x" * 10_000_000]}).encode()
+    said = server.post("call/translate", content=body)
+    pieces = server.post("call/translate", content=(b" " * 4096 for _ in range(64)))
+    for answer in (said, pieces):
+        assert (answer.status, answer.values["word"]) == (413, "too_large")
+        assert "16 kB" in answer.error
+
+
+def test_an_answer_that_is_not_there_is_told_so(server: Server) -> None:
+    text = server.client.get("call/translate/nothing").text
+    assert "Ask again" in text
+    assert_clean(text)
+
+
+def test_what_is_called_at_once_still_works(server: Server) -> None:
+    reply = server.client.post("run/at_once", json={"data": ["a"]})
+    assert (reply.status_code, reply.json()["data"]) == (200, ["a"])
+
+
+def test_arguments_by_name_work(server: Server) -> None:
+    event = server.client.post("call/v2/translate", json={"text": BEER, "beam_size": 2}).json()["event_id"]
+    assert "i want a beer ." in server.client.get(f"call/v2/translate/{event}").text
+
+
+def test_a_fault_of_ours_is_said_without_its_inside(
+    server: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise ZeroDivisionError("/home/secret/model.py")
+
+    monkeypatch.setattr(Translator, "translate", fail)
+    answer = server.call("translate", "ein cola bitte")
+    assert "our side" in answer.error
+    assert_clean(answer.text)
+    assert "/home/secret" in caplog.text
+
+
+def test_the_python_client_works_and_hears_what_is_wrong(server: Server) -> None:
+    client = Client(server.url, verbose=False)
+    assert client.predict(BEER, api_name="/translate")["text"] == "i want a beer ."
+    assert client.predict(text=BEER, kind="encoder", api_name="/attention")["kind"] == "encoder"
+    with pytest.raises(AppError, match="type a sentence first"):
+        client.predict("", api_name="/translate")
+    with pytest.raises(AppError, match="from 1 to 7, but 99 was given"):
+        client.predict("a", beam_size=99, api_name="/translate")
+    client.close()
+
+
+def test_the_documentation_has_types_defaults_and_words_and_hides_the_inside(server: Server) -> None:
+    about = server.client.get("info").json()["named_endpoints"]
+    assert set(about) == {"/translate", "/attention"} == {f"/{name}" for name in ENDPOINTS}
+    kinds = {
+        parameter["parameter_name"]: (parameter["python_type"]["type"], parameter["parameter_default"])
+        for parameter in about["/translate"]["parameters"]
+    }
+    assert kinds == {
+        "text": ("str", None),
+        "model": ("str", ""),
+        "beam_size": ("int", 1),
+        "length_penalty": ("float", 1.0),
+        "target": ("str", ""),
+        "prefix": ("str", ""),
+        "source_language": ("str", ""),
+        "target_language": ("str", ""),
+    }
+    head = next(each for each in about["/attention"]["parameters"] if each["parameter_name"] == "head")
+    assert (head["python_type"]["type"], head["parameter_default"]) == ("int | str", "mean")
+    assert "what one attention head looked at" in about["/attention"]["description"]

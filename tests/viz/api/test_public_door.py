@@ -1,0 +1,427 @@
+"""The whole page as a public server, through real requests of visitors who wish it ill."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event, Lock
+from typing import Any
+
+import gradio as gr
+import httpx
+import pytest
+
+from headlight.model.translate.translator import Translator
+from headlight.viz.page import build_page, launch_page
+from headlight.viz.settings import Settings
+from headlight.viz.wire import listening
+from tests.viz.serving import GRADIO_WARNS, assert_clean
+
+pytestmark = [pytest.mark.filterwarnings(f"ignore:{message}") for message in GRADIO_WARNS]
+ROOT = Path(__file__).resolve().parents[3]
+SETTINGS = Settings(model="toy", concurrency=2, line=8, max_answer_mb=1, cache_mb=0)
+CROWD, OTHER = "203.0.113.5", "198.51.100.7"
+JSON = {"content-type": "application/json"}
+BEER = "ich mochte ein bier"
+
+
+class Site:
+    """A served page, and one visitor of it at a time."""
+
+    def __init__(self, page: gr.Blocks, url: str) -> None:
+        self.page = page
+        self.http = httpx.Client(base_url=url, timeout=60)
+        self.config = self.http.get("/config").json()
+
+    def component(self, function: str) -> int:
+        owners = [
+            each["id"] for each in self.config["components"] if function in (each["props"].get("server_fns") or [])
+        ]
+        return int(owners[0])
+
+    def event(self, function: str) -> int:
+        """The number of a function of the page, in the order in which the page adds them."""
+        return next(number for number, each in self.page.fns.items() if each.name == function)
+
+    def ask(self, function: str, values: Any, *, session: str = "s", address: str = "127.0.0.1") -> Any:
+        """What a function of a widget answers at once."""
+        body = {"data": json.dumps(values), "component_id": self.component(function)}
+        body |= {"fn_name": function, "session_hash": session}
+        reply = self.http.post("/gradio_api/component_server", json=body, headers={"x-forwarded-for": address})
+        assert reply.status_code == 200, reply.text
+        return json.loads(reply.json())
+
+    def join(self, event_data: Any, *, session: str, function: str = "tell") -> httpx.Response:
+        body = {"data": [], "fn_index": self.event(function), "session_hash": session, "event_data": event_data}
+        return self.http.post("/gradio_api/queue/join", content=json.dumps(body).encode(), headers=JSON)
+
+    def news(self, session: str) -> str:
+        return self.http.get("/gradio_api/queue/data", params={"session_hash": session}).text
+
+    def call(self, text: Any, address: str = "127.0.0.1") -> str:
+        reply = self.http.post(
+            "/gradio_api/call/translate", json={"data": [text]}, headers={"x-forwarded-for": address}
+        )
+        return str(reply.json()["event_id"])
+
+    def answer(self, event_id: str) -> str:
+        return self.http.get(f"/gradio_api/call/translate/{event_id}").text
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    async def launched() -> gr.Blocks:  # in a loop: outside, Gradio leaves some open
+        page = build_page(SETTINGS)
+        launch_page(page, SETTINGS, prevent_thread_lock=True, quiet=True)
+        return page
+
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    page = asyncio.run(launched())
+    found = Site(page, page.local_url)
+    yield found
+    found.http.close()
+    page.close(verbose=False)
+
+
+# ---------------------------------------------------------------- addresses
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/gradio_api/upload"),
+        ("GET", "/gradio_api/upload_progress?upload_id=a"),
+        ("GET", "/gradio_api/file=/etc/passwd"),
+        ("HEAD", "/gradio_api/file=README.md"),
+        ("GET", "/gradio_api/file/README.md"),
+        ("GET", "/gradio_api/proxy=https://example.org/"),
+        ("GET", "/gradio_api/stream/s/1/1/playlist.m3u8"),
+        ("POST", "/gradio_api/stream/e"),
+        ("GET", "/gradio_api/deep_link"),
+        ("POST", "/gradio_api/vibe-edit"),
+        ("GET", "/gradio_api/vibe-code/"),
+        ("POST", "/gradio_api/vibe-starter-queries"),
+        ("POST", "/gradio_api/process_recording"),
+        ("GET", "/gradio_api/custom_component/1/client/component/index.js"),
+        ("GET", "/gradio_api/runs"),
+        ("POST", "/gradio_api/run-history/connect"),
+        ("GET", "/gradio_api/run-history/records"),
+        ("GET", "/monitoring"),
+        ("GET", "/monitoring/anything"),
+        ("GET", "/gradio_api/queue/status"),
+        ("GET", "/pwa_icon/99999"),
+        ("GET", "/docs"),
+        ("GET", "/openapi.json"),
+        ("POST", "/login"),
+        ("PUT", "/"),
+        ("GET", "/elsewhere"),
+        ("GET", "/x/gradio_api/info"),
+    ],
+)
+def test_what_the_page_needs_not_is_not_there(site: Site, method: str, path: str) -> None:
+    reply = site.http.request(method, path, files={"files": b"x"} if "upload" in path and method == "POST" else None)
+    assert reply.status_code == 404
+    assert_clean(reply.text)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/config",
+        "/theme.css",
+        "/favicon.ico",
+        "/manifest.json",
+        "/robots.txt",
+        "/gradio_api/info",
+        "/gradio_api/startup-events",
+        "/gradio_api/openapi.json",
+        "/static/img/logo_nosize.svg",
+    ],
+)
+def test_what_the_page_and_programs_need_is_there(site: Site, path: str) -> None:
+    assert site.http.get(path).status_code == 200
+
+
+def test_all_that_the_page_itself_names_is_there(site: Site) -> None:
+    text = site.http.get("/").text
+    named = set(re.findall(r'(?:src|href)="\.?(/[^"]+)"', text))
+    assert len(named) > 2
+    assert {path: site.http.get(path).status_code for path in named} == dict.fromkeys(named, 200)
+
+
+def test_the_list_of_endpoints_hears_that_there_are_neither_tools_nor_statistics(site: Site) -> None:
+    schema, summary = site.http.get("/gradio_api/mcp/schema"), site.http.get("/monitoring/summary")
+    assert 300 <= schema.status_code < 400  # neither an error, which browsers log, nor a list of tools
+    assert (summary.status_code, summary.json()) == (200, {"functions": {}})
+
+
+@pytest.mark.parametrize("path", ["/", "/config", "/elsewhere", "/gradio_api/mcp/schema", "/assets/none.js"])
+def test_every_answer_says_what_a_browser_may_do_with_it(site: Site, path: str) -> None:
+    headers = site.http.get(path).headers
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "same-origin"
+    policy = dict(part.strip().split(" ", 1) for part in headers["content-security-policy"].split(";"))
+    assert policy.pop("frame-ancestors") == "'self' https://huggingface.co"
+    assert policy["default-src"] == "'self'"
+    assert not re.search(r"https?:|\*|//", " ".join(policy.values()))  # no outside host
+
+
+# ---------------------------------------------------------------- bad input
+
+
+@pytest.mark.parametrize(
+    ("changes", "status"),
+    [
+        ({"component_id": 10**6}, 404),
+        ({"component_id": "1"}, 422),
+        ({"component_id": None}, 422),
+        ({"component_id": [1]}, 422),
+        ({"component_id": True}, 422),
+        ({"component_id": 1e300}, 422),
+        ({"fn_name": "__init__"}, 404),
+        ({"fn_name": ["draw"]}, 422),
+        ({"session_hash": {}}, 422),
+        ({"session_hash": "s" * 65}, 422),
+        ({"data": None}, 422),
+        ({"data": {"a": 1}}, 422),
+    ],
+)
+def test_a_strange_call_of_a_widget_is_told_so(
+    site: Site, caplog: pytest.LogCaptureFixture, changes: dict[str, Any], status: int
+) -> None:
+    body = {"data": "{}", "component_id": site.component("judge"), "fn_name": "judge", "session_hash": "s"} | changes
+    reply = site.http.post("/gradio_api/component_server", json=body)
+    assert (reply.status_code, "error" in reply.json()) == (status, True)
+    assert_clean(reply.text)
+    assert caplog.text == ""
+
+
+def test_a_form_is_no_call(site: Site) -> None:
+    reply = site.http.post("/gradio_api/component_server", files={"a": b"x"}, data={"component_id": "1"})
+    assert reply.status_code == 400
+
+
+@pytest.mark.parametrize("path", ["run/false_1", "run/predict", "api/false", "run/tell"])
+def test_a_function_without_a_name_is_not_there(site: Site, caplog: pytest.LogCaptureFixture, path: str) -> None:
+    reply = site.http.post(f"/gradio_api/{path}", json={"data": []})
+    assert reply.status_code == (200 if path == "run/false_1" else 404)  # which stops what runs for nobody
+    assert_clean(reply.text)
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize(
+    "event_data", [None, [1], "x", 7, {}, {"request": None}, {"request": "null"}, {"request": "[1]"}], ids=str
+)
+@pytest.mark.parametrize("function", ["tell", "fetch"])
+def test_a_strange_event_is_told_so(site: Site, capfd: Any, event_data: Any, function: str) -> None:
+    reply = site.join(event_data, session="strange", function=function)
+    if isinstance(event_data, dict):
+        text = site.news("strange")
+        assert '\\"what\\":\\"error\\"' in text
+        assert '"error":null' not in text
+    else:
+        assert (reply.status_code, reply.json()["word"]) == (422, "wrong_field")
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_turn_of_thousands_of_digits_is_told_so(site: Site) -> None:
+    site.join({"request": '{"turn":' + "9" * 5000 + ',"text":"a"}'}, session="digits")
+    assert '\\"word\\":\\"not_json\\"' in site.news("digits")
+
+
+def test_a_long_name_of_a_session_is_refused(site: Site) -> None:
+    assert site.join({}, session="s" * 65).status_code == 422
+
+
+# ---------------------------------------------------------------- the line
+
+
+class Held:
+    """A model that answers nobody before it is let go, but for one sentence."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.go, self.lock, self.running, self.most = Event(), Lock(), 0, 0
+        translate: Callable[..., Any] = Translator.translate
+
+        def slowly(translator: Translator, request: Any, *rest: Any, **options: Any) -> Any:
+            with self.lock:
+                self.running += 1
+                self.most = max(self.most, self.running)
+            if getattr(request, "text", request) != BEER:
+                self.go.wait(60)
+            with self.lock:
+                self.running -= 1
+            return translate(translator, request, *rest, **options)
+
+        monkeypatch.setattr(Translator, "translate", slowly)
+
+    def until(self, running: int) -> None:
+        deadline = time.monotonic() + 60
+        while self.running < running:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+
+def taking_away(text: str, form: str = "csv") -> dict[str, Any]:
+    return {"form": form, "theme": "light", "language": "en", "request": {"text": text, "model": "toy"}}
+
+
+def test_a_crowd_waits_in_line_and_its_neighbour_does_not(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = Held(monkeypatch)
+    with ThreadPoolExecutor(24) as pool:
+        asked = [
+            pool.submit(
+                site.ask, "take_away", taking_away(f"ein {'bier ' * (1 + number)}"), session=f"s{number}", address=CROWD
+            )
+            for number in range(24)
+        ]
+        held.until(1)
+        assert '"i want a beer ."' in site.answer(site.call(BEER, OTHER))
+        time.sleep(2.5)  # longer than anybody is kept without a word
+        held.go.set()
+        told = [each.result() for each in asked]
+    words = [each.get("word", each.get("what", "answer")) for each in told]
+    assert held.most <= 2  # one of the crowd, and the neighbour
+    assert words.count("answer") == 1
+    assert words.count("waiting") == 4  # half of the line
+    assert words.count("line_full") == 24 - 5
+    before = sorted(each["before"] for each in told if each.get("what") == "waiting")
+    assert before == [0, 1, 2, 3]
+
+
+def test_who_was_told_to_wait_comes_back_to_the_same_place(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = Held(monkeypatch)
+    with ThreadPoolExecutor(4) as pool:
+        first = pool.submit(site.ask, "take_away", taking_away("ein bier"), session="one")
+        held.until(1)
+        waits = site.ask("take_away", taking_away("zwei bier"), session="one")
+        assert (waits["what"], type(waits["before"])) == ("waiting", int)
+        held.go.set()
+        first.result()
+        again = site.ask("take_away", taking_away("zwei bier") | {"place": waits["place"]}, session="one")
+    assert again["name"].endswith(".csv")
+
+
+def test_the_desk_hears_how_many_are_before_it(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = Held(monkeypatch)
+    with ThreadPoolExecutor(4) as pool:
+        first = pool.submit(site.ask, "take_away", taking_away("ein bier"), session="desk")
+        held.until(1)
+        site.join({"request": json.dumps({"turn": 3, "text": BEER, "model": "toy"})}, session="desk")
+        news = pool.submit(site.news, "desk")
+        time.sleep(1.5)
+        held.go.set()
+        first.result()
+        text = news.result()
+    assert '\\"what\\":\\"waiting\\",\\"before\\":' in text
+    assert "i want a beer ." in text
+
+
+def test_a_file_that_is_too_large_is_not_sent(site: Site) -> None:
+    told = site.ask("take_away", taking_away(BEER, "html"))
+    assert (told["what"], told["word"], told["values"]["limit"]) == ("error", "answer_too_large", 1)
+    assert site.ask("take_away", taking_away(BEER))["name"].endswith(".csv")
+
+
+# ---------------------------------------------------------------- who does not listen
+
+
+def test_jobs_to_which_nobody_listens_are_never_begun(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = Held(monkeypatch)
+    events = [site.call(f"ein {'cola ' * (1 + number)}", CROWD) for number in range(20)]
+    assert '"i want a beer ."' in site.answer(site.call(BEER, OTHER))
+    assert held.most == 1
+    queue = site.page._queue
+    assert len(queue) == listening.MOST_UNHEARD  # of one address; the oldest made room
+    assert "Ask again" in site.answer(events[0])
+    monkeypatch.setattr(listening, "PATIENCE", 0.0)
+    deadline = time.monotonic() + 60
+    while len(queue):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    held.go.set()
+    assert "Ask again" in site.answer(events[-1])
+    assert (queue.event_ids_to_events, queue.pending_event_ids_session) == ({}, {})
+
+
+def test_the_queue_has_an_end(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listening, "MOST", 0)
+    reply = site.http.post("/gradio_api/call/translate", json={"data": [BEER]})
+    assert (reply.status_code, reply.json()["word"], reply.headers["retry-after"]) == (503, "line_full", "60")
+
+
+def test_an_answer_is_fetched_once_and_every_stream_ends(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = Held(monkeypatch)
+    event_id = site.call("ein bier")
+    with ThreadPoolExecutor(2) as pool:
+        both = [pool.submit(site.answer, event_id) for _ in range(2)]
+        held.until(1)
+        held.go.set()
+        texts = [each.result() for each in both]
+    assert sum("event: complete" in text for text in texts) == 1
+    reply = site.http.get(f"/gradio_api/call/translate/{event_id}")
+    assert (reply.status_code, reply.json()["word"]) == (404, "no_answer")
+    reply = site.http.get("/gradio_api/queue/data", params={"session_hash": "nobody"})
+    assert (reply.status_code, reply.json()["word"]) == (404, "no_answer")
+
+
+# ---------------------------------------------------------------- the end
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGTERM to send")
+def test_told_to_stop_it_finishes_what_runs_and_refuses_what_is_new(tmp_path: Path) -> None:
+    # A model that answers after a second: long enough to be told to stop meanwhile.
+    slow = (
+        "import time, runpy\n"
+        "from headlight.model.translate.translator import Translator\n"
+        "translate = Translator.translate\n"
+        "def slowly(*given, **options):\n"
+        "    print('working', flush=True)\n"
+        "    time.sleep(1.5)\n"
+        "    return translate(*given, **options)\n"
+        "Translator.translate = slowly\n"
+        "runpy.run_path('app.py', run_name='__main__')\n"
+    )
+    environment = os.environ | {"HEADLIGHT_MODEL": "toy", "HEADLIGHT_HOST": "127.0.0.1", "PYTHONUNBUFFERED": "1"}
+    process = subprocess.Popen(
+        [sys.executable, "-c", slow],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert process.stdout is not None
+    try:
+        said = ""
+        while "http://" not in said:
+            said = process.stdout.readline()
+            assert said, "it did not start"
+        url = said.split()[-1]
+        with httpx.Client(base_url=url, timeout=60) as http, ThreadPoolExecutor(1) as pool:
+            event_id = http.post("/gradio_api/call/translate", json={"data": [BEER]}).json()["event_id"]
+            answer = pool.submit(lambda: http.get(f"/gradio_api/call/translate/{event_id}").text)
+            while "working" not in process.stdout.readline():
+                assert process.poll() is None
+            process.send_signal(signal.SIGTERM)
+            refused = None
+            while not answer.done() and (refused is None or refused.status_code == 200):
+                refused = http.post("/gradio_api/call/translate", json={"data": [BEER]})
+            assert refused is not None
+            assert (refused.status_code, refused.json()["word"]) == (503, "leaving")
+            assert '"i want a beer ."' in answer.result()
+        assert process.wait(30) == 0
+    finally:
+        process.kill()
+        process.communicate()

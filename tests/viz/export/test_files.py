@@ -1,0 +1,227 @@
+"""Files that a visitor takes away: the numbers on show, and nothing that a spreadsheet would run."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from headlight.model.records import KINDS, Translation
+from headlight.viz.answers.service import Service
+from headlight.viz.errors import PageError
+from headlight.viz.export.files import TakeAway, chosen_map, comparison_csv, frame, map_csv
+from headlight.viz.figures.frame import header_height
+from headlight.viz.session import Selection
+from headlight.viz.settings import Settings
+from headlight.viz.words import say
+
+ASKED = {"text": "ich mochte ein bier", "model": "toy"}
+
+
+@pytest.fixture(scope="module")
+def service() -> Service:
+    return Service(Settings(model="toy"))
+
+
+@pytest.fixture(scope="module")
+def translation(service: Service) -> Translation:
+    return service.translate(service.check(ASKED))
+
+
+def take(service: Service, form: str, **selection: object) -> dict[str, object]:
+    asked = {"form": form, "request": ASKED, "selection": selection, "theme": "light", "language": "en"}
+    return TakeAway(service).take_away(asked)
+
+
+def content(answer: dict[str, object]) -> bytes:
+    return base64.b64decode(str(answer["content"]))
+
+
+def test_the_csv_is_the_map_on_show(service: Service, translation: Translation) -> None:
+    answer = take(service, "csv", kind="cross", layer=0, head=1)
+    assert answer["name"] == "headlight-cross-1-2.csv"
+    table = pd.read_csv(io.BytesIO(content(answer)), index_col=0, encoding="utf-8-sig")
+    np.testing.assert_allclose(table.to_numpy(), translation.attention.cross[0, 1], atol=1e-6)
+
+
+def test_masked_cells_are_empty_not_zero(translation: Translation) -> None:
+    table = frame(chosen_map(translation, Selection(kind="decoder", layer=0, head=0)))
+    assert np.isnan(table.to_numpy()[0, 1:]).all()
+    assert not np.isnan(np.diag(table.to_numpy())).any()
+
+
+def test_averages_and_maxima_are_of_all_that_they_name(translation: Translation) -> None:
+    cross = translation.attention.cross
+    for layer, head, expected in (
+        (0, "mean", cross[0].mean(axis=0)),
+        ("mean", 1, cross[:, 1].mean(axis=0)),
+        ("mean", "max", cross.max(axis=(0, 1))),
+    ):
+        found = chosen_map(translation, Selection(kind="cross", layer=layer, head=head)).weights  # type: ignore[arg-type]
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_cells_that_begin_like_a_formula_are_made_harmless(service: Service) -> None:
+    formula = service.translate(service.check({"text": "=1+1 @x -2 +3", "model": "toy"}))
+    shown = chosen_map(formula, Selection(kind="encoder", layer=0, head=0))
+    for line in map_csv(shown).decode("utf-8-sig").splitlines():
+        for cell in re.findall(r'"(?:[^"]|"")*"|[^,]+', line):
+            assert not cell.strip('"').startswith(("=", "+", "-", "@")), cell
+
+
+def test_npz_and_json_hold_all_heads_exactly(service: Service, translation: Translation) -> None:
+    arrays = np.load(io.BytesIO(content(take(service, "npz"))))
+    np.testing.assert_array_equal(arrays["decoder"], translation.attention.decoder)
+    values = json.loads(content(take(service, "json")))
+    np.testing.assert_allclose(values["encoder"], translation.attention.encoder, atol=1e-7)
+
+
+def test_the_csv_of_a_comparison_has_both_maps_and_their_difference(service: Service, translation: Translation) -> None:
+    answer = take(service, "csv", kind="decoder", layer=0, head=1, pinned=[0, 0])
+    assert answer["name"] == "headlight-decoder-1-1-and-1-2.csv"
+    table = pd.read_csv(io.BytesIO(content(answer)), index_col=[0, 1], encoding="utf-8-sig")
+    assert list(table.index.unique(0)) == ["A", "B", "A − B"]
+    one, other = translation.attention.decoder[0, 0], translation.attention.decoder[0, 1]
+    assert np.abs(one - other).max() > 0.01
+    for name, expected in (("A", one), ("B", other), ("A − B", one - other)):
+        found = table.loc[name].to_numpy()
+        below = np.tril(np.ones_like(expected, dtype=bool))
+        np.testing.assert_allclose(found[below], expected[below], atol=1e-6)
+        assert np.isnan(found[~below]).all()
+
+
+def test_a_comparison_by_place_survives_tokens_of_one_name(service: Service) -> None:
+    twice = service.translate(service.check({"text": "ein ein ein", "model": "toy"}))
+    first, second = (chosen_map(twice, Selection(kind="encoder", layer=0, head=head)) for head in (0, 1))
+    table = pd.read_csv(io.BytesIO(comparison_csv(first, second)), index_col=[0, 1], encoding="utf-8-sig")
+    assert len(table) == 3 * len(first.rows)
+    np.testing.assert_allclose(table.loc["A − B"].to_numpy(), first.weights - second.weights, atol=1e-6)
+
+
+def test_a_pinned_head_that_is_also_the_chosen_one_is_no_comparison(service: Service) -> None:
+    assert take(service, "csv", layer=0, head=1, pinned=[0, 1])["name"] == "headlight-cross-1-2.csv"
+    assert take(service, "npz", layer=0, head=1, pinned=[0, 0])["name"] == "headlight.npz"
+
+
+@pytest.mark.parametrize(("pinned", "heads"), [(None, [[0, 1]]), ([0, 0], [[0, 0], [0, 1]])])
+def test_a_picture_of_lines_shows_lines(service: Service, pinned: list[int] | None, heads: list[list[int]]) -> None:
+    weak, strong = (
+        take(service, "png", layer=0, head=1, pinned=pinned, view="lines", threshold=threshold)
+        for threshold in (0.0, 0.9)
+    )
+    for answer in (weak, strong):
+        figure = answer["figure"]
+        assert isinstance(figure, dict)
+        assert figure["layout"]["meta"]["heads"] == heads
+        assert {trace["type"] for trace in figure["data"]} == {"scatter"}
+        assert "hovertext" not in json.dumps(figure)
+    assert str(weak["name"]).endswith("1-2-lines.png")
+    assert len(json.dumps(weak["figure"])) > len(json.dumps(strong["figure"]))
+    assert str(take(service, "csv", layer=0, head=1, view="lines")["name"]) == "headlight-cross-1-2.csv"
+
+
+@pytest.mark.parametrize("form", ["png", "svg"])
+def test_a_picture_is_a_figure_with_all_its_labels(service: Service, form: str) -> None:
+    figure = take(service, form, kind="cross", layer=0, head=0)["figure"]
+    assert isinstance(figure, dict)
+    assert figure["layout"]["width"] > 100
+    assert any(trace["type"] == "heatmap" for trace in figure["data"])
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("form", "selection"),
+    [
+        ("png", {}),
+        ("svg", {"layer": "mean", "head": "max"}),
+        ("png", {"view": "lines"}),
+        ("svg", {"layer": 0, "head": 0, "pinned": [0, 1]}),
+        ("wall_png", {}),
+        ("wall_svg", {"layer": 0, "head": 1}),
+    ],
+)
+def test_a_picture_names_its_kind_its_model_and_both_texts(
+    service: Service, translation: Translation, form: str, kind: str, selection: dict[str, object], language: str
+) -> None:
+    asked = {"form": form, "request": ASKED, "theme": "light", "language": language}
+    answer = TakeAway(service).take_away(asked | {"selection": {"kind": kind, **selection}})
+    title = answer["figure"]["layout"]["title"]
+    below = title["subtitle"]["text"].replace("<br>", " ")
+    assert title["text"].startswith(say(f"picture_{kind}", language))
+    assert "toy" in below
+    assert ASKED["text"] in below
+    assert translation.text in below
+
+
+def test_what_is_written_on_a_picture_has_room_above_the_map(service: Service) -> None:
+    long = {"text": "ich mochte ein bier " * 15, "model": "toy"}
+    short, tall = (
+        TakeAway(service).take_away(
+            {"form": "png", "request": asked, "selection": {}, "theme": "light", "language": "en"}
+        )
+        for asked in (ASKED, long)
+    )
+    for answer in (short, tall):
+        layout = answer["figure"]["layout"]
+        assert layout["margin"]["t"] > header_height(layout["title"])
+        assert layout["height"] > layout["margin"]["t"] + layout["margin"]["b"]
+
+
+def test_tags_in_a_sentence_are_only_text_on_a_picture(service: Service) -> None:
+    asked = {"text": "<b>ein</b> $x$", "model": "toy"}
+    answer = TakeAway(service).take_away(
+        {"form": "wall_svg", "request": asked, "selection": {}, "theme": "light", "language": "en"}
+    )
+    said = answer["figure"]["layout"]["title"]["subtitle"]["text"]
+    assert "&lt;b&gt;ein" in said
+    assert "$" not in said
+
+
+def test_the_wall_shows_every_head_and_is_named_after_its_kind(service: Service) -> None:
+    answer = take(service, "wall_png", kind="decoder", layer=0, head=1, pinned=[0, 0])
+    assert answer["name"] == "headlight-decoder-all.png"
+    layers, heads = service.translator("toy").model.config.decoder_layers, service.translator("toy").model.config.heads
+    meta = answer["figure"]["layout"]["meta"]  # type: ignore[index]
+    assert (meta["figure"], meta["layers"], meta["heads"]) == ("overview", layers, heads)
+
+
+def test_a_picture_carries_no_texts_for_a_pointer(service: Service) -> None:
+    for pinned in (None, (0, 0)):
+        figure = json.dumps(take(service, "png", pinned=pinned)["figure"])
+        assert "hovertext" not in figure
+
+
+def test_a_picture_of_a_comparison_has_three_maps(service: Service) -> None:
+    figure = take(service, "svg", kind="cross", layer=0, head=0, pinned=[0, 1])["figure"]
+    assert isinstance(figure, dict)
+    assert sum(trace["type"] == "heatmap" for trace in figure["data"]) >= 3
+
+
+def test_the_saved_page_carries_everything_and_asks_for_nothing(service: Service) -> None:
+    page = content(take(service, "html", kind="cross", layer=0, head=0)).decode()
+    ours = page[: page.index("Plotly")] if "Plotly" in page else page
+    assert "headlight/heads/explorer.js" in page
+    assert not re.search(r'<(?:script|link|img)[^>]+(?:src|href)="', ours)
+    assert "</script><img" not in page
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"form": "exe", "request": ASKED, "theme": "light", "language": "en"},
+        {"form": "csv", "request": "ich", "theme": "light", "language": "en"},
+        {"form": "csv", "request": ASKED, "selection": {"layer": 77}, "theme": "light", "language": "en"},
+        {"form": "csv", "request": ASKED, "selection": {"kind": 3}, "theme": "light", "language": "en"},
+        {"form": "csv", "request": ASKED, "selection": {}, "theme": "light", "language": "xx"},
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_words(service: Service, asked: dict[str, object]) -> None:
+    with pytest.raises(PageError):
+        TakeAway(service).take_away(asked)

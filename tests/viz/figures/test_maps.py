@@ -1,0 +1,385 @@
+"""Figures of maps: cells are the model's numbers, masked is not zero, labels stand where their tokens are."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from headlight.model.errors import RequestError
+from headlight.model.measures.merging import by_words, maximum, mean, without_special
+from headlight.viz.figures import compare, heatmap, lines, overview
+from headlight.viz.theme import THEMES, colour_scale, head_colour
+from tests.viz.figures_examples import HEADS, LAYERS, SCRIPTS, map_of, translation_of, words_of_length
+
+LIGHT = THEMES["light"]
+LONG = ("one", "two", "three", "four", "five")
+CROSS = map_of(rows=("der", "der"), columns=LONG)
+DECODER = map_of("decoder", rows=LONG)
+
+
+def cells(figure: go.Figure) -> list[Any]:
+    return [trace for trace in figure.data if trace.type == "heatmap"]
+
+
+def shades(figure: go.Figure) -> list[Any]:
+    """The traces that hold lines, without those that stand in the legend alone."""
+    return [trace for trace in figure.data if len(trace.x) > 1]
+
+
+# ---------------------------------------------------------------- heatmap
+
+
+def test_cells_are_the_weights_on_a_scale_from_zero_to_one() -> None:
+    figure = heatmap(CROSS, theme=LIGHT)
+    (trace,) = cells(figure)
+    np.testing.assert_array_equal(trace.z, CROSS.weights)
+    assert (trace.zmin, trace.zmax, trace.zauto) == (0, 1, None)
+    assert [list(stop) for stop in trace.colorscale] == colour_scale("headlight", LIGHT)
+    assert len(figure.data) == 1  # nothing is masked, nothing is hatched
+
+
+def test_masked_cells_have_no_value_and_zero_has_one() -> None:
+    weights = DECODER.weights.copy()
+    weights[3, 0] = 0
+    figure = heatmap(replace(DECODER, weights=weights), theme=LIGHT)
+    (trace,) = cells(figure)
+    np.testing.assert_array_equal(np.isnan(trace.z), ~DECODER.allowed)
+    assert trace.z[3, 0] == 0
+    assert trace.hoverongaps is False
+
+
+def test_masked_cells_are_hatched_and_no_others() -> None:
+    figure = heatmap(DECODER, theme=LIGHT)
+    hatch = figure.data[1]
+    assert (hatch.fill, hatch.fillpattern.shape, hatch.hoverinfo) == ("toself", "/", "skip")
+    assert (hatch.fillpattern.fgcolor, hatch.fillpattern.bgcolor) == (LIGHT.hatch, LIGHT.masked)
+    covered = np.zeros(DECODER.allowed.shape, dtype=int)
+    for start in range(0, len(hatch.x), 6):  # each outline: four corners, back to the first, a break
+        left, right = hatch.x[start], hatch.x[start + 1]
+        top, bottom = hatch.y[start], hatch.y[start + 2]
+        covered[int(top + 0.5) : int(bottom + 0.5), int(left + 0.5) : int(right + 0.5)] += 1
+    np.testing.assert_array_equal(covered, ~DECODER.allowed)
+
+
+def test_under_the_pointer_stands_who_looks_at_whom_with_four_decimals() -> None:
+    figure = heatmap(CROSS, theme=LIGHT)
+    assert figure.data[0].hovertext[1][2] == f"der → three: {CROSS.weights[1, 2]:.4f}"
+    assert heatmap(DECODER, theme=LIGHT).data[0].hovertext[0][1] == ""
+
+
+def test_equal_tokens_keep_rows_of_their_own() -> None:
+    axis = heatmap(CROSS, theme=LIGHT).layout.yaxis
+    assert list(axis.tickvals) == [0, 1, 2]
+    assert list(axis.ticktext) == ["der", "der", "&lt;/s&gt;"]
+    assert list(axis.range) == [2.5, -0.5]  # the first row on top
+
+
+def test_columns_stand_above_the_map() -> None:
+    axis = heatmap(CROSS, theme=LIGHT).layout.xaxis
+    assert (axis.side, axis.tickangle) == ("top", -90)
+    assert list(axis.ticktext) == [*LONG, "&lt;/s&gt;"]
+
+
+def test_squares_stand_upright_and_others_are_turned() -> None:
+    figure = heatmap(map_of(rows=("a",), columns=("翻译", "der", "程序")), theme=LIGHT)
+    upright = {note.x: (note.text, note.textangle) for note in figure.layout.annotations if note.xref == "x"}
+    assert upright == {0: ("翻<br>译", None), 2: ("程<br>序", None)}
+    assert list(figure.layout.xaxis.tickvals) == [1, 3]
+    assert heatmap(map_of(rows=("翻译",)), theme=LIGHT).layout.yaxis.ticktext[0] == "翻译"
+
+
+def test_a_long_sentence_names_every_tenth_token() -> None:
+    axis = heatmap(map_of(rows=words_of_length(60), columns=words_of_length(43)), theme=LIGHT).layout
+    assert list(axis.yaxis.tickvals) == [9, 19, 29, 39, 49, 59]
+    assert list(axis.yaxis.ticktext)[:2] == ["10 word9", "20 word19"]
+    assert len(axis.xaxis.tickvals) == 44
+
+
+@pytest.mark.parametrize("count", [1, 15, 44, 45, 200])
+def test_a_map_of_any_length_fits_a_page(count: int) -> None:
+    layout = heatmap(map_of(rows=words_of_length(count), columns=words_of_length(count)), theme=LIGHT).layout
+    plot = (layout.width - layout.margin.l - layout.margin.r, layout.height - layout.margin.t - layout.margin.b)
+    assert 0 < plot[0] <= 680
+    assert plot[0] == pytest.approx(plot[1], abs=1.5)
+    assert layout.width <= 960
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(3, 7), (23, 19), (31, 83)])
+def test_cells_are_squares_whatever_the_sentence(rows: int, columns: int) -> None:
+    given = map_of(rows=words_of_length(rows), columns=words_of_length(columns))
+    alone, beside = heatmap(given, theme=LIGHT).layout, compare(given, given, theme=LIGHT).layout
+    for layout, maps in ((alone, 1), (beside, 3)):
+        inside = layout.width - layout.margin.l - layout.margin.r
+        low, high = layout.xaxis.domain or (0, 1)
+        width = (high - low) * inside
+        assert width * maps <= inside + 1
+        height = layout.height - layout.margin.t - layout.margin.b
+        assert width / len(given.columns) == pytest.approx(height / len(given.rows), abs=1 / rows)
+
+
+def test_labels_find_room_beside_the_map() -> None:
+    short = heatmap(map_of(rows=("a",), columns=("b",)), theme=LIGHT).layout.margin
+    long = heatmap(map_of(rows=("W" * 40,), columns=("W" * 40,)), theme=LIGHT).layout.margin
+    assert long.l > short.l
+    assert long.t > short.t
+
+
+def test_the_logarithmic_scale_reaches_from_a_thousandth_to_one() -> None:
+    given = replace(CROSS, weights=np.array([[1, 0.1, 0.01, 0.001, 0.0001, 0]] * 3, dtype=np.float32))
+    figure = heatmap(given, theme=LIGHT, scale="log")
+    np.testing.assert_allclose(figure.data[0].z[0], [1, 2 / 3, 1 / 3, 0, 0, 0], atol=1e-6)
+    assert figure.data[0].hovertext[0][1] == "der → two: 0.1000"
+    assert list(figure.data[0].colorbar.ticktext) == ["≤0.001", "0.01", "0.1", "1"]
+
+
+def test_the_scale_by_rows_gives_each_row_its_own_highest_weight() -> None:
+    given = replace(
+        CROSS, weights=np.array([[0.2, 0.4], [0, 0]], dtype=np.float32), allowed=np.ones((2, 2), dtype=bool)
+    )
+    given = replace(given, rows=given.rows[:2], columns=given.columns[:2])
+    np.testing.assert_allclose(heatmap(given, theme=LIGHT, scale="row").data[0].z, [[0.5, 1], [0, 0]])
+
+
+def test_an_unknown_scale_is_refused() -> None:
+    with pytest.raises(ValueError, match="'cubic': choose linear, log, row"):
+        heatmap(CROSS, theme=LIGHT, scale="cubic")  # type: ignore[arg-type]
+
+
+def test_another_palette_colours_the_same_cells() -> None:
+    trace = heatmap(CROSS, theme=LIGHT, palette="cividis").data[0]
+    assert [list(stop) for stop in trace.colorscale] == colour_scale("cividis", LIGHT)
+    np.testing.assert_array_equal(trace.z, CROSS.weights)
+
+
+def test_without_labels_the_cells_are_alone() -> None:
+    figure = heatmap(DECODER, theme=LIGHT, labels=False)
+    assert figure.data[0].hovertext is None
+    assert figure.layout.title.text is None
+    assert (figure.layout.margin.l, figure.layout.margin.t) == (0, 0)
+    assert figure.layout.xaxis.ticktext is None
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        (CROSS, "Layer 2 · Head 4"),
+        (map_of(head=None), "Layer 2 · Average of its heads"),
+        (mean([map_of(layer=0), map_of(layer=2)]), "Head 4 · Average of all layers"),
+        (mean([map_of(layer=0, head=1), map_of(layer=2)]), "Average of all heads"),
+        (maximum([map_of(head=1), map_of()]), "Layer 2 · Maximum of its heads"),
+    ],
+)
+def test_the_title_says_which_heads_these_are(given: Any, name: str) -> None:
+    assert heatmap(given, theme=LIGHT).layout.title.text == name
+
+
+@pytest.mark.parametrize(
+    ("kind", "part"),
+    [
+        ("encoder", "looks at every word"),
+        ("decoder", "being written (row) looks back"),
+        ("cross", "words of the sentence"),
+    ],
+)
+def test_a_sentence_says_what_a_row_is(kind: Any, part: str) -> None:
+    says = heatmap(map_of(kind), theme=LIGHT).layout.title.subtitle.text.replace("<br>", " ")
+    assert part in says
+    assert "maxima" not in says
+
+
+def test_a_maximum_says_that_its_rows_do_not_sum_to_one() -> None:
+    says = heatmap(maximum([map_of(head=1), map_of()]), theme=LIGHT).layout.title.subtitle.text
+    assert "need not sum to one" in says.replace("<br>", " ")
+
+
+def test_merged_and_cropped_maps_are_drawn_as_they_are() -> None:
+    words, (kept, _) = by_words(DECODER), without_special(DECODER, rescale=True)
+    np.testing.assert_array_equal(np.nan_to_num(heatmap(words, theme=LIGHT).data[0].z), words.weights)
+    np.testing.assert_array_equal(np.isnan(heatmap(kept, theme=LIGHT).data[0].z), ~kept.allowed)
+
+
+def test_a_figure_knows_what_it_shows() -> None:
+    assert heatmap(CROSS, theme=LIGHT).layout.meta == {
+        "figure": "heatmap",
+        "kind": "cross",
+        "layer": 1,
+        "head": 3,
+        "scale": "linear",
+    }
+
+
+# ---------------------------------------------------------------- overview
+
+
+def test_all_heads_are_one_mosaic() -> None:
+    translation = translation_of(LONG, ("a", "b"))
+    figure = overview(translation, "cross", theme=LIGHT, averages=False)
+    (trace,) = cells(figure)
+    rows, columns = 3, 6
+    assert trace.z.shape == (LAYERS * (rows + 1) - 1, HEADS * (columns + 1) - 1)
+    for layer in range(LAYERS):
+        for head in range(HEADS):
+            top, left = layer * (rows + 1), head * (columns + 1)
+            tile = trace.z[top : top + rows, left : left + columns]
+            np.testing.assert_allclose(tile**2, translation.attention.cross[layer, head], atol=1e-6)
+    assert np.isnan(trace.z[rows]).all()
+    assert np.isnan(trace.z[:, columns]).all()
+    assert len(trace.x) == trace.z.shape[1] + 1
+    assert len(trace.y) == trace.z.shape[0] + 1
+
+
+def test_averages_stand_at_the_end() -> None:
+    translation = translation_of(LONG, ("a", "b"))
+    (trace,) = cells(overview(translation, "cross", theme=LIGHT))
+    np.testing.assert_allclose(trace.z[:3, -6:] ** 2, translation.attention.cross[0].mean(axis=0), atol=1e-6)
+    np.testing.assert_allclose(trace.z[-3:, -6:] ** 2, translation.attention.cross.mean(axis=(0, 1)), atol=1e-6)
+    np.testing.assert_allclose(trace.z[-3:, :6] ** 2, translation.attention.cross[:, 0].mean(axis=0), atol=1e-6)
+
+
+def test_each_tile_has_its_name_under_the_pointer() -> None:
+    figure = overview(translation_of(LONG, ("a", "b")), "cross", theme=LIGHT)
+    names = list(figure.data[1].hovertext)
+    assert len(names) == (LAYERS + 1) * (HEADS + 1)
+    assert names[HEADS + 1 + 2] == "Layer 2 · Head 3"
+    assert names[HEADS] == "Layer 1 · Average of its heads"
+    assert names[-1] == "Average of all heads"
+    assert figure.data[0].hoverinfo == "skip"
+
+
+def test_masked_cells_of_the_mosaic_have_no_value_but_a_ground() -> None:
+    figure = overview(translation_of((), ("a", "b")), "decoder", theme=LIGHT)
+    np.testing.assert_array_equal(np.isnan(cells(figure)[0].z[:3, :3]), ~np.tril(np.ones((3, 3), dtype=bool)))
+    assert {shape.fillcolor for shape in figure.layout.shapes} == {LIGHT.masked}
+    assert not overview(translation_of(("a",), ("b",)), "cross", theme=LIGHT).layout.shapes
+
+
+def test_of_a_long_sentence_each_cell_shows_the_highest_weight_of_a_block() -> None:
+    translation = translation_of(words_of_length(99), words_of_length(52))  # 53 rows, 100 columns
+    figure = overview(translation, "cross", theme=LIGHT, averages=False)
+    assert figure.layout.meta["block"] == [2, 3]
+    z = cells(figure)[0].z
+    assert z[0, 0] ** 2 == pytest.approx(translation.attention.cross[0, 0, :2, :3].max())
+    assert z[26, 33] ** 2 == pytest.approx(translation.attention.cross[0, 0, 52:, 99:].max())
+    assert "2 × 3 tokens" in figure.layout.title.subtitle.text.replace("<br>", " ")
+
+
+def test_the_mosaic_grows_with_heads_not_with_tokens() -> None:
+    few = overview(translation_of(LONG, LONG), "cross", theme=LIGHT).layout
+    many = overview(translation_of(words_of_length(150), LONG), "cross", theme=LIGHT).layout
+    assert few.width == many.width
+
+
+# ---------------------------------------------------------------- compare
+
+
+def test_two_heads_and_their_signed_difference() -> None:
+    other = map_of(rows=("der", "der"), columns=LONG, head=1)
+    first, second, difference = cells(compare(CROSS, other, theme=LIGHT))
+    np.testing.assert_array_equal(first.z, CROSS.weights)
+    np.testing.assert_array_equal(second.z, other.weights)
+    np.testing.assert_allclose(difference.z, CROSS.weights - other.weights)
+    assert [(trace.zmin, trace.zmax) for trace in (first, second, difference)] == [(0, 1), (0, 1), (-1, 1)]
+    assert [list(stop) for stop in difference.colorscale] == colour_scale("difference", LIGHT)
+    apart = CROSS.weights[1, 2] - other.weights[1, 2]
+    assert difference.hovertext[1][2] == f"der → three: {apart:+.4f}"
+
+
+def test_the_heads_are_named_in_their_colours() -> None:
+    figure = compare(CROSS, map_of(rows=("der", "der"), columns=LONG, head=1), theme=LIGHT)
+    colours = {note.text: note.font.color for note in figure.layout.annotations}
+    assert colours["A  Layer 2 · Head 4"] == LIGHT.head_a
+    assert colours["B  Layer 2 · Head 2"] == LIGHT.head_b
+    assert colours["A − B"] == LIGHT.ink
+    assert figure.layout.title.text == "Layer 2 · Head 4 beside Layer 2 · Head 2"
+
+
+def test_the_mean_difference_is_that_of_the_cells_that_may_be_looked_at() -> None:
+    other = map_of("decoder", rows=LONG, head=1)
+    apart = np.abs(DECODER.weights - other.weights)[DECODER.allowed].mean()
+    figure = compare(DECODER, other, theme=LIGHT)
+    assert f"on average they are {apart:.4f} apart" in figure.layout.title.subtitle.text.replace("<br>", " ")
+    assert all(np.isnan(trace.z[0, 1]) for trace in cells(figure))
+    assert sum(trace.type == "scatter" for trace in figure.data) == 3  # a hatch in each
+
+
+def test_compared_maps_move_together_and_do_not_overlap() -> None:
+    layout = compare(CROSS, CROSS, theme=LIGHT).layout
+    domains = [layout[name].domain for name in ("xaxis", "xaxis2", "xaxis3")]
+    assert domains[0][1] < domains[1][0] < domains[1][1] < domains[2][0]
+    assert [layout.xaxis2.matches, layout.yaxis3.matches] == ["x", "y"]
+    assert [layout[name].showticklabels for name in ("yaxis", "yaxis2", "yaxis3")] == [True, False, False]
+
+
+def test_only_heads_of_one_kind_are_compared() -> None:
+    with pytest.raises(RequestError, match="choose two heads of one kind"):
+        compare(CROSS, DECODER, theme=LIGHT)
+
+
+# ---------------------------------------------------------------- lines
+
+
+def test_a_line_joins_each_pair_as_strongly_as_its_weight() -> None:
+    figure = lines([(CROSS, head_colour(LIGHT, 3))], theme=LIGHT, threshold=0)
+    drawn = {}
+    for trace in shades(figure):
+        for start in range(0, len(trace.x), 3):
+            assert list(trace.x[start : start + 2]) == [0, 1]
+            drawn[trace.y[start], trace.y[start + 1]] = trace.opacity
+    assert len(drawn) == CROSS.weights.size
+    for (row, column), opacity in drawn.items():
+        assert opacity == pytest.approx(max(0.05, CROSS.weights[row, column]), abs=0.025 + 1e-6)
+
+
+def test_lines_below_the_threshold_are_not_drawn() -> None:
+    figure = lines([(CROSS, "#123456")], theme=LIGHT, threshold=0.3)
+    count = sum(len(trace.x) // 3 for trace in shades(figure))
+    assert 0 < count == int((CROSS.weights >= 0.3).sum())
+    assert "below 0.3 are not drawn" in figure.layout.title.subtitle.text.replace("<br>", " ")
+    assert not shades(lines([(CROSS, "#123456")], theme=LIGHT, threshold=1.1))
+
+
+def test_masked_pairs_are_never_joined() -> None:
+    pairs = {
+        (trace.y[start], trace.y[start + 1])
+        for trace in shades(lines([(DECODER, "#123456")], theme=LIGHT, threshold=0))
+        for start in range(0, len(trace.x), 3)
+    }
+    assert all(DECODER.allowed[row, column] for row, column in pairs)
+
+
+def test_each_head_keeps_its_colour_and_its_place_in_the_legend() -> None:
+    other = map_of(rows=("der", "der"), columns=LONG, head=1)
+    figure = lines([(CROSS, "#111111"), (other, "#222222")], theme=LIGHT)
+    assert {(trace.legendgroup, trace.line.color) for trace in figure.data} == {("1-3", "#111111"), ("1-1", "#222222")}
+    legend = [trace.name for trace in figure.data if trace.showlegend is not False]
+    assert legend == ["Layer 2 · Head 4", "Layer 2 · Head 2"]
+
+
+def test_a_line_tells_its_exact_weight() -> None:
+    texts = {
+        text for trace in shades(lines([(CROSS, "#111111")], theme=LIGHT, threshold=0)) for text in trace.hovertext
+    }
+    assert f"Layer 2 · Head 4: der → one: {CROSS.weights[0, 0]:.4f}" in texts
+
+
+def test_tokens_stand_on_both_sides_in_order() -> None:
+    figure = lines([(map_of(rows=SCRIPTS, columns=LONG), "#111111")], theme=LIGHT)
+    sides: dict[float, list[tuple[float, str]]] = {0: [], 1: []}
+    for note in figure.layout.annotations:
+        if note.yref is None:
+            sides[note.x].append((note.y, re.sub("[\u2068\u2069]", "", note.text)))
+    assert [text for _, text in sorted(sides[1])] == [*LONG, "&lt;/s&gt;"]
+    assert [text for _, text in sorted(sides[0])][:5] == [*SCRIPTS[:5]]
+    assert figure.layout.yaxis.range == (len(SCRIPTS) + 0.5, -0.5)
+
+
+def test_heads_of_different_kinds_or_none_share_no_picture() -> None:
+    with pytest.raises(RequestError, match="choose one kind"):
+        lines([(CROSS, "#111111"), (DECODER, "#222222")], theme=LIGHT)
+    with pytest.raises(RequestError, match="give one or more"):
+        lines([], theme=LIGHT)

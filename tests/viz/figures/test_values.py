@@ -1,0 +1,235 @@
+"""Figures of other numbers: positions, probabilities, searches, products, measures."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from headlight.model.errors import RequestError
+from headlight.model.records import BeamNode, BeamTree, Token
+from headlight.viz.figures import beam, confidence, neurons, positions
+from headlight.viz.theme import THEMES, colour_scale
+from tests.viz.figures_examples import tokens_of, translation_of, tree_of, words_of_length
+
+LIGHT = THEMES["light"]
+
+# ---------------------------------------------------------------- positions
+
+TABLE = np.random.default_rng(3).normal(size=(5, 7)).astype(np.float32)
+
+
+def test_encodings_their_products_and_one_wave() -> None:
+    encodings, products, wave = positions(TABLE, theme=LIGHT, dimension=3).data
+    np.testing.assert_array_equal(encodings.z, TABLE)
+    np.testing.assert_allclose(products.z, TABLE @ TABLE.T, rtol=1e-6)
+    np.testing.assert_array_equal(wave.y, TABLE[:, 3])
+    assert [products.xaxis, wave.yaxis] == ["x2", "y3"]
+
+
+def test_signed_values_have_their_neutral_at_zero() -> None:
+    encodings = positions(TABLE, theme=LIGHT).data[0]
+    assert encodings.zmax == -encodings.zmin == pytest.approx(np.abs(TABLE).max())
+    assert [list(stop) for stop in encodings.colorscale] == colour_scale("difference", LIGHT)
+
+
+def test_products_without_a_sign_have_all_colours_from_the_least_to_the_most() -> None:
+    products = positions(np.abs(TABLE) + 1, theme=LIGHT).data[1]
+    assert (products.zmin, products.zmax) == (pytest.approx(np.min(products.z)), pytest.approx(np.max(products.z)))
+    assert [list(stop) for stop in products.colorscale] == colour_scale("headlight", LIGHT)
+    signed = positions(TABLE, theme=LIGHT).data[1]
+    assert signed.zmin == -signed.zmax < 0
+
+
+def test_dimensions_are_counted_from_one() -> None:
+    figure = positions(TABLE, theme=LIGHT, dimension=3)
+    assert figure.data[0].x0 == 1
+    assert [note.text for note in figure.layout.annotations][-1] == "dimension 4"
+
+
+def test_a_bias_is_drawn_by_head_and_by_distance() -> None:
+    slopes = np.array([0.5, 0.25, 0.125], dtype=np.float32)
+    gaps = np.arange(5)[None, :] - np.arange(5)[:, None]
+    figure = positions(-slopes[:, None, None] * np.abs(gaps), theme=LIGHT, dimension=1)
+    np.testing.assert_allclose(figure.data[0].z, -0.25 * np.abs(gaps))
+    assert len(figure.data) == 1 + 3
+    np.testing.assert_array_equal(figure.data[2].x, np.arange(-4, 5))
+    np.testing.assert_allclose(figure.data[2].y, -0.25 * np.abs(np.arange(-4, 5)))
+    assert [trace.line.width for trace in figure.data[1:]] == [1.5, 3, 1.5]
+    assert "added by head 2" in [note.text for note in figure.layout.annotations]
+
+
+def test_a_bias_that_differs_ahead_and_behind_keeps_its_sides() -> None:
+    gaps = np.arange(5)[None, :] - np.arange(5)[:, None]  # key − query
+    np.testing.assert_allclose(positions(gaps[None] * 1.0, theme=LIGHT).data[1].y, np.arange(-4, 5))
+
+
+def test_a_model_without_positions_says_so() -> None:
+    figure = positions(np.zeros((5, 0)), theme=LIGHT)
+    assert not figure.data
+    assert figure.layout.title.subtitle.text == "This model is told nothing of positions."
+
+
+def test_positions_that_cannot_be_drawn_are_refused() -> None:
+    with pytest.raises(RequestError, match=r"shape \(5,\) cannot be drawn"):
+        positions(np.zeros(5), theme=LIGHT)
+    with pytest.raises(RequestError, match="choose 0 to 6"):
+        positions(TABLE, theme=LIGHT, dimension=7)
+    with pytest.raises(RequestError, match="cannot be drawn"):
+        positions(np.zeros((2, 3, 5)), theme=LIGHT)
+
+
+# ---------------------------------------------------------------- confidence
+
+TRANSLATION = translation_of(("x",), ("a", "b", "c"))
+
+
+def test_bars_are_probabilities_from_zero_to_one() -> None:
+    tokens = tuple(
+        replace(token, probability=chance)
+        for token, chance in zip(TRANSLATION.target_tokens, (0.9, 0.5, 0.25, 1.0), strict=True)
+    )
+    figure = confidence(replace(TRANSLATION, target_tokens=tokens), theme=LIGHT)
+    assert list(figure.data[0].x) == [0.9, 0.5, 0.25, 1.0]
+    assert list(figure.layout.xaxis.range) == [0, 1]
+    assert list(figure.layout.yaxis.ticktext) == ["a", "b", "c", "&lt;/s&gt;"]
+
+
+def test_alternatives_stand_beside_their_bar_without_the_word_that_was_written() -> None:
+    figure = confidence(TRANSLATION, theme=LIGHT)
+    beside = [note for note in figure.layout.annotations if note.yref is None]
+    assert [(note.y, note.text) for note in beside] == [
+        (row, text) for row in range(3) for text in ("other 0.250", "·ing 0.100")
+    ]
+    assert len({note.xshift for note in beside if note.text == "·ing 0.100"}) == 1  # a column of their own
+    assert figure.data[0].hovertext[1] == "b: 0.5000<br>other 0.2500<br>·ing 0.1000"
+
+
+def test_a_token_without_a_probability_has_no_bar() -> None:
+    tokens = (Token("a", 1, 0, 1, word=0),)
+    figure = confidence(replace(TRANSLATION, target_tokens=tokens), theme=LIGHT)
+    assert list(figure.data[0].x) == [None]
+    assert figure.data[0].hovertext[0] == "a: no probability"
+
+
+def test_of_a_long_translation_alternatives_wait_under_the_pointer() -> None:
+    figure = confidence(translation_of(("x",), words_of_length(120)), theme=LIGHT)
+    assert not [note for note in figure.layout.annotations if note.yref is None]
+    assert len(figure.layout.yaxis.ticktext) == 12
+    assert "other 0.2500" in figure.data[0].hovertext[77]
+
+
+# ---------------------------------------------------------------- beam
+
+
+def traces(figure: Any, name: str) -> Any:
+    (found,) = [trace for trace in figure.data if trace.name == name]
+    return found
+
+
+def test_every_node_of_the_search_is_there_once_by_its_fate() -> None:
+    tree = tree_of(3)
+    figure = beam(tree, theme=LIGHT)
+    for fate, count in (("kept", 4), ("finished", 2), ("dropped", 3)):
+        trace = traces(figure, fate)
+        assert len(trace.x) == count
+        assert [tree.nodes[place].fate for place in trace.customdata] == [fate] * count
+    assert traces(figure, "finished").hovertext[1] == ("b: finished, score -0.8333, log probability -2.5000")
+
+
+def test_nodes_stand_by_step_and_by_the_rank_of_their_score() -> None:
+    nodes = (
+        BeamNode(-1, 0, 1, " low", -3.0, -3.0, "kept"),
+        BeamNode(-1, 0, 2, " high", -1.0, -1.0, "kept"),
+        BeamNode(1, 1, 3, " end", -2.0, -1.0, "finished"),
+    )
+    trace = traces(beam(BeamTree(nodes), theme=LIGHT), "kept")
+    assert list(zip(trace.text, trace.x, trace.y, strict=True)) == [("low", 0, 1), ("high", 0, 0)]
+
+
+def test_the_word_for_steps_ends_before_the_first_number() -> None:
+    figure = beam(tree_of(3), theme=LIGHT)
+    (step,) = figure.layout.annotations
+    first = figure.layout.xaxis.tickvals[0]
+    assert (step.text, step.x, step.xanchor) == ("step", first, "right")
+    assert step.xshift < -8
+
+
+def test_nothing_shows_through_what_was_dropped() -> None:
+    dropped = traces(beam(tree_of(3), theme=LIGHT), "dropped")
+    assert (dropped.marker.symbol, dropped.marker.color) == ("circle", LIGHT.ground)
+
+
+def test_the_best_finished_sentence_is_followed_from_its_beginning() -> None:
+    nodes = (
+        BeamNode(-1, 0, 1, " a", -1.0, -1.0, "kept"),
+        BeamNode(-1, 0, 2, " b", -2.0, -2.0, "kept"),
+        BeamNode(0, 1, 3, " c", -6.0, -3.0, "finished"),
+        BeamNode(1, 1, 4, " d", -3.0, -1.5, "kept"),
+        BeamNode(3, 2, 5, " e", -3.0, -1.0, "finished"),
+    )
+    path = traces(beam(BeamTree(nodes), theme=LIGHT), "best finished")
+    assert list(path.x) == [0, 1, None, 1, 2, None]
+    assert list(path.y) == [1, 0, None, 0, 0, None]
+    assert path.line.color == LIGHT.accent
+
+
+def test_a_long_search_leaves_words_to_the_pointer() -> None:
+    assert traces(beam(tree_of(44), theme=LIGHT), "kept").mode == "markers+text"
+    figure = beam(tree_of(45), theme=LIGHT)
+    assert traces(figure, "kept").mode == "markers"
+    assert list(figure.layout.xaxis.ticktext) == ["10", "20", "30", "40"]
+
+
+def test_without_a_tree_the_figure_says_so() -> None:
+    figure = beam(BeamTree(), theme=LIGHT)
+    assert "one path alone" in figure.layout.title.subtitle.text.replace("<br>", " ")
+    assert figure.layout.showlegend is False
+
+
+# ---------------------------------------------------------------- neurons
+
+ROW, COLUMN = tokens_of(("sleep", "<b>"))[:2]
+QUERY, KEY = np.array([1.0, -2.0, 3.0, 0.5]), np.array([2.0, 1.0, 1.0, -4.0])
+
+
+def test_products_sum_up_to_the_score_before_the_softmax() -> None:
+    figure = neurons(QUERY, KEY, ROW, COLUMN, weight=0.4711, theme=LIGHT)
+    vectors, products, running = figure.data
+    np.testing.assert_array_equal(vectors.z, [QUERY, KEY])
+    np.testing.assert_array_equal(products.z, [[2, -2, 3, -2]])
+    np.testing.assert_allclose(running.y, np.array([2, 0, 3, 1]) / math.sqrt(4))
+    assert figure.layout.meta == {"figure": "neurons", "score": 0.5, "weight": 0.4711}
+    says = figure.layout.title.subtitle.text.replace("<br>", " ")
+    assert "1.0000 ÷ √4 = 0.5000. After the softmax over all tokens: 0.4711." in says
+    assert figure.layout.title.text == "sleep → &lt;b&gt;"
+
+
+def test_bias_and_divisor_are_told_where_a_model_has_them() -> None:
+    figure = neurons(QUERY, KEY, ROW, COLUMN, weight=0.1, theme=LIGHT, bias=-0.25, divisor=1.0)
+    assert figure.layout.meta["score"] == 0.75
+    says = figure.layout.title.subtitle.text.replace("<br>", " ")
+    assert "1.0000 ÷ 1.0000 + -0.2500 (position) = 0.7500" in says
+
+
+def test_the_growing_sum_has_room_above_and_below() -> None:
+    figure = neurons(QUERY, KEY, ROW, COLUMN, weight=0.1, theme=LIGHT)
+    low, high = figure.layout.yaxis2.range
+    assert low < 0
+    assert high > max(figure.data[2].y)
+
+
+def test_each_dimension_tells_its_factors() -> None:
+    figure = neurons(QUERY, KEY, ROW, COLUMN, weight=0.1, theme=LIGHT)
+    assert figure.data[1].hovertext[0][1] == "dimension 2: -2.0000 × 1.0000 = -2.0000"
+    assert figure.data[2].hovertext[2] == "after dimension 3: 1.5000"
+
+
+def test_vectors_that_make_no_pair_are_refused() -> None:
+    with pytest.raises(RequestError, match=r"\(4,\) and a key of shape \(3,\)"):
+        neurons(QUERY, KEY[:3], ROW, COLUMN, weight=0.1, theme=LIGHT)
+    with pytest.raises(RequestError, match="make no pair"):
+        neurons(QUERY[:0], KEY[:0], ROW, COLUMN, weight=0.1, theme=LIGHT)

@@ -1,0 +1,177 @@
+"""Two models: the second answers the same sentence, and its tokens are matched with those of the first."""
+
+from __future__ import annotations
+
+import base64
+import json
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from headlight.model.records import TranslationRequest
+from headlight.viz.answers.cards import ModelCard
+from headlight.viz.answers.service import Service
+from headlight.viz.errors import PageError
+from headlight.viz.settings import Settings
+from headlight.viz.tabs.beside import in_languages_of, menu, second_of
+from headlight.viz.wire.rpc import answering
+
+BEER = "ich mochte ein bier"
+FIRST = {"text": BEER, "model": "toy"}
+
+
+@pytest.fixture(scope="module")
+def service() -> Service:
+    return Service(Settings(model="toy"))
+
+
+def ask(service: Service, other: Any, request: Any = FIRST) -> dict[str, Any]:
+    """What the browser hears, as it reads it."""
+    values: dict[str, Any] = json.loads(answering(second_of(service))(json.dumps({"request": request, "other": other})))
+    return values
+
+
+def test_the_second_model_answers_as_it_would_alone_with_every_weight(service: Service) -> None:
+    other = {"text": BEER, "model": "de-en", "beam_size": 3}
+    answer = ask(service, other)["answer"]
+    alone = service.translate(service.check(other, usual=True))
+    assert (answer["model"]["name"], answer["text"]) == ("de-en", alone.text)
+    assert answer["request"]["options"]["beam_size"] == 3
+    for kind in ("encoder", "decoder", "cross"):
+        sent = answer["attention"][kind]
+        numbers = np.frombuffer(base64.b64decode(sent["weights"]), dtype="<u2").reshape(sent["shape"]) / 65_535
+        np.testing.assert_allclose(numbers, alone.attention.of(kind), atol=1e-5)
+
+
+def test_source_tokens_are_matched_by_the_characters_of_the_sentence(service: Service) -> None:
+    told = ask(service, {"text": BEER, "model": "de-en"})
+    first = service.translate(service.check(FIRST)).source_tokens
+    second = told["answer"]["source"]
+    assert told["source"]["same"] is True
+    assert len(first) != len(second)
+    for one, token in enumerate(first):
+        for other, each in enumerate(second):
+            touch = max(token.start, each["start"]) < min(token.end, each["end"])
+            ends = token.special and each.get("special", False)
+            assert ([one, other] in told["source"]["pairs"]) == (touch or ends)
+    assert [unit["label"] for unit in told["source"]["units"]] == ["ich", "mochte", "ein", "bier", "</s>"]
+
+
+def test_translations_that_differ_are_matched_by_words_in_order(service: Service) -> None:
+    told = ask(service, {"text": BEER, "model": "de-en"})
+    ours, theirs = (text.lower().split() for text in ("i want a beer .", told["answer"]["text"].replace(".", " .")))
+    assert ours != theirs
+    assert told["target"]["same"] is False
+    shared = [unit["label"].lower() for unit in told["target"]["units"] if unit["first"] and unit["second"]]
+    assert shared[-1] == "</s>"
+    assert set(shared[:-1]) <= set(ours) & set(theirs)
+    assert {"i", "a", "."} <= set(shared)
+
+
+def test_a_second_model_that_reads_the_first_ones_words_has_a_partner_for_every_row(service: Service) -> None:
+    written = service.translate(service.check(FIRST)).text
+    told = ask(service, {"text": BEER, "model": "de-en", "target": written})
+    assert told["answer"]["text"] == written
+    assert told["target"]["same"] is True
+    assert all(unit["first"] and unit["second"] for unit in told["target"]["units"])
+
+
+def test_the_same_model_twice_matches_itself(service: Service) -> None:
+    told = ask(service, FIRST)
+    for side in ("source", "target"):
+        assert all(one == other for one, other in told[side]["pairs"])
+        assert all(unit["first"] == unit["second"] for unit in told[side]["units"])
+
+
+def test_labels_of_units_are_short_and_safe(service: Service) -> None:
+    text = "<b>ich</b> " + "x" * 40
+    units = ask(service, {"text": text, "model": "toy"}, {"text": text, "model": "de-en"})["source"]["units"]
+    assert "".join(unit["full"] for unit in units[:-1]) == text.replace(" ", "")
+    assert max(len(unit["label"]) for unit in units) == 16
+    assert [unit["special"] for unit in units] == [False] * (len(units) - 1) + [True]
+
+
+class ModelCache:
+    """A service that knows these models."""
+
+    settings = Settings()
+
+    def __init__(self, *cards: ModelCard) -> None:
+        self.cards = cards
+        self.known: dict[str, Manners] = {}
+
+    def models(self) -> tuple[ModelCard, ...]:
+        return self.cards
+
+    @property
+    def library(self) -> ModelCache:
+        return self
+
+    def card(self, name: str, kind: str) -> ModelCard:
+        return next(card for card in self.cards if (card.name, card.kind) == (name, kind))
+
+    def manners(self, name: str) -> Manners:
+        return self.known.get(name, Manners())
+
+
+def card(name: str, **changed: Any) -> ModelCard:
+    about: dict[str, Any] = {"kind": "transformer", "languages": ("de", "en"), "parameters": 1, "bytes": 1}
+    return ModelCard(**(about | {"name": name, "summary": "", "revision": ""} | changed))
+
+
+class Manners(NamedTuple):
+    """What a model may be asked for."""
+
+    sources: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    source: str = ""
+    target: str = ""
+
+    def options(self) -> dict[str, Any]:
+        return {}
+
+
+@pytest.mark.parametrize(
+    ("manners", "given", "expected"),
+    [
+        (Manners(("cs", "de"), ("en", "fr"), "cs", "fr"), {}, ("de", "en")),
+        (Manners(("cs", "de"), ("en", "fr"), "cs", "fr"), {"target_language": "fr"}, ("de", "fr")),
+        (Manners((), ("fr", "it"), "", "fr"), {}, ("", "")),
+        (Manners(), {}, ("", "")),
+    ],
+)
+def test_a_model_of_many_languages_takes_those_of_the_first(
+    manners: Manners, given: dict[str, str], expected: tuple[str, str]
+) -> None:
+    first = SimpleNamespace(request=TranslationRequest(text="", model="one"))
+    shelf = ModelCache(card("one"), card("many", languages=()))
+    shelf.known = {"many": manners}
+    found = in_languages_of(first, TranslationRequest(text="", model="many", **given), shelf)  # type: ignore[arg-type]
+    assert (found.source_language, found.target_language) == expected
+
+
+def test_the_menu_lists_translators_that_answer_at_once() -> None:
+    cards = card("toy"), card("a", default=True), card("b", downloaded=False), card("c", kind="classifier"), card("d")
+    assert [each["name"] for each in menu(ModelCache(*cards))] == ["a", "d", "toy"]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("values", "field", "word"),
+    [
+        ({"other": {"text": BEER, "model": "nobody"}}, "model", "unknown_model"),
+        ({"other": {"text": BEER, "model": 7}}, "model", "not_text"),
+        ({"other": {"text": BEER, "beam_size": 99}}, "beam_size", "not_whole"),
+        ({"other": {"text": " "}}, "text", "blank_text"),
+        ({"other": None}, "text", "not_names"),
+        ({"request": [], "other": FIRST}, "text", "not_names"),
+        ({"other": {**FIRST, "capture": ["*"]}}, "capture", "unknown_name"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_by_name(
+    service: Service, values: dict[str, Any], field: str, word: str
+) -> None:
+    with pytest.raises(PageError) as error:
+        second_of(service)({"request": FIRST} | values)
+    assert (error.value.field, error.value.word) == (field, word)

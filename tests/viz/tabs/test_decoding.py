@@ -1,0 +1,213 @@
+"""Decoding: the tree in numbers, why each node met its fate, and that every node can be opened."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any, Literal
+
+import gradio as gr
+import pytest
+
+from headlight.model.records import BeamNode
+from headlight.viz.answers.service import Service
+from headlight.viz.errors import PageError
+from headlight.viz.page import build_page
+from headlight.viz.settings import Settings
+from headlight.viz.tabs.decoding import build, chances_of, finished, reasons, search_of, texts_of
+from headlight.viz.tabs.drawn import drawn, look_from
+from headlight.viz.wire.rpc import answering
+from headlight.viz.words import LANGUAGES, words
+from tests.viz.figures_examples import translation_of, tree_of
+
+BEER = "ich mochte ein bier"
+LOOK = {"theme": "light", "language": "en"}
+END = 2
+Fate = Literal["kept", "finished", "dropped"]
+
+
+@pytest.fixture(scope="module")
+def service() -> Service:
+    return Service(Settings(model="toy", max_beam=7))
+
+
+def search(service: Service, **request: Any) -> dict[str, Any]:
+    return search_of(service)({"request": {"text": BEER, **request}, **LOOK})
+
+
+def node(step: int, token: int, fate: Fate, score: float = -1.0, parent: int = -1) -> BeamNode:
+    return BeamNode(parent, step, token, f" t{token}", score, score, fate)
+
+
+# ---------------------------------------------------------------- the search
+
+
+def test_the_nodes_are_those_of_the_tree_in_its_order(service: Service) -> None:
+    found = search(service, beam_size=3)
+    tree = service.translate(service.check({"text": BEER, "beam_size": 3})).tree
+    assert len(found["nodes"]) == len(tree.nodes) > 3
+    for values, given in zip(found["nodes"], tree.nodes, strict=True):
+        assert values[:3] == [given.parent, given.step, given.id]
+        assert values[6:9] == [round(given.log_probability, 6), round(given.score, 6), given.fate]
+    assert found["beam"] == 3
+
+
+def test_the_best_finished_node_is_the_translation_that_is_shown(service: Service) -> None:
+    found = search(service, beam_size=3)
+    tree = service.translate(service.check({"text": BEER, "beam_size": 3})).tree
+    scores = [found["nodes"][place][7] for place in found["finished"]]
+    assert scores == sorted(scores, reverse=True)
+    assert list(tree.path(found["finished"][0])) == found["written"]["ids"]
+
+
+def test_the_text_of_each_node_comes_together_from_the_changes_along_its_path(service: Service) -> None:
+    found = search(service, beam_size=4)
+    tree = service.translate(service.check({"text": BEER, "beam_size": 4})).tree
+    decode = service.translator("toy").target_tokenizer.decode
+    texts: dict[int, str] = {-1: ""}
+    for place, (parent, _, _, _, kept, added, *_) in enumerate(found["nodes"]):
+        texts[place] = texts[parent][:kept] + added
+        assert texts[place] == decode(list(tree.path(place)))
+    assert texts[found["finished"][0]] == found["written"]["text"]
+
+
+def test_a_character_in_pieces_replaces_what_stood_for_its_first_piece() -> None:
+    tree = tree_of(steps=2)
+    read = {(0,): "x�", (0, 0): "xé"}
+    translation = translation_of(("a",), ("b",), tree)
+    changes = list(texts_of(tree.nodes, lambda ids: read.get(ids, ""), translation))
+    assert changes[0] == (0, "x�")
+    child = next(place for place, node in enumerate(tree.nodes) if tree.path(place) == (0, 0))
+    assert changes[child] == (1, "é")
+
+
+@pytest.mark.parametrize("fate", ["kept", "dropped", "finished"])
+def test_any_node_opens_with_all_its_attention(service: Service, fate: str) -> None:
+    found = search(service, beam_size=3)
+    tree = service.translate(service.check({"text": BEER, "beam_size": 3})).tree
+    place = next(at for at, values in enumerate(found["nodes"]) if values[8] == fate)
+    ids = list(tree.path(place))
+    opened = service.translate(service.check({"text": BEER, "beam_size": 3, "target": ids}))
+    assert [token.id for token in opened.target_tokens] == ids
+    assert opened.attention.cross.shape[2] == len(ids)
+
+
+@pytest.mark.parametrize("request_", [{"beam_size": 1}, {"temperature": 1.0, "seed": 3}, {"target": "I want a beer"}])
+def test_without_a_beam_there_is_no_tree_and_no_picture_of_one(service: Service, request_: dict[str, Any]) -> None:
+    found = search(service, **request_)
+    assert found["figure"] is None
+    assert found["nodes"] == found["finished"] == []
+    assert found["samples"] is ("temperature" in request_)
+    assert found["written"]["ids"]
+
+
+# ---------------------------------------------------------------- why a node met its fate
+
+
+def test_each_fate_has_its_reason() -> None:
+    nodes = [
+        node(0, 7, "kept", -1.0),
+        node(0, 8, "kept", -2.0),
+        node(0, 9, "dropped", -3.0),  # two better ones went on
+        node(1, END, "finished", -1.0, 0),
+        node(1, 7, "kept", -1.1, 0),
+        node(1, END, "dropped", -1.2, 1),  # the third, where two count
+        node(1, 8, "kept", -1.3, 1),
+        node(2, END, "finished", -1.4, 4),
+        node(2, 7, "dropped", -1.5, 4),  # it was to go on, but two had finished
+        node(2, 8, "dropped", -1.6, 6),
+        node(2, 9, "dropped", -1.7, 6),
+    ]
+    expected = ["kept", "kept", "worse", "ended", "kept", "late_end", "kept", "ended", "over", "over", "worse"]
+    assert reasons(nodes, 2, {END}) == expected
+
+
+def test_what_is_cut_off_at_the_limit_is_told_from_what_ended() -> None:
+    nodes = [node(0, 7, "finished", -1.0), node(0, END, "finished", -2.0), node(0, 8, "dropped", -3.0)]
+    assert reasons(nodes, 2, {END}) == ["limit", "ended", "worse"]
+    assert finished(nodes, {END}) == [1, 0]  # what ended comes first, however likely the other is
+
+
+def test_the_reasons_of_a_real_search_fit_its_fates(service: Service) -> None:
+    fits = {"kept": {"kept"}, "finished": {"ended", "limit"}, "dropped": {"worse", "late_end", "over"}}
+    for beam in (2, 5):
+        for values in search(service, beam_size=beam)["nodes"]:
+            assert values[9] in fits[values[8]]
+
+
+def test_every_reason_and_fate_has_words() -> None:
+    for language in LANGUAGES:
+        for reason in ("kept", "stranded", "ended", "limit", "worse", "late_end", "over"):
+            assert words(language)[f"decoding_reason_{reason}"]
+        for fate in ("kept", "finished", "dropped"):
+            assert words(language)[f"decoding_fate_{fate}"]
+
+
+# ---------------------------------------------------------------- the pictures
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_figures_speak_the_language_of_the_page(service: Service, theme: str, language: str) -> None:
+    asked = {"request": {"text": BEER, "beam_size": 3}, "theme": theme, "language": language}
+    tree = search_of(service)(asked)["figure"]
+    names = {trace.get("name") for trace in tree["data"] if trace.get("name")}
+    assert names == {words(language)[f"figure_beam_{part}"] for part in ("kept", "finished", "dropped", "best")}
+    bars = chances_of(service)(asked)["figure"]
+    said = [each["text"] for each in bars["layout"]["annotations"][:2]]
+    assert said == [words(language)[f"figure_confidence_{part}"] for part in ("probability", "others")]
+
+
+def test_a_figure_leaves_its_title_to_the_page_and_takes_less_room() -> None:
+    look = look_from(LOOK)
+    translation = translation_of(("a", "b"), ("c", "d", "e"))
+    figure = drawn("confidence", look, translation)
+    assert figure["layout"]["title"]["text"] == ""
+    assert 24 <= figure["layout"]["margin"]["t"] < 70
+
+
+def test_bars_are_the_probabilities_of_the_pass_that_captures_attention(service: Service) -> None:
+    figure = chances_of(service)({"request": {"text": BEER, "beam_size": 3}, **LOOK})["figure"]
+    tokens = service.translate(service.check({"text": BEER, "beam_size": 3})).target_tokens
+    assert figure["data"][0]["x"] == pytest.approx([token.probability for token in tokens])
+
+
+def test_every_marker_knows_its_node(service: Service) -> None:
+    found = search(service, beam_size=3)
+    places = [place for trace in found["figure"]["data"] for place in trace.get("customdata", [])]
+    assert sorted(places) == list(range(len(found["nodes"])))
+
+
+# ---------------------------------------------------------------- the door
+
+
+@pytest.mark.parametrize(
+    ("changed", "field", "word"),
+    [
+        ({"theme": "sepia"}, "theme", "not_choice"),
+        ({"theme": None}, "theme", "not_choice"),
+        ({"language": 3}, "language", "not_choice"),
+        ({"request": {"text": "  "}}, "text", "blank_text"),
+        ({"request": {"text": BEER, "beam_size": 8}}, "beam_size", "not_whole"),
+        ({"request": [BEER]}, "text", "not_names"),
+    ],
+)
+@pytest.mark.parametrize("server", [search_of, chances_of])
+def test_what_makes_no_sense_is_refused_by_name(
+    service: Service, server: Any, changed: dict[str, Any], field: str, word: str
+) -> None:
+    with pytest.raises(PageError) as error:
+        server(service)({"request": {"text": BEER}, **LOOK} | changed)
+    assert (error.value.field, error.value.word) == (field, word)
+    told = json.loads(answering(server(service))(json.dumps({"request": {"text": BEER}, **LOOK} | changed)))
+    assert (told["what"], told["field"], told["word"]) == ("error", field, word)
+
+
+def test_the_tab_runs_alone() -> None:
+    async def made() -> gr.Blocks:  # in a loop: outside, Gradio leaves some open
+        return build_page(Settings(model="toy"), {"decoding": build})
+
+    page = asyncio.run(made())
+    names = {block.elem_id for block in page.blocks.values() if getattr(block, "elem_id", None)}
+    assert {"widget-desk", "widget-decoding", "panel-decoding"} <= names
+    assert "panel-heads" not in names

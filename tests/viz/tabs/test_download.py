@@ -1,0 +1,196 @@
+"""What the browser hears while a model of the Hub comes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Thread
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from headlight.viz.answers.line import Visitor
+from headlight.viz.answers.service import Service
+from headlight.viz.errors import PageError
+from headlight.viz.settings import MODELS, Settings
+from headlight.viz.tabs.download import DownloadWidget
+from headlight.viz.tabs.positions import encoding_values
+from headlight.viz.wire.rpc import answering
+from headlight.viz.wire.visitors import VISITOR
+from tests.hub_server import Hub, Repository, hub_of_our_own
+
+TOY = "me/opus-mt-de-en"
+WEIGHTS = "model.safetensors"
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    with hub_of_our_own(monkeypatch, tmp_path / "home") as running:
+        running.repositories[TOY] = Repository()
+        running.repositories[TOY].push({path.name: path.read_bytes() for path in (MODELS / "toy").iterdir()})
+        yield running
+
+
+@pytest.fixture
+def fetching(hub: Hub, tmp_path: Path) -> DownloadWidget:
+    shutil.copytree(MODELS / "toy", tmp_path / "models" / "toy")
+    return DownloadWidget(Service(Settings(models_folder=tmp_path / "models", models=(TOY,))))
+
+
+def news_of(fetching: DownloadWidget, visitor: str = "one", **values: Any) -> Iterator[dict[str, Any]]:
+    event = SimpleNamespace(request=json.dumps(values))
+    for each in fetching.fetch(event, SimpleNamespace(session_hash=visitor)):  # type: ignore[arg-type]
+        yield json.loads(each)
+
+
+def offer(fetching: DownloadWidget, name: Any) -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads(answering(fetching.offer)(json.dumps({"name": name})))
+    return answer
+
+
+def test_an_offer_says_what_would_come_and_fetches_nothing(fetching: DownloadWidget, hub: Hub) -> None:
+    size = sum(path.stat().st_size for path in (MODELS / "toy").iterdir())
+    told = offer(fetching, TOY)
+    commit = hub.repositories[TOY].references["main"]
+    expected = {"bytes": size, "missing": size, "licence": "cc-by-4.0", "revision": commit, "here": False}
+    assert told == expected | {"name": TOY, "source": "de", "target": "en"}
+    assert not [each for each in hub.asked if "/resolve/" in each.path]
+    list(news_of(fetching, name=TOY))
+    told = offer(fetching, TOY)
+    assert (told["here"], [each["name"] for each in told["models"]]) == (True, ["toy", TOY])
+
+
+@pytest.mark.parametrize(
+    ("name", "word"), [("someone/else", "model_not_allowed"), ("../toy", "model_not_allowed"), (7, "hub_bad_id")]
+)
+def test_what_may_not_be_asked_for_is_not(fetching: DownloadWidget, hub: Hub, name: Any, word: str) -> None:
+    told = offer(fetching, name)
+    assert (told["what"], told["field"], told["word"]) == ("error", "model", word)
+    (news,) = news_of(fetching, name=name, turn=3)
+    assert (news["word"], news["turn"]) == (word, 3)
+    assert hub.asked == []
+
+
+def test_a_page_that_is_open_can_learn_what_others_fetched(fetching: DownloadWidget) -> None:
+    def told() -> list[tuple[str, bool]]:
+        return [(each["name"], each["downloaded"]) for each in fetching.models({})]
+
+    assert told() == [("toy", True), (TOY, False)]
+    list(news_of(fetching, name=TOY))
+    assert told() == [("toy", True), (TOY, True)]
+
+
+def test_a_tab_that_is_asked_for_a_model_that_is_not_here_says_so(fetching: DownloadWidget, hub: Hub) -> None:
+    asked = {"model": TOY, "theme": "light", "language": "en", "length": 7}
+    with pytest.raises(PageError) as caught:
+        encoding_values(fetching.service, asked)
+    assert caught.value.word == "model_not_here"
+    list(news_of(fetching, name=TOY))
+    assert encoding_values(fetching.service, asked)["length"] == 7
+
+
+def test_news_tell_how_far_it_is_and_then_which_models_there_are(fetching: DownloadWidget) -> None:
+    news = list(news_of(fetching, name=TOY, turn=5))
+    assert {each["turn"] for each in news} == {5}
+    *progress, last = news
+    assert {each["what"] for each in progress} == {"fetching"}
+    done = [each["done"] for each in progress]
+    assert done == sorted(done)
+    assert done[-1] == progress[-1]["total"] > 0
+    assert (last["what"], last["name"]) == ("fetched", TOY)
+    assert [(each["name"], each["downloaded"]) for each in last["models"]] == [("toy", True), (TOY, True)]
+
+
+def begun(fetching: DownloadWidget, hub: Hub) -> tuple[list[dict[str, Any]], Thread]:
+    """A download in the middle of which the Hub waits, and what is heard of it."""
+    news: list[dict[str, Any]] = []
+    hub.going.clear()
+    thread = Thread(target=lambda: news.extend(news_of(fetching, name=TOY)))
+    thread.start()
+    assert hub.halted.wait(60)
+    return news, thread
+
+
+def test_stop_ends_it_and_keeps_what_came(fetching: DownloadWidget, hub: Hub) -> None:
+    news, thread = begun(fetching, hub)
+    fetching.stop(SimpleNamespace(session_hash="two"))  # type: ignore[arg-type] - somebody else
+    assert thread.is_alive()
+    fetching.stop(SimpleNamespace(session_hash="one"))  # type: ignore[arg-type]
+    hub.going.set()
+    thread.join(60)
+    assert (news[-1]["what"], news[-1]["word"]) == ("error", "hub_stopped")
+    assert 0 < offer(fetching, TOY)["missing"] < offer(fetching, TOY)["bytes"]
+    assert list(news_of(fetching, name=TOY))[-1]["what"] == "fetched"
+
+
+def test_who_leaves_fetches_no_more(fetching: DownloadWidget, hub: Hub) -> None:
+    news, thread = begun(fetching, hub)
+    fetching.left(SimpleNamespace(session_hash="one"))  # type: ignore[arg-type]
+    hub.going.set()
+    thread.join(60)
+    assert news[-1]["word"] == "hub_stopped"
+    assert fetching._running == {}
+
+
+def test_a_listener_who_goes_away_ends_it(fetching: DownloadWidget, hub: Hub) -> None:
+    hub.cuts = [11]  # of the weights: there is news before they are here
+    listening = news_of(fetching, name=TOY)
+    next(listening)
+    stop = fetching._running["one"]
+    listening.close()  # type: ignore[attr-defined]
+    del listening
+    assert stop.is_set()
+
+
+def test_two_visitors_share_one_download(fetching: DownloadWidget, hub: Hub) -> None:
+    heard: dict[str, list[dict[str, Any]]] = {"one": [], "two": []}
+    hub.going.clear()
+    threads = [
+        Thread(target=lambda visitor=visitor: heard[visitor].extend(news_of(fetching, visitor, name=TOY)))
+        for visitor in heard
+    ]
+    threads[0].start()
+    assert hub.halted.wait(60)
+    threads[1].start()
+    while fetching.service.library.waiting(TOY) < 1:
+        assert threads[1].is_alive()
+    hub.going.set()
+    for thread in threads:
+        thread.join(60)
+    assert {news[-1]["what"] for news in heard.values()} == {"fetched"}
+    assert hub.bodies(WEIGHTS) == [None]
+
+
+def test_our_own_faults_say_so_and_show_nothing(
+    fetching: DownloadWidget, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: Any) -> None:
+        raise RuntimeError("/secret/path")
+
+    monkeypatch.setattr(fetching.service, "fetch", fail)
+    (news,) = news_of(fetching, name=TOY)
+    assert (news["what"], news["word"]) == ("error", "our_fault")
+    assert "secret" not in json.dumps(news)
+    assert "secret" in caplog.text
+
+
+def test_an_address_fetches_one_model_at_a_time(fetching: DownloadWidget) -> None:
+    one, two = Visitor("203.0.113.5", "one"), Visitor("203.0.113.5", "two")
+    other = Visitor("198.51.100.7", "one")
+    with fetching._one_of(one, TOY):
+        for visitor, name in ((two, TOY), (other, "me/another"), (one, "me/another")):
+            with fetching._one_of(visitor, name):
+                pass  # the same model, somewhere else, and instead of one's own
+        with pytest.raises(PageError) as caught, fetching._one_of(two, "me/another"):
+            pass
+        assert caught.value.word == "one_download"
+        token = VISITOR.set(two)
+        (news,) = news_of(fetching, "two", name="me/another", turn=5)
+        VISITOR.reset(token)
+        assert (news["word"], news["turn"]) == ("one_download", 5)
+    with fetching._one_of(two, "me/another"):
+        pass
+    assert fetching._fetches == []

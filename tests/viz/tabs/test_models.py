@@ -1,0 +1,199 @@
+"""The Models tab: cards as data, and nothing in them that a browser could run."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headlight.viz.answers.markdown import Block, blocks, curve_of, licence_of, sections
+from headlight.viz.answers.service import Service
+from headlight.viz.settings import MODELS, Settings
+from headlight.viz.tabs.models import cards_values
+from tests.hub_server import Repository, hub_of_our_own
+
+HOSTILE = """# <script>alert(1)</script>
+
+Hello <img src=x onerror=alert(1)> [here](javascript:alert(1)) [there](https://example.org/a) ![picture](https://a.b/c.png)
+[data](data:text/html,x) <https://example.org>
+
+<div onclick="alert(1)">block</div>
+
+- Licence of the weights: `<b>` none. Really.
+
+## Scores <b>
+
+| a | b |
+| --- | ---: |
+| <i>1</i> | 2 |
+"""
+
+
+def walk(nodes: list[Any]) -> Iterator[Block]:
+    for node in nodes:
+        if isinstance(node, dict):
+            yield node
+            yield from walk(node["inside"])
+
+
+def text(node: Any) -> str:
+    return node if isinstance(node, str) else "".join(map(text, node["inside"]))
+
+
+@pytest.fixture(scope="module")
+def cards() -> dict[str, dict[str, Any]]:
+    found = json.loads(json.dumps(cards_values(Service(Settings())), allow_nan=False))
+    return {card["name"]: card for card in found}
+
+
+def test_all_models_are_there_translators_first_and_the_usual_one_before_all(cards: dict[str, Any]) -> None:
+    names = list(cards)
+    assert names[0] == "de-en"
+    assert cards["de-en"]["default"] is True
+    assert names[-1] == "sentiment"
+    assert {path.parent.name for path in MODELS.glob("*/config.json")} == set(names)
+
+
+def test_a_card_tells_sizes_licence_scores_limits_and_how_it_learnt(cards: dict[str, Any]) -> None:
+    card = cards["de-en"]
+    assert card["languages"] == ["de", "en"]
+    assert card["parameters"] > 9_000_000
+    assert card["bytes"] == sum(path.stat().st_size for path in (MODELS / "de-en").iterdir() if path.is_file())
+    assert card["licence"] == "for research and education, non-commercial"
+    by_title = {section["title"]: section for section in card["sections"]}
+    table = next(block for block in by_title["Scores"]["blocks"] if block["tag"] == "table")
+    assert "BLEU" in text(table)
+    assert any(block["tag"] == "ul" for block in by_title["What it cannot do"]["blocks"])
+    assert by_title["Scores"]["curve"] is None
+    curve = by_title["How it learnt"]["curve"]
+    assert len(curve["series"]) >= 2
+    assert all(len(each["values"]) == len(curve["steps"]) for each in curve["series"])
+
+
+def test_the_first_paragraph_is_told_once(cards: dict[str, Any]) -> None:
+    for card in cards.values():
+        (summary,) = card["summary"]
+        assert summary not in card["introduction"]
+
+
+def test_no_html_of_a_card_becomes_an_element() -> None:
+    nodes = [node for section in sections(HOSTILE) for node in walk(section.blocks)]
+    assert {node["tag"] for node in nodes} <= {
+        "p",
+        "a",
+        "ul",
+        "li",
+        "code",
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+    }
+    assert {node.get("href") for node in nodes if node["tag"] == "a"} == {
+        "https://example.org/a",
+        "https://example.org",
+    }
+    assert all(set(node) <= {"tag", "inside", "href", "end"} for node in nodes)
+    whole = "".join(text(block) for section in sections(HOSTILE) for block in section.blocks)
+    for written in ("<img src=x onerror=alert(1)>", '<div onclick="alert(1)">block</div>', "<i>1</i>", "picture"):
+        assert written in whole
+
+
+def test_a_card_is_cut_at_its_headings_but_not_within_code() -> None:
+    card = "---\nlanguage: de\n---\n# title\n\none\n\n## A\n\n```\n## not a heading\n```\n\n### B\n\ntwo\n\n## C\n"
+    found = sections(card)
+    assert [section.title for section in found] == ["", "A", "C"]
+    assert [block["tag"] for block in found[1].blocks] == ["pre", "h4", "p"]
+    assert text(found[0].blocks[0]) == "one"
+    assert found[1].blocks[0]["inside"] == ["## not a heading"]
+
+
+def test_numbers_of_a_table_stand_at_its_end() -> None:
+    (table,) = blocks("| a | b |\n| --- | ---: |\n| 1 | 2 |")
+    cells = [node for node in walk([table]) if node["tag"] in ("th", "td")]
+    assert [cell.get("end", False) for cell in cells] == [False, True, False, True]
+
+
+def test_a_curve_is_read_from_the_table_of_steps() -> None:
+    found = curve_of(blocks("| step | loss | bleu a |\n| --- | --- | --- |\n| 1,000 | 2.5 | 7 |\n| 2000 | 1.5 | 11 |"))
+    assert found == {
+        "steps": (1000.0, 2000.0),
+        "series": [{"name": "loss", "values": (2.5, 1.5)}, {"name": "bleu a", "values": (7.0, 11.0)}],
+    }
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "no table",
+        "| file | bytes |\n| --- | --- |\n| a | 1 |\n| b | 2 |",
+        "| step | loss |\n| --- | --- |\n| 1 | 2 |",
+        "| step | loss |\n| --- | --- |\n| 1 | 2 |\n| 2 | – |",
+        "| step |\n| --- |",
+    ],
+)
+def test_where_no_steps_are_counted_there_is_no_curve(table: str) -> None:
+    assert curve_of(blocks(table)) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "licence"),
+    [
+        ("- Licence of the weights: for research. The code is Apache-2.0.", "for research"),
+        ("- Data: mine. Licence of data and\n  weights: CC0 1.0.", "CC0 1.0"),
+        ("License: MIT", "MIT"),
+        ("Nothing is said.", ""),
+    ],
+)
+def test_the_licence_is_found_where_a_card_tells_it(said: str, licence: str) -> None:
+    assert licence_of(said) == licence
+
+
+def test_a_model_without_a_card_is_listed_all_the_same(tmp_path: Path) -> None:
+    shutil.copytree(MODELS / "toy", tmp_path / "bare")
+    (tmp_path / "bare" / "README.md").unlink()
+    (card,) = cards_values(Service(Settings(models_folder=tmp_path)))
+    assert (card["name"], card["licence"], card["summary"], card["sections"]) == ("bare", "", [], [])
+
+
+def test_lists_within_lists_end_somewhere() -> None:
+    deep = "\n".join("  " * depth + "- x" for depth in range(200))
+    json.dumps(blocks(deep))
+
+
+def test_every_known_section_and_measure_has_words() -> None:
+    from headlight.viz.words import LANGUAGES, words
+
+    for language in LANGUAGES:
+        for name in ("scores", "limits", "learnt", "heads", "data", "repeat", "files"):
+            assert f"models_section_{name}" in words(language)
+
+
+def test_models_of_the_hub_come_last_and_have_their_card_once_they_are_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(MODELS / "toy", tmp_path / "models" / "toy")
+    settings = Settings(models_folder=tmp_path / "models", models=("a/opus-mt-fr-en", "b/opus-mt-es-en"))
+    files = {path.name: path.read_bytes() for path in (MODELS / "toy").iterdir()}
+    with hub_of_our_own(monkeypatch, tmp_path / "home") as hub:
+        hub.repositories["b/opus-mt-es-en"] = Repository()
+        hub.repositories["b/opus-mt-es-en"].push(files | {"README.md": b"# Spanish\n\nBy somebody else.\n"})
+        service = Service(settings)
+        told = [(card["name"], card["where"], card["downloaded"]) for card in cards_values(service)]
+        assert told == [
+            ("toy", "here", True),
+            ("a/opus-mt-fr-en", "hub", False),
+            ("b/opus-mt-es-en", "hub", False),
+        ]
+        service.fetch("b/opus-mt-es-en")
+        fetched = {card["name"]: card for card in cards_values(service)}
+        assert list(fetched) == ["toy", "b/opus-mt-es-en", "a/opus-mt-fr-en"]
+        card = fetched["b/opus-mt-es-en"]
+        assert (text(card["summary"][0]), card["downloaded"]) == ("By somebody else.", True)
+        assert (fetched["a/opus-mt-fr-en"]["summary"], fetched["a/opus-mt-fr-en"]["parameters"]) == ([], 0)

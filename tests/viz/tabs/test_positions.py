@@ -1,0 +1,155 @@
+"""The Positions tab: what is drawn of each encoding is the model's own arithmetic, and nothing is drawn of chance."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from dataclasses import replace
+from typing import Any
+
+import gradio as gr
+import numpy as np
+import pytest
+
+from headlight.model.core.positions import POSITIONS, make_positions
+from headlight.model.records import FloatArray
+from headlight.viz.answers.service import Service
+from headlight.viz.errors import PageError
+from headlight.viz.settings import Settings
+from headlight.viz.tabs.positions import build, encoding_values, form_of, periods, picture
+
+LENGTH = 13
+ASKED = {"model": "toy", "theme": "light", "language": "en", "length": LENGTH}
+
+
+@pytest.fixture(scope="module")
+def service() -> Service:
+    return Service(Settings(model="toy"))
+
+
+def unpacked(numbers: dict[str, str]) -> FloatArray:
+    """An array as Plotly packs it."""
+    values = np.frombuffer(base64.b64decode(numbers["bdata"]), dtype=f"<{numbers['dtype']}")
+    return values.reshape([int(side) for side in numbers["shape"].split(",")])
+
+
+@pytest.mark.parametrize("encoding", POSITIONS)
+def test_every_encoding_of_the_registry_answers_in_both_languages_and_themes(service: Service, encoding: str) -> None:
+    for language in ("en", "zh"):
+        for theme in ("light", "dark"):
+            asked = ASKED | {"encoding": encoding, "language": language, "theme": theme}
+            answer = encoding_values(service, asked)
+            json.dumps(answer, allow_nan=False)
+            assert answer["encoding"] == encoding
+            assert (answer["figure"] is None) == (encoding in ("none", "learned"))
+
+
+def test_the_models_own_encoding_comes_first_and_is_taken_where_none_is_named(service: Service) -> None:
+    answer = encoding_values(service, ASKED)
+    own = service.translator("toy").model.config.positions
+    assert answer["encoding"] == answer["own"] == answer["choices"][0] == own
+    assert sorted(answer["choices"]) == sorted(POSITIONS)
+
+
+@pytest.mark.parametrize("encoding", ["sinusoidal", "sinusoidal_halves", "rotary", "alibi"])
+def test_the_numbers_drawn_are_those_of_the_models_own_code(service: Service, encoding: str) -> None:
+    config = replace(service.translator("toy").model.config, positions=encoding)
+    expected = make_positions(config, one_way=False).picture(LENGTH).numpy()
+    figure = encoding_values(service, ASKED | {"encoding": encoding})["figure"]
+    drawn = unpacked(figure["data"][0]["z"])
+    np.testing.assert_array_equal(drawn, expected[0] if expected.ndim == 3 else expected)
+    if expected.ndim == 2:
+        np.testing.assert_allclose(unpacked(figure["data"][1]["z"]), expected @ expected.T, atol=1e-5)
+
+
+def test_untrained_numbers_are_never_drawn(service: Service) -> None:
+    config = service.translator("toy").model.config
+    assert encoding_values(service, ASKED | {"encoding": "learned"})["form"] == "untrained"
+    assert picture(config, "learned", LENGTH).size == 0
+    buckets = picture(config, "relative", LENGTH)
+    assert buckets.shape == (1, LENGTH, LENGTH)
+    np.testing.assert_array_equal(buckets[0, 5, :6], [5, 4, 3, 2, 1, 0])  # near by, each distance has its own
+    assert buckets[0, 5, 6] == config.relative_buckets // 2 + 1  # the other side begins anew
+
+
+def test_a_model_that_learnt_its_positions_shows_them(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = replace(service.translator("toy").model.config, positions="learned", max_length=11)
+    learnt = make_positions(config, one_way=False)
+
+    class Trained:
+        class model:  # noqa: N801
+            class encoder:  # noqa: N801
+                class embedding:  # noqa: N801
+                    positions = learnt
+
+    Trained.model.config = config  # type: ignore[attr-defined]
+    monkeypatch.setattr(service, "translator", lambda name: Trained)
+    answer = encoding_values(service, ASKED)
+    assert (answer["form"], answer["trained"], answer["length"]) == ("table", True, 11)
+    table = learnt.table.detach().numpy()  # type: ignore[operator, union-attr]
+    np.testing.assert_array_equal(unpacked(answer["figure"]["data"][0]["z"]), table)
+    assert form_of("relative", trained=True) == "bias"
+
+
+@pytest.mark.parametrize("encoding", ["sinusoidal", "sinusoidal_halves", "rotary"])
+def test_each_wave_begins_anew_after_its_period(service: Service, encoding: str) -> None:
+    config = replace(service.translator("toy").model.config, rotary_base=500.0)
+    table = picture(config, encoding, 97)
+    lengths = periods(config, encoding)
+    assert lengths is not None
+    assert len(lengths) == table.shape[1]
+    positions = np.arange(97)
+    for dimension, length in enumerate(lengths):
+        angles = 2 * math.pi * positions / length
+        wave = table[:, dimension]
+        assert min(np.abs(wave - np.sin(angles)).max(), np.abs(wave - np.cos(angles)).max()) < 1e-4
+
+
+def test_encodings_without_waves_have_no_period(service: Service) -> None:
+    config = service.translator("toy").model.config
+    assert [periods(config, name) for name in ("none", "learned", "alibi", "relative")] == [None] * 4
+
+
+def test_a_picture_is_made_once_and_is_closed_to_writing(service: Service) -> None:
+    config = service.translator("toy").model.config
+    first = picture(config, "alibi", 7)
+    assert picture(config, "alibi", 7) is first
+    assert not first.flags.writeable
+
+
+def test_buckets_are_read_out_as_whole_numbers_in_the_pages_language(service: Service) -> None:
+    asked = ASKED | {"encoding": "relative"}
+    english = encoding_values(service, asked)["figure"]["data"][0]["hovertemplate"]
+    chinese = encoding_values(service, asked | {"language": "zh"})["figure"]["data"][0]["hovertemplate"]
+    assert english == "query %{y}, key %{x}: bucket %{z:.0f}<extra></extra>"
+    assert "桶" in chinese
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field", "word"),
+    [
+        ({"model": "../toy"}, "model", "not_choice"),
+        ({"model": ["toy"]}, "model", "not_choice"),
+        ({"model": "sentiment"}, "model", "not_choice"),
+        ({"encoding": "fourier"}, "encoding", "not_choice"),
+        ({"encoding": 3}, "encoding", "not_choice"),
+        ({"theme": "pink"}, "theme", "not_choice"),
+        ({"language": None}, "language", "not_choice"),
+        ({"length": 1}, "length", "not_whole"),
+        ({"length": 101}, "length", "not_whole"),
+        ({"length": True}, "length", "not_whole"),
+        ({"length": "13"}, "length", "not_whole"),
+        ({"length": None}, "length", "not_whole"),
+    ],
+)
+def test_what_a_browser_sends_is_checked(service: Service, wrong: dict[str, Any], field: str, word: str) -> None:
+    with pytest.raises(PageError) as caught:
+        encoding_values(service, ASKED | wrong)
+    assert (caught.value.field, caught.value.word) == (field, word)
+
+
+def test_the_tab_is_built_without_loading_a_model() -> None:
+    fresh = Service(Settings(model="toy"))
+    assert isinstance(build(fresh), gr.HTML)
+    assert fresh.shelf.keys() == []

@@ -1,0 +1,221 @@
+"""What the browser hears while the model writes, and the answer that is there before anybody asks."""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from collections.abc import Callable
+from threading import Event
+from types import SimpleNamespace
+from typing import Any
+
+import gradio as gr
+import numpy as np
+import pytest
+
+from headlight.model.records import KINDS
+from headlight.viz.answers.examples import EXAMPLES
+from headlight.viz.answers.first import FIRST, first_answer, key_of, make_first
+from headlight.viz.answers.model_values import default_request
+from headlight.viz.answers.service import Service
+from headlight.viz.settings import Settings
+from headlight.viz.tabs.translate import TranslateWidget
+from headlight.viz.wire.visitors import with_turn
+
+SENTENCE = "Der alte Mann liest seiner Frau am Abend aus der Zeitung vor."
+
+
+@pytest.fixture(scope="module")
+def service() -> Service:
+    return Service(Settings())
+
+
+@pytest.fixture
+def desk(service: Service) -> TranslateWidget:
+    return TranslateWidget(service)
+
+
+def ask(desk: TranslateWidget, visitor: str = "one", **values: Any) -> list[dict[str, Any]]:
+    """All news of one request, as the browser reads them."""
+    event = SimpleNamespace(request=json.dumps(default_request(desk.service) | values))
+    return [json.loads(news) for news in desk.translate(event, SimpleNamespace(session_hash=visitor))]  # type: ignore[arg-type]
+
+
+def numbers(answer: dict[str, Any], kind: str) -> np.ndarray:
+    return np.frombuffer(base64.b64decode(answer["attention"][kind]["weights"]), dtype="<u2").astype(np.int64)
+
+
+def test_the_last_news_is_the_answer(desk: TranslateWidget, service: Service) -> None:
+    news = ask(desk, text=SENTENCE, turn=7)
+    assert [each["what"] for each in news[:-1]] == ["progress"] * (len(news) - 1)
+    assert news[-1]["what"] == "answer"
+    assert {each["turn"] for each in news} == {7}
+    expected = service.translate(service.check(default_request(service) | {"text": SENTENCE}))
+    assert news[-1]["text"] == expected.text
+    assert news[-1]["model"]["source"] == "de"
+
+
+@pytest.mark.parametrize(
+    ("values", "field", "word"),
+    [
+        ({"text": " "}, "text", "blank_text"),
+        ({"text": "x" * 501}, "text", "too_long"),
+        ({"text": 7}, "text", "not_text"),
+        ({"text": SENTENCE, "beam_size": 99}, "beam_size", "not_whole"),
+        ({"text": SENTENCE, "temperature": float("nan")}, "temperature", "not_number"),
+        ({"text": SENTENCE, "model": "none"}, "model", "unknown_model"),
+        ({"text": SENTENCE, "colour": "red"}, "colour", "unknown_name"),
+    ],
+)
+def test_faults_are_news_with_their_field(desk: TranslateWidget, values: dict[str, Any], field: str, word: str) -> None:
+    (news,) = ask(desk, **values)
+    assert (news["what"], news["field"], news["word"]) == ("error", field, word)
+
+
+def test_our_own_faults_say_so_and_show_nothing(
+    desk: TranslateWidget, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(values: Any, *, usual: bool) -> None:
+        raise RuntimeError("/secret/path")
+
+    monkeypatch.setattr(desk.service, "check", fail)
+    (news,) = ask(desk, text=SENTENCE)
+    assert (news["what"], news["word"]) == ("error", "our_fault")
+    assert "secret" not in json.dumps(news)
+    assert "secret" in caplog.text
+
+
+def test_a_new_request_stops_the_visitors_last_one_and_nobody_elses(desk: TranslateWidget) -> None:
+    with desk._only("one") as first, desk._only("two") as other, desk._only("one") as second:
+        assert first.is_set()
+        assert not other.is_set()
+        assert not second.is_set()
+        desk.stop(SimpleNamespace(session_hash="two"))  # type: ignore[arg-type]
+        assert other.is_set()
+        desk.left(SimpleNamespace(session_hash="one"))  # type: ignore[arg-type]
+        assert second.is_set()
+        assert "one" not in desk._running
+
+
+def test_nothing_is_kept_of_a_visitor_for_whom_nothing_runs(desk: TranslateWidget) -> None:
+    for number in range(20):
+        assert ask(desk, f"visitor {number}", text=" ")[-1]["word"] == "blank_text"
+        desk.stop(SimpleNamespace(session_hash=f"other {number}"))  # type: ignore[arg-type]
+    assert desk._running == {}
+
+
+@pytest.mark.parametrize(
+    "request_", [None, 7, "", "null", "[1]", "[" * 100_000, '{"turn":' + "9" * 5000 + "}"], ids=str
+)
+def test_an_event_without_a_request_is_told_so(desk: TranslateWidget, request_: Any) -> None:
+    event: Any = SimpleNamespace(request=request_)
+    (news,) = desk.translate(event, SimpleNamespace(session_hash="one"))  # type: ignore[arg-type]
+    assert json.loads(news)["word"] in ("not_json", "not_names")
+
+
+@pytest.mark.parametrize("turn", [10**4000, -(10**4000), "7", [1], None, True, 2.5])
+def test_an_odd_turn_is_no_part_of_the_news(desk: TranslateWidget, turn: Any) -> None:
+    assert with_turn('{"what":"progress"}', turn) == '{"what":"progress"}'
+
+
+def test_a_stopped_request_has_no_answer(desk: TranslateWidget) -> None:
+    stop = Event()
+    stop.set()
+    values = default_request(desk.service) | {"text": "Dieser Satz wurde noch nie gefragt, und er ist lang."}
+    assert list(desk._news(values, stop)) == []
+
+
+def test_what_ends_says_nothing_over_the_news_of_a_later_request(
+    desk: TranslateWidget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    news = ['{"what":"progress","text":"A"}', '{"what":"progress","text":"A dog"}', '{"what":"answer"}']
+    visitor: Any = SimpleNamespace(session_hash="one")
+    monkeypatch.setattr(desk, "_news", lambda values, stop: (each for each in news))
+    told = desk.tell(SimpleNamespace(request='{"turn":3}'), visitor)  # type: ignore[arg-type]
+    assert [next(told), next(told)] == [f'{{"turn":3,{each[1:]}' for each in news[:2]]
+    later = desk.tell(SimpleNamespace(request='{"turn":4}'), visitor)  # type: ignore[arg-type]
+    assert json.loads(next(later)) == {"turn": 4, "what": "waiting", "before": 0}
+    assert list(told) == [gr.skip()]  # not its answer, and no word of it once more
+    assert list(later)[-2:] == [f'{{"turn":4,{news[-1][1:]}', gr.skip()]
+
+
+def test_the_browser_knows_models_examples_and_limits_beforehand(desk: TranslateWidget, service: Service) -> None:
+    config = desk.config()
+    names = [each["name"] for each in config["models"]]
+    assert names[0] == service.default
+    assert names[-1] == "toy"
+    assert "sentiment" not in names
+    assert {each["model"] for each in config["examples"]} <= set(names)
+    assert config["limits"] == {"characters": 500, "beam": 10}
+
+
+def test_every_example_is_one_that_its_model_can_read(service: Service) -> None:
+    known = {card.name for card in service.models()}
+    for example in EXAMPLES:
+        if example.model in known:
+            assert service.check({"text": example.text, "model": example.model})
+
+
+def test_the_kept_first_answer_is_what_the_page_says_today(service: Service) -> None:
+    kept = json.loads(FIRST.read_text(encoding="utf-8"))
+    assert kept["key"] == key_of(service), "Weights, request or answers have changed: `make first`."
+    assert first_answer(service) == kept["answer"]
+    old, new = json.loads(kept["answer"]), json.loads(make_first(service))
+    for kind in KINDS:
+        # Another processor rounds otherwise: a few steps of 1/65,535.
+        assert np.abs(numbers(old, kind) - numbers(new, kind)).max() <= 40
+    measured = {
+        "attention",
+        "seconds",
+        "device",
+        "patterns",
+        "target",
+        "tree",
+        "hypotheses",
+        "score",
+        "log_probability",
+    }
+    assert {name: old[name] for name in old.keys() - measured} == {name: new[name] for name in new.keys() - measured}
+    for name in measured:
+        assert kinds_of(old[name]) == kinds_of(new[name]), name
+
+
+def kinds_of(value: Any) -> Any:
+    """What remains of values where their numbers may differ in the last place."""
+    if isinstance(value, dict):
+        return {name: kinds_of(each) for name, each in value.items()}
+    return [kinds_of(each) for each in value] if isinstance(value, list) else type(value)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda m: add(m, "headlight.viz.answers.payload.answer_values", {"novelty": None}),
+        lambda m: add(m, "headlight.viz.answers.payload.weights_values", {"novelty": 1}),
+        lambda m: add(m, "headlight.viz.answers.model_values.about", {"novelty": ""}),
+        lambda m: add(m, "headlight.viz.answers.first.default_request", {"novelty": 0}),
+        lambda m: add(m, "headlight.viz.answers.first.default_request", {"beam_size": 3}),
+        lambda m: m.setattr("headlight.viz.answers.payload.FULL", 255),
+        lambda m: m.setattr("headlight.viz.answers.payload.patterns_values", lambda *given: {}),
+        lambda m: m.setattr("headlight.viz.answers.first.EXAMPLES", EXAMPLES[1:]),
+        lambda m: m.setattr(Service, "models", lambda service: ()),
+    ],
+    ids=["field", "weights", "model", "option", "other_option", "numbers", "patterns", "sentence", "revision"],
+)
+def test_a_first_answer_made_otherwise_is_not_used(
+    service: Service, monkeypatch: pytest.MonkeyPatch, change: Callable[[pytest.MonkeyPatch], None]
+) -> None:
+    kept = json.loads(FIRST.read_text(encoding="utf-8"))
+    assert key_of(service) == kept["key"]
+    change(monkeypatch)
+    assert key_of(service) != kept["key"]
+    monkeypatch.setattr("headlight.viz.answers.first.make_first", lambda service: "made now")
+    assert first_answer(service) == "made now"
+
+
+def add(monkeypatch: pytest.MonkeyPatch, place: str, more: dict[str, Any]) -> None:
+    """Let a function give more than it does."""
+    module, _, name = place.rpartition(".")
+    plain = getattr(sys.modules[module], name)
+    monkeypatch.setattr(place, lambda *given: plain(*given) | more)

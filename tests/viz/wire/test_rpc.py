@@ -1,0 +1,42 @@
+"""Calls from a widget: whatever is sent, what comes back is JSON that the page can say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from headlight.viz.errors import PageError
+from headlight.viz.wire.rpc import answering
+
+
+def double(values: Mapping[str, Any]) -> dict[str, Any]:
+    if "number" not in values:
+        raise PageError("number", "missing", {"name": "number"})
+    return {"double": 2 * values["number"]}
+
+
+def test_values_go_in_and_come_out() -> None:
+    assert json.loads(answering(double)('{"number": 21}')) == {"double": 42}
+
+
+def test_a_complaint_names_its_phrase_and_field() -> None:
+    news = json.loads(answering(double)("{}"))
+    assert (news["what"], news["word"], news["field"]) == ("error", "missing", "number")
+
+
+@pytest.mark.parametrize("asked", ["", "[1]", "nonsense", "null", 7, None, {"a": 1}, "[" * 100_000])
+def test_what_is_no_object_is_refused(asked: Any) -> None:
+    assert json.loads(answering(double)(asked))["word"] in ("not_json", "not_names")
+
+
+def test_our_own_faults_show_nothing_of_the_inside(caplog: pytest.LogCaptureFixture) -> None:
+    def broken(values: Mapping[str, Any]) -> None:
+        raise RuntimeError("/secret/path")
+
+    said = answering(broken)("{}")
+    assert json.loads(said)["word"] == "our_fault"
+    assert "secret" not in said
+    assert "secret" in caplog.text

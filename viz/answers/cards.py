@@ -1,0 +1,175 @@
+"""Which models are in a folder, and what can be said of each without loading it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from headlight.model.foreign import FAMILIES
+from headlight.model.text.languages import languages_of
+from headlight.viz.errors import logged
+
+CONFIG, CARD, SUMS, HEADS = "config.json", "README.md", "SHA256SUMS", "heads.json"
+MANNERS = ("habits.json", "languages.json")
+LANGUAGE = re.compile(r"[a-z]{2,3}")
+LONGEST_CARD, LONGEST_SUMMARY = 50_000, 600  # characters: strangers may write as much as they like
+LARGEST_HEADER = 100_000_000  # bytes: what the format of the weights allows
+
+LOG = logging.getLogger(__name__)
+# What reading a stranger's files can lead to.
+ODD = (OSError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelCard:
+    """One model, as a menu or a list shows it."""
+
+    name: str  # of its folder, or its id on the Hub
+    kind: Literal["transformer", "classifier"]
+    languages: tuple[str, ...]  # source, then target; empty where nothing tells
+    parameters: int  # 0 where that is known only once it is loaded
+    bytes: int  # on disk, all files; of one that is not here yet, about how many
+    summary: str  # the first paragraph of its card
+    revision: str  # changes with the model's files, but not with its card
+    best_head: dict[str, int] | None = None  # "layer" and "head" of cross-attention that align words
+    default: bool = False
+    where: Literal["here", "hub"] = "here"  # in the models' folder, or fetched by its id
+    downloaded: bool = True
+    manners: bool = False  # whether it may bring options or languages of its own: see `viz/answers/defaults.py`
+
+
+def read_cards(folder: Path) -> tuple[ModelCard, ...]:
+    """The cards of all models below a folder, by name; a folder that makes no sense is logged and left out."""
+    if not folder.is_dir():
+        return ()
+    cards = []
+    for inner in sorted(folder.iterdir()):
+        if (inner / CONFIG).is_file() and not inner.name.startswith("."):  # .name.part: a half-written one
+            try:
+                cards.append(read_card(inner))
+            except ODD as error:
+                LOG.warning("The model folder %s is left out: %s", logged(inner), logged(error))
+    return tuple(cards)
+
+
+def can_be_read(folder: Path) -> bool:
+    """Whether a folder says that it is a model of ours, or of a family that we read."""
+    try:
+        return _strange_family(json.loads((folder / CONFIG).read_text(encoding="utf-8"))) is None
+    except ODD:
+        return False
+
+
+def _strange_family(config: dict[str, Any]) -> object:
+    """The family of a model that nobody here reads; nothing where somebody does."""
+    family = config.get("model_type")
+    return None if "format" in config or (isinstance(family, str) and family in FAMILIES) else family or "unnamed"
+
+
+def read_card(folder: Path, name: str = "") -> ModelCard:
+    """What can be said of the model in a folder; it may have another name than its folder."""
+    name = name or folder.name
+    config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    if not isinstance(config, dict):
+        raise ValueError(f"{CONFIG} holds no object")
+    family = config.get("model_type")
+    if (strange := _strange_family(config)) is not None:
+        raise ValueError(f"models of the family {strange!r} cannot be read, only {', '.join(FAMILIES)}")
+    head, body = _front_matter(card_text(folder))
+    return ModelCard(
+        name=name,
+        kind="classifier" if config.get("kind") == "classifier" else "transformer",
+        languages=languages_of(name) or _pair(head) if family else _languages(folder, head),
+        parameters=sum(_parameters(path) for path in sorted(folder.glob("*.safetensors"))),
+        bytes=sum(path.stat().st_size for path in folder.iterdir() if path.is_file()),
+        summary=_summary(body),
+        revision=_revision(folder),
+        best_head=_best_head(folder),
+        manners=family is not None or any((folder / name).exists() for name in MANNERS),
+    )
+
+
+def card_text(folder: Path) -> str:
+    """What a folder's card says; nothing where it has none, or one that leads to another place of the machine."""
+    path = folder / CARD
+    home = folder.parents[1] if folder.parent.name == "snapshots" else folder  # there, names are links into the cache
+    if not path.is_file() or not path.resolve().is_relative_to(home.resolve()):
+        return ""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return file.read(LONGEST_CARD)
+
+
+def _best_head(folder: Path) -> dict[str, int] | None:
+    """Of the heads that align words, the plainest in the rows that write them (shift 0)."""
+    if not (folder / HEADS).exists():
+        return None
+    ranked: list[dict[str, Any]] = json.loads((folder / HEADS).read_text(encoding="utf-8"))
+    best = next((each for each in ranked if each["shift"] == 0), None)
+    return None if best is None else {"layer": int(best["layer"]), "head": int(best["head"])}
+
+
+def _front_matter(text: str) -> tuple[str, str]:
+    """What stands between two lines of dashes at the top of a card, and the rest."""
+    match = re.match(r"---\r?\n(.*?)\r?\n---\r?\n", text, flags=re.DOTALL)
+    return (match[1], text[match.end() :]) if match else ("", text)
+
+
+def _languages(folder: Path, head: str) -> tuple[str, ...]:
+    """From the card, or the recipe of the same name, or a name such as de-en."""
+    if said := _named_in(head):
+        return said
+    recipe = folder.parents[1] / "recipes" / f"{folder.name}.json"
+    if recipe.is_file():
+        values: dict[str, Any] = json.loads(recipe.read_text(encoding="utf-8"))
+        named = (values.get("source_language"), values.get("target_language"))
+        return tuple(language for language in named if isinstance(language, str))
+    return languages_of(folder.name)
+
+
+def _named_in(head: str) -> tuple[str, ...]:
+    match = re.search(r"^language:(.*(?:\r?\n[ \t]*-.*)*)", head, flags=re.MULTILINE)
+    return tuple(LANGUAGE.findall(match[1])) if match else ()
+
+
+def _pair(head: str) -> tuple[str, ...]:
+    """Source and target, where a card of strangers names two languages; where it names more, none of them leads."""
+    named = _named_in(head)
+    return named if len(named) == 2 else ()
+
+
+def _parameters(path: Path) -> int:
+    """How many numbers were learned: what the header of a safetensors file lists, but for the scales of int8 rows."""
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        if length > min(LARGEST_HEADER, path.stat().st_size):
+            raise ValueError(f"{path.name} is cut short")
+        header: dict[str, Any] = json.loads(file.read(length))
+    return sum(
+        math.prod(entry["shape"])
+        for name, entry in header.items()
+        if name != "__metadata__" and not (name.endswith(".scale") and name.removesuffix(".scale") in header)
+    )
+
+
+def _summary(body: str) -> str:
+    """The first paragraph that is no heading, on one line."""
+    paragraphs = (paragraph.strip() for paragraph in re.split(r"\n\s*\n", body))
+    first = next((" ".join(text.split()) for text in paragraphs if text and not text.startswith("#")), "")
+    return first if len(first) <= LONGEST_SUMMARY else f"{first[:LONGEST_SUMMARY]}…"
+
+
+def _revision(folder: Path) -> str:
+    """Of the checksums that lie beside the files; without them, of sizes and times."""
+    if (folder / SUMS).exists():
+        lines = (folder / SUMS).read_text(encoding="utf-8", errors="replace").splitlines()
+        said = "\n".join(line for line in lines if not line.endswith(CARD))
+    else:
+        about = [(path.name, path.stat()) for path in sorted(folder.iterdir()) if path.name != CARD]
+        said = repr([(name, status.st_size, status.st_mtime_ns) for name, status in about])
+    return hashlib.sha256(said.encode()).hexdigest()[:16]

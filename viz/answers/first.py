@@ -1,0 +1,116 @@
+"""The first answer: a real translation that is there before anybody types, kept beside the models.
+
+`python -m headlight.viz.answers.first` makes it anew. It carries a key; where weights, default request or
+form of answers have changed since, the key differs, and the kept answer is not used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from headlight.model.records import (
+    Alternative,
+    Attention,
+    BeamNode,
+    BeamTree,
+    Hypothesis,
+    Token,
+    Translation,
+    TranslationRequest,
+)
+from headlight.viz.answers.examples import EXAMPLES
+from headlight.viz.answers.model_values import answer_of, default_request, model_of
+from headlight.viz.answers.payload import translation_json
+from headlight.viz.answers.service import Service
+from headlight.viz.settings import read_settings
+
+FIRST = Path(__file__).resolve().parents[2] / "assets" / "first.json"
+
+
+def first_answer(service: Service) -> str:
+    """The kept answer, or one made now."""
+    if FIRST.exists():
+        kept = json.loads(FIRST.read_text(encoding="utf-8"))
+        if kept.get("key") == key_of(service):
+            answer: str = kept["answer"]
+            return answer
+    return make_first(service)
+
+
+def make_first(service: Service) -> str:
+    """The first example of the default model, translated as the page would."""
+    return answer_of(service, service.translate(service.check(first_request(service))), cached=True)
+
+
+def first_request(service: Service) -> dict[str, Any]:
+    """What the page asks first."""
+    example = next((each for each in EXAMPLES if each.model == service.default), EXAMPLES[0])
+    return default_request(service) | {"text": example.text}
+
+
+def key_of(service: Service) -> str:
+    """Changes with the model's weights, with the first request, and with what code makes of a translation.
+
+    The last is tried out on a small made-up translation, so that a new field, or an old one written otherwise, needs
+    no number of a version that somebody must remember to raise.
+    """
+    revision = next((card.revision for card in service.models() if card.default), "")
+    sample = _made_up(service.default)
+    form = translation_json(sample, {"best_head": {"layer": 0, "head": 3}}, cached=True, hint=None)
+    decides = [revision, first_request(service), model_of(service, sample), form]
+    return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _made_up(model: str) -> Translation:
+    """A translation of every part that answers can have. Its weights are exact, so that all processors agree."""
+    other = Alternative("b", 5, 0.25)
+    source = (
+        Token("Aa", 3, 0, 2, word=0),
+        Token("é", 4, 2, 3, word=0, piece=0, pieces=2),
+        Token("é", 5, 2, 3, word=0, piece=1, pieces=2),
+        Token("</s>", 2, 3, 3, special=True),
+    )
+    target = (
+        Token("A", 3, 0, 1, word=0, probability=0.5, alternatives=(other,)),
+        Token(" b", 5, 1, 3, word=1, probability=0.25, alternatives=(other,)),
+        Token("<", 6, 3, 4, word=1, probability=0.125),
+        Token("</s>", 2, 4, 4, special=True, probability=0.5),
+    )
+    alike, same = np.full((4, 4), 0.25, dtype=np.float32), np.eye(4, dtype=np.float32)
+    before, first = np.eye(4, k=-1, dtype=np.float32), np.eye(1, 4, dtype=np.float32).repeat(4, axis=0)
+    before[0, 0] = 1.0
+    maps = np.stack([alike, same, before, first])[None]  # [layer, head, query, key]
+    seen = np.stack([same, before, first, (same + first) / 2])[None]
+    return Translation(
+        request=TranslationRequest(text="Aaé", model=model),
+        source_text="Aaé",
+        text="A b<",
+        source_tokens=source,
+        target_tokens=target,
+        start_token=Token("<s>", 1, 0, 0, special=True),
+        attention=Attention(maps, seen, maps),
+        positions={},
+        score=-0.5,
+        log_probability=-2.0,
+        stopped="end",
+        hypotheses=(Hypothesis("A b<", (3, 5, 6, 2), -0.5, -2.0),),
+        tree=BeamTree((BeamNode(-1, 0, 3, "A", -0.5, -0.5, "kept"),)),
+    )
+
+
+def main() -> None:
+    """Write it."""
+    service = Service(read_settings())
+    kept = {"key": key_of(service), "answer": make_first(service)}
+    FIRST.write_text(json.dumps(kept, ensure_ascii=False) + "\n", encoding="utf-8")
+    sys.stdout.write(f"{FIRST}: {FIRST.stat().st_size:,} bytes\n")
+
+
+if __name__ == "__main__":
+    main()

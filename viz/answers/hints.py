@@ -1,0 +1,109 @@
+"""Where a sentence is of another language than its model reads: which language that is, and which model reads it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headlight.model.records import Translation
+from headlight.model.text.identification import identify
+from headlight.viz.answers.cards import ModelCard
+from headlight.viz.answers.service import Service
+from headlight.viz.words import say, words
+
+TOY = "toy"  # knows two sentences: nobody is sent there
+THREE = {
+    "deu": "de",
+    "eng": "en",
+    "zho": "zh",
+    "cmn": "zh",
+    "fra": "fr",
+    "spa": "es",
+    "ita": "it",
+    "por": "pt",
+    "nld": "nl",
+}
+THREE |= {
+    "swe": "sv",
+    "dan": "da",
+    "fin": "fi",
+    "ces": "cs",
+    "pol": "pl",
+    "ron": "ro",
+    "tur": "tr",
+    "vie": "vi",
+    "rus": "ru",
+}
+THREE |= {
+    "ukr": "uk",
+    "arb": "ar",
+    "hin": "hi",
+    "jpn": "ja",
+    "kor": "ko",
+    "hun": "hu",
+    "ind": "id",
+    "tha": "th",
+    "ell": "el",
+}
+THREE |= {"heb": "he", "pes": "fa", "jap": "ja"}
+
+
+def hint_of(service: Service, translation: Translation) -> dict[str, Any] | None:
+    """The language that a sentence looks like, where its model reads another, and who translates from it.
+
+    `language` is a code; `offers` has a model, its source language where it must be named, and both languages of each
+    direction that is installed, first the one that goes back to what the sentence was taken for.
+    """
+    request = translation.request
+    name = request.model or service.default
+    card, manners = service.library.card(name, "transformer"), service.manners(name)
+    reads = request.source_language or manners.source or "".join(card.languages[:1])
+    writes = request.target_language or manners.target or "".join(card.languages[1:2])
+    found = identify(request.text)
+    if found is None or not reads or found == two_letters(reads):
+        return None
+    offers = [
+        {"model": name, "source_language": code, "source": code, "target": writes}
+        for code in manners.sources
+        if two_letters(code) == found and two_letters(writes) != found
+    ]
+    others = [each for each in service.models() if _translates(each, found) and each.name != name]
+
+    def rank(each: ModelCard) -> tuple[bool, bool, str]:
+        target = two_letters(each.languages[1])
+        return target != two_letters(reads), target != two_letters(writes), each.name
+
+    offers += [
+        {"model": each.name, "source_language": "", "source": each.languages[0], "target": each.languages[1]}
+        for each in sorted(others, key=rank)
+    ]
+    return {"language": found, "reads": reads, "offers": offers}
+
+
+def hint_in_words(hint: dict[str, Any] | None) -> str | None:
+    """The same for programs, in a sentence."""
+    if hint is None:
+        return None
+    looks = say("hint_looks", name=_name(hint["language"]))
+    if not hint["offers"]:
+        return f"{looks} {say('hint_reads', name=_name(hint['reads']))}"
+    ways = (
+        f"model={each['model']!r}"
+        + (f", source_language={each['source_language']!r}" if each["source_language"] else "")
+        for each in hint["offers"]
+    )
+    return f"{looks} To translate it as that, use {' or '.join(ways)}."
+
+
+def two_letters(code: str) -> str:
+    """A language as models call it, in the code that `identify` gives: "deu_Latn" → "de"."""
+    plain = code.lower().replace("-", "_").partition("_")[0]
+    return THREE.get(plain, plain)
+
+
+def _translates(card: ModelCard, language: str) -> bool:
+    known = card.kind == "transformer" and card.downloaded and len(card.languages) == 2 and card.name != TOY
+    return known and two_letters(card.languages[0]) == language
+
+
+def _name(code: str) -> str:
+    return words().get(f"language_{two_letters(code)}", code)

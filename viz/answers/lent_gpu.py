@@ -1,0 +1,48 @@
+"""A GPU that is lent for the length of a call, where Hugging Face Spaces lends one; elsewhere nothing changes."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from headlight.model.records import Translation
+
+SECONDS = 15  # the longest that one call may hold the GPU: a translation takes well under one
+
+Asked = TypeVar("Asked")
+
+
+def on_borrowed_gpu(make: Callable[[Asked], Translation]) -> Callable[[Asked], Translation] | None:
+    """The same call on a lent GPU; nothing where `spaces` is not there, or has no GPU to lend.
+
+    The call runs in another process, so what goes in and comes out is copied: a request in, arrays in main memory out.
+    """
+    try:
+        spaces: Any = importlib.import_module("spaces")
+    except ImportError:
+        return None
+
+    def travelling(asked: Asked) -> dict[str, Any]:
+        return packed(make(asked))
+
+    lent = spaces.GPU(duration=SECONDS)(travelling)
+    if lent is travelling:  # the package is there, but not the hardware
+        return None
+    return lambda asked: unpacked(lent(asked))
+
+
+def packed(translation: Translation) -> dict[str, Any]:
+    """A translation as plain values that can be copied between processes: its read-only mappings cannot."""
+    values = dict(vars(translation))
+    return values | {name: dict(values[name]) for name in ("positions", "captured")}
+
+
+def unpacked(values: dict[str, Any]) -> Translation:
+    """The translation again; a copy has forgotten that its arrays are closed to writing."""
+    mappings = {name: MappingProxyType(values[name]) for name in ("positions", "captured")}
+    attention = values["attention"]
+    for array in (*vars(attention).values(), *values["positions"].values(), *values["captured"].values()):
+        array.flags.writeable = False
+    return Translation(**(values | mappings))

@@ -1,0 +1,233 @@
+"""The line before the models: so many computations at once, so many who wait, and nobody before their turn.
+
+    with line.turn(visitor):
+        translator.translate(text)
+
+The next turn goes to the address that has fewest of them and waited longest, and at one address to the session of which
+the same is true: a crowd of requests from one place delays that place. A visitor holds one turn less than there are, so
+that a second visitor never waits for all of the first one's work.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Condition, Lock
+from typing import NamedTuple, Self
+
+from headlight.viz.errors import PageError
+
+REMEMBERED = 1000  # visitors whose last turn is known
+GLANCE = 0.3  # seconds between two looks at whether a visitor has left
+FORGOTTEN = 10.0  # seconds after which a place is lost that nobody came back to
+
+
+class Visitor(NamedTuple):
+    """Who asks: the address of a request, and the session that its browser claims to be."""
+
+    address: str = ""
+    session: str = ""
+
+
+class Place:
+    """One visitor's place in the line, and then the turn itself; in a `with` block, which gives it back."""
+
+    def __init__(self, line: Line, visitor: Visitor, number: int) -> None:
+        self.visitor, self.number = visitor, number
+        self.name = secrets.token_urlsafe(12)  # by which a browser comes back to it
+        self.granted = self.over = False
+        self.left_at: float | None = None  # since when nobody stands in it
+        self._line = line
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Whether it is this visitor's turn, after waiting no longer than this."""
+        return self._line.wait(self, seconds)
+
+    def before(self) -> int:
+        """How many have their turn first, as things stand."""
+        return self._line.before(self)
+
+    def leave(self) -> None:
+        """Give back the place, or the turn."""
+        self._line.leave(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.leave()
+
+
+class Line:
+    """Turns for `at_once` computations and places for `most` who wait. Threads may share it."""
+
+    def __init__(self, at_once: int, most: int) -> None:
+        self.at_once, self.most = at_once, most
+        self.closed = False
+        self._number = 0
+        self._waiting: list[Place] = []
+        self._running: list[Place] = []
+        self._last: OrderedDict[Visitor | str, int] = OrderedDict()  # the number of each one's last turn
+        self._lock = Lock()
+        self._changed = Condition(self._lock)
+
+    def join(self, visitor: Visitor) -> Place:
+        """A place at the end of the line; where it is full, or this visitor's part of it, an error that says so."""
+        with self._changed:
+            self._drop_forgotten()
+            if self.closed:
+                raise PageError("text", "leaving")
+            theirs = sum(place.visitor.address == visitor.address for place in self._waiting)
+            # Half of the line is the most that one address may fill; the other half is for everybody else.
+            if len(self._waiting) >= self.most or theirs >= max(1, self.most // 2):
+                if self._free(visitor) and not self._waiting:
+                    pass  # a line without places still has turns
+                else:
+                    raise PageError("text", "line_full", {"before": len(self._waiting)})
+            self._number += 1
+            place = Place(self, visitor, self._number)
+            self._waiting.append(place)
+            self._grant()
+            return place
+
+    def find(self, name: str, visitor: Visitor) -> Place | None:
+        """The place of this name, if this visitor left it a moment ago."""
+        with self._changed:
+            self._drop_forgotten()
+            for place in self._waiting:
+                if place.name == name and place.visitor == visitor:
+                    place.left_at = None
+                    self._grant()
+                    return place
+        return None
+
+    def park(self, place: Place) -> bool:
+        """Its visitor steps out for a moment and will name the place. Not if it is their turn by now."""
+        with self._changed:
+            if place.granted:
+                return False
+            place.left_at = time.monotonic()
+            return True
+
+    @contextmanager
+    def turn(self, visitor: Visitor, gone: Callable[[], bool] = lambda: False) -> Iterator[Place]:
+        """A turn, after waiting for it as long as it takes, or until its visitor has `gone`."""
+        with self.join(visitor) as place:
+            while not place.wait(GLANCE):
+                if gone():
+                    raise PageError("data", "no_answer")
+            yield place
+
+    def wait(self, place: Place, seconds: float | None) -> bool:
+        """See `Place.wait`."""
+        with self._changed:
+            self._changed.wait_for(lambda: place.granted or place.over, seconds)
+            return place.granted
+
+    def before(self, place: Place) -> int:
+        """See `Place.before`."""
+        with self._changed:
+            return next((ahead for ahead, each in enumerate(self._order()) if each is place), 0)
+
+    def leave(self, place: Place) -> None:
+        """See `Place.leave`."""
+        with self._changed:
+            place.over = True
+            for places in (self._waiting, self._running):
+                if place in places:
+                    places.remove(place)
+            self._grant()
+
+    def close(self) -> None:
+        """Let nobody else in; those who are in the line still have their turn."""
+        with self._changed:
+            self.closed = True
+
+    def empty(self, seconds: float) -> bool:
+        """Whether everybody is through, after waiting no longer than this."""
+        deadline = time.monotonic() + seconds
+        with self._changed:
+            while self._waiting or self._running:
+                if (left := deadline - time.monotonic()) <= 0:
+                    return False
+                self._changed.wait(min(left, 0.5))
+                self._drop_forgotten()
+            return True
+
+    @property
+    def running(self) -> int:
+        """How many have their turn now."""
+        with self._changed:
+            return len(self._running)
+
+    # ------------------------------------------------------------ whose turn it is; the lock is held
+
+    def _grant(self) -> None:
+        while len(self._running) < self.at_once:
+            able = [place for place in self._order() if place.left_at is None and self._free(place.visitor)]
+            if not able:
+                break
+            place = able[0]
+            self._waiting.remove(place)
+            self._running.append(place)
+            place.granted = True
+            self._served(self._last, place)
+            while len(self._last) > REMEMBERED:
+                self._last.popitem(last=False)
+        self._changed.notify_all()
+
+    def _free(self, visitor: Visitor) -> bool:
+        """Whether there is a turn that this visitor may take."""
+        share = max(1, self.at_once - 1)
+        running = [place.visitor for place in self._running]
+        if len(running) >= self.at_once or running.count(visitor) >= share:
+            return False
+        return own_machine(visitor.address) or sum(each.address == visitor.address for each in running) < share
+
+    def _order(self) -> list[Place]:
+        """All who wait, in the order in which they would have their turn if nobody else came."""
+        left, order = list(self._waiting), []
+        running = Counter(key for place in self._running for key in _keys(place))
+        last = OrderedDict(self._last)
+        while left:
+            place = min(left, key=lambda each: _rank(each, running, last))
+            left.remove(place)
+            order.append(place)
+            running.update(_keys(place))
+            self._served(last, place)
+        return order
+
+    @staticmethod
+    def _served(last: OrderedDict[Visitor | str, int], place: Place) -> None:
+        number = 1 + (last[next(reversed(last))] if last else 0)
+        for key in _keys(place):
+            last[key] = number
+            last.move_to_end(key)
+
+    def _drop_forgotten(self) -> None:
+        long_ago = time.monotonic() - FORGOTTEN
+        for place in list(self._waiting):
+            if place.left_at is not None and place.left_at < long_ago:
+                place.over = True
+                self._waiting.remove(place)
+
+
+def _keys(place: Place) -> tuple[Visitor | str, ...]:
+    return place.visitor.address, place.visitor
+
+
+def _rank(place: Place, running: Counter[Visitor | str], last: OrderedDict[Visitor | str, int]) -> tuple[int, ...]:
+    address, visitor = _keys(place)
+    return running[address], last.get(address, 0), running[visitor], last.get(visitor, 0), place.number
+
+
+def own_machine(address: str) -> bool:
+    """Whether an address is this computer's own, or none: everybody behind it may be somebody else."""
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return True

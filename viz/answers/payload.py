@@ -1,0 +1,120 @@
+"""A translation → what the browser gets: one JSON text with tokens, and every weight as a 16-bit number in base64.
+
+A weight w travels as round(65,535 w): off by at most 0.0000077, 2.7 bytes a weight. Zero and one stay exact, and
+what is masked need not be marked: it is known from the kind.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from headlight.model.measures.patterns import Pattern, patterns
+from headlight.model.records import KINDS, FloatArray, Token, Translation
+from headlight.viz.labels import labels
+
+FULL = 65_535  # the number that stands for a weight of one
+
+
+def translation_json(translation: Translation, about: Mapping[str, Any], **more: Any) -> str:
+    """All that the page shows of a translation, as text, and `more` that belongs to this one answer."""
+    return _json(answer_values(translation, about) | more)
+
+
+def answer_values(translation: Translation, about: Mapping[str, Any]) -> dict[str, Any]:
+    """All that the page shows of a translation; `about` is its model."""
+    request = translation.request
+    return {
+        "what": "answer",
+        "model": about,
+        "request": {
+            "text": request.text,
+            "model": request.model,
+            "options": dataclasses.asdict(request.options),
+            "target": request.target,
+            "prefix": request.prefix,
+            "source_language": request.source_language,
+            "target_language": request.target_language,
+        },
+        "source_text": translation.source_text,
+        "text": translation.text,
+        "source": tokens_values(translation.source_tokens),
+        "target": tokens_values(translation.target_tokens),
+        "start": tokens_values((translation.start_token,))[0],
+        "attention": {kind: weights_values(translation.attention.of(kind)) for kind in KINDS},
+        "patterns": patterns_values(translation, about.get("best_head")),
+        "hypotheses": [dataclasses.asdict(each) for each in translation.hypotheses],
+        "tree": [dataclasses.astuple(node) for node in translation.tree.nodes],
+        "score": translation.score,
+        "log_probability": translation.log_probability,
+        "stopped": translation.stopped,
+        "beyond": translation.beyond,
+        "device": translation.device,
+        "seconds": sum(dataclasses.astuple(translation.timing)),
+    }
+
+
+def progress_json(text: str, tokens: Sequence[Token]) -> str:
+    """What is written so far."""
+    return _json({"what": "progress", "text": text, "target": tokens_values(tokens)})
+
+
+def waiting_json(before: int, place: str = "") -> str:
+    """How many have their turn first; a browser that must ask again comes back to its place by this name."""
+    return _json({"what": "waiting", "before": before, **({"place": place} if place else {})})
+
+
+def error_json(field: str, word: str, values: Mapping[str, Any]) -> str:
+    """A phrase of the word tables, beside the field that it is about."""
+    return _json({"what": "error", "field": field, "word": word, "values": dict(values)})
+
+
+def tokens_values(tokens: Sequence[Token]) -> list[dict[str, Any]]:
+    """Tokens with their labels; what is usual is left out."""
+    values = []
+    for token, label in zip(tokens, labels(tokens), strict=True):
+        each: dict[str, Any] = {"text": token.text, "label": label.text, "id": token.id}
+        each |= {"start": token.start, "end": token.end, "word": token.word}
+        if label.full != label.text:
+            each["full"] = label.full
+        if token.special:
+            each["special"] = True
+        if label.joined:
+            each["joined"] = True
+        if token.pieces > 1:
+            each |= {"piece": token.piece, "pieces": token.pieces}
+        if token.probability is not None:
+            each["probability"] = round(token.probability, 6)
+            each["alternatives"] = [[other.text, other.id, round(other.probability, 6)] for other in token.alternatives]
+        values.append(each)
+    return values
+
+
+def weights_values(weights: FloatArray) -> dict[str, Any]:
+    """An array of any shape."""
+    numbers = np.rint(np.clip(weights, 0.0, 1.0) * FULL).astype("<u2")
+    return {"shape": list(weights.shape), "weights": base64.b64encode(numbers.tobytes()).decode("ascii")}
+
+
+def patterns_values(translation: Translation, best_head: Mapping[str, int] | None = None) -> dict[str, Any]:
+    """What each head does, in a word and two numbers: `[layer][head]`; `best_head` is known to align words."""
+    found: dict[str, list[list[Pattern]]] = patterns(translation)
+    values: dict[str, list[list[list[Any]]]] = {
+        kind: [[[each.name, round(each.share, 4), round(each.spread, 2)] for each in layer] for layer in layers]
+        for kind, layers in found.items()
+    }
+    if best_head:
+        best = values["cross"][best_head["layer"]][best_head["head"]]
+        if best[0] == "one_word":  # one sentence cannot tell which word; the model's measured heads can
+            best[0] = "aligned"
+    return values
+
+
+def _json(values: Any) -> str:
+    text = json.dumps(values, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c")  # wherever it may end up, a sentence that says <script> opens none

@@ -1,0 +1,235 @@
+"""All that the page and its API ask of the models: which there are, whether a request may be served, its answer.
+
+Every limit is checked before any work begins: characters before a text is cut into tokens, tokens before the model
+reads one. Whatever goes wrong on purpose becomes a `PageError`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from threading import Event
+from typing import Any
+
+from headlight.model.core.transformer import count_bytes
+from headlight.model.errors import ModelError
+from headlight.model.foreign.hub import Plan
+from headlight.model.foreign.hub import Progress as Arrived
+from headlight.model.records import Judgement, Progress, Translation, TranslationRequest
+from headlight.model.text.cleaning import is_blank
+from headlight.model.translate.judge import Judge
+from headlight.model.translate.translator import Translator
+from headlight.viz.answers.answer_cache import AnswerCache, Key
+from headlight.viz.answers.cards import ModelCard
+from headlight.viz.answers.catalogue import Catalogue
+from headlight.viz.answers.defaults import Manners, manners_of, plain_manners
+from headlight.viz.answers.lent_gpu import on_borrowed_gpu
+from headlight.viz.answers.line import Line
+from headlight.viz.answers.model_cache import ModelCache
+from headlight.viz.errors import PageError, page_error
+from headlight.viz.session import check_text, session_from
+from headlight.viz.settings import Settings, SettingsError
+
+USUAL, TOY = "de-en", "toy"  # who answers where nobody is named, and who only does where there is nobody else
+REVIEW = 8  # a review may be so many times as long as a sentence: a classifier reads pages
+MEGABYTE = 1_000_000
+
+LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Cached(Progress):
+    """An answer that was made before, for somebody: its seconds are not this visitor's."""
+
+
+class Service:
+    """All models, and the store in front of them. Threads may share it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.line = Line(settings.concurrency, settings.line)  # before whatever computes
+        self.store = AnswerCache(settings.cache_mb * MEGABYTE)
+        self.library = Catalogue(settings)
+        self.shelf: ModelCache[Any] = ModelCache(settings.models_mb * MEGABYTE, _weight)
+        self._manners: dict[tuple[str, str], Manners] = {}  # also of models that left memory
+        names = [card.name for card in self.library.cards() if card.kind == "transformer" and card.downloaded]
+        if settings.model and settings.model not in names:
+            raise SettingsError(
+                f"HEADLIGHT_MODEL is {settings.model!r}, but the translators in {settings.models_folder} are: "
+                f"{', '.join(names) or 'none'}. Name one of them, or unset it."
+            )
+        self.default = settings.model or min(names, key=lambda name: (name == TOY, name != USUAL, name), default="")
+        self._away = on_borrowed_gpu(self._compute)
+
+    # ------------------------------------------------------------ which models
+
+    def models(self) -> tuple[ModelCard, ...]:
+        """All models: first those that are here, by name, then those of the Hub; one translator is the default."""
+        return tuple(replace(card, default=card.name == self.default) for card in self.library.cards())
+
+    def offer(self, name: str) -> Plan:
+        """What would come with a model of the Hub: asked of the Hub, so that a visitor can be asked."""
+        return self.library.offer(name)
+
+    def fetch(
+        self, name: str, on_progress: Callable[[Arrived], None] | None = None, stop: Event | None = None
+    ) -> ModelCard:
+        """Fetch a model of the Hub that may be asked for. `on_progress` hears how far it is; `stop` ends it soon."""
+        return self.library.fetch(name, on_progress, stop)
+
+    @contextmanager
+    def lent(self, name: str = "") -> Iterator[Translator]:
+        """The translator of this name, or the default one: it does not leave memory before the end of the block."""
+        card = self.library.card(name or self.default, "transformer")
+        with self.shelf.borrow(_place(card), lambda: self._load(card, Translator)) as translator:
+            self.library.used(card)
+            yield translator
+
+    def translator(self, name: str = "") -> Translator:
+        """The same for a glance at its configuration or vocabulary. Who lets it work borrows it for that long."""
+        with self.lent(name) as translator:
+            return translator
+
+    def manners(self, name: str = "") -> Manners:
+        """How a translator is used where nobody says otherwise. Only one that brings ways of its own is loaded."""
+        card = self.library.card(name or self.default, "transformer")
+        if not card.manners and card.downloaded:
+            return plain_manners(self.settings)
+        if _place(card) not in self._manners:
+            self.translator(card.name)
+        return self._manners[_place(card)]
+
+    @contextmanager
+    def _judge(self, name: str) -> Iterator[Judge]:
+        named = name or next((card.name for card in self.library.cards() if card.kind == "classifier"), "")
+        card = self.library.card(named, "classifier")
+        with self.shelf.borrow(_place(card), lambda: self._load(card, Judge)) as judge:
+            yield judge
+
+    def _load(self, card: ModelCard, kind: type[Translator] | type[Judge]) -> Any:
+        folder = self.library.folder(card)
+        try:
+            model = kind.load(folder)
+        except (ModelError, OSError) as error:
+            LOG.exception("The model %s cannot be loaded.", card.name)
+            raise PageError("model", "model_cannot_load", {"given": card.name}) from error
+        if isinstance(model, Translator):
+            model.name = model.intake.name = card.name  # a folder of the cache is called after a commit
+            self._manners[_place(card)] = manners_of(model, self.settings)
+        return model
+
+    # ------------------------------------------------------------ translating
+
+    def check(self, values: Any, *, usual: bool = False) -> TranslationRequest:
+        """The request in what a browser or a program sent, after every check and before any work of the model.
+
+        `usual`: what is not named is as usual for this model, instead of the plainest that there is.
+        """
+        request = session_from(values, self.settings).request
+        if is_blank(request.text):
+            raise PageError("text", "blank_text")
+        most = self.settings.max_tokens
+        with self.lent(request.model) as translator, _in_our_words():
+            manners = self.manners(request.model)
+            if usual:
+                request = session_from(values, self.settings, manners.usual).request
+            request = translator.request(manners.checked(request, most))
+            job = translator.intake.job([request])  # cuts all texts into tokens, and runs nothing
+        for name, ids in (("text", job.sources[0]), ("target", job.targets[0] or ()), ("prefix", job.prefixes[0])):
+            if len(ids) > most:
+                raise PageError(name, "too_many_tokens", {"name": name, "given": len(ids), "limit": most})
+        if job.targets[0] is None and job.limits[0] > most:  # what is written has the same limit as what is read
+            request = replace(request, options=replace(request.options, max_length=most))
+        return request
+
+    def translate(self, request: TranslationRequest) -> Translation:
+        """The answer to a checked request: a kept one, one that somebody else waits for already, or a new one."""
+        return self.translated(request)[0]
+
+    def translated(self, request: TranslationRequest) -> tuple[Translation, bool]:
+        """The same, and whether it was made before, or for somebody else."""
+        made: list[Translation] = []
+
+        def make() -> Translation:
+            made.append(self._make(request))
+            return made[0]
+
+        with _in_our_words():
+            return self.store.answer(self._key(request), make), not made
+
+    def stream(self, request: TranslationRequest, stop: Event) -> Iterator[Progress]:
+        """News after each word; the last carries the translation. A kept answer comes at once, and alone.
+
+        Set `stop`, or close the iterator, and the work ends within one step, with no last news. A lent GPU answers in
+        one call, without news on the way.
+        """
+        with _in_our_words():
+            seat = self.store.enter(self._key(request), stop)
+            if seat is None:
+                return
+            if isinstance(seat, Translation):
+                yield _last(seat, Cached)
+                return
+            with seat as lead:
+                if self._away is not None:
+                    yield _last(lead.done(self._make(request)))
+                    return
+                with self.lent(request.model) as translator, closing(_steps(translator, request)) as steps:
+                    while not stop.is_set() and (progress := next(steps, None)) is not None:
+                        lead.alive()
+                        if progress.translation is not None:
+                            lead.done(progress.translation)
+                        yield progress
+
+    def _make(self, request: TranslationRequest) -> Translation:
+        with self.lent(request.model):  # loaded here, so that a lent GPU's process finds it
+            return (self._away or self._compute)(request)
+
+    def _compute(self, request: TranslationRequest) -> Translation:
+        card = self.library.card(request.model or self.default, "transformer")
+        found = self.shelf.find(_place(card)) or self.translator(card.name)
+        translation: Translation = found.translate(request)
+        return translation
+
+    def _key(self, request: TranslationRequest) -> Key:
+        card = self.library.card(request.model or self.default, "transformer")
+        return Key(card.revision, replace(request, model=card.name))
+
+    # ------------------------------------------------------------ judging
+
+    def judge(self, text: Any, model: str = "") -> Judgement:
+        """What a classifier says of a text."""
+        text = check_text("text", text, limit=REVIEW * self.settings.max_characters)
+        if is_blank(text):
+            raise PageError("text", "blank_text")
+        with self._judge(model) as judge, _in_our_words():
+            return judge.judge(text)
+
+
+@contextmanager
+def _in_our_words() -> Iterator[None]:
+    """What the model floor complains of becomes a phrase of the page."""
+    try:
+        yield
+    except ModelError as error:
+        raise page_error(error) from error
+
+
+def _place(card: ModelCard) -> tuple[str, str]:
+    """Where a model stands on the shelf: another revision is another model."""
+    return card.name, card.revision
+
+
+def _weight(model: Translator | Judge) -> int:
+    return model.weight_bytes if isinstance(model, Translator) else count_bytes(model.model)
+
+
+def _steps(translator: Translator, request: TranslationRequest) -> Any:
+    return translator.stream(request)
+
+
+def _last(translation: Translation, kind: type[Progress] = Progress) -> Progress:
+    tokens = translation.target_tokens
+    return kind(len(tokens) + 1, translation.text, tokens, translation)

@@ -1,0 +1,1 @@
+"""What other programs ask: `/translate`, `/attention`, and the limits on requests."""

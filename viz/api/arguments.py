@@ -1,0 +1,71 @@
+"""Arguments that came from somewhere else: read as JSON, and held against the function that they are meant for."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from headlight.viz.errors import PageError, shown
+
+DEEPEST = 32  # lists and objects in each other: far more than any request of the page
+
+
+def parsed(body: bytes) -> Any:
+    """The values of a JSON text; NaN and the like are no JSON, though Python reads them."""
+
+    def refuse_constant(_: str) -> Any:
+        raise PageError("data", "not_json")
+
+    try:
+        return json.loads(body, parse_constant=refuse_constant)
+    except (ValueError, RecursionError) as error:  # half a character, a number of 5,000 digits, brackets without end
+        raise PageError("data", "not_json") from error
+
+
+def check_plain(values: Any) -> None:
+    """Neither nested without end, which Gradio would follow, nor a pointer to a file, which it would fetch."""
+    layer = [values]
+    for _ in range(DEEPEST):
+        layer = [inner for outer in layer for inner in _inside(outer)]
+        if not layer:
+            return
+        if any(isinstance(value, dict) and isinstance(value.get("meta"), dict) for value in layer):
+            raise PageError("data", "no_files")
+    raise PageError("data", "too_deep")
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+
+
+def bind(signature: inspect.Signature, given: Sequence[Any]) -> list[Any]:
+    """All arguments in their order; those that were left out have their defaults."""
+    most = len(signature.parameters)
+    if len(given) > most:
+        names = ", ".join(signature.parameters)
+        raise PageError("data", "too_many_values", {"limit": most, "choices": names, "given": len(given)})
+    rest = list(signature.parameters.values())[len(given) :]
+    for parameter in rest:
+        require(parameter)
+    return [*given, *(parameter.default for parameter in rest)]
+
+
+def check_names(signature: inspect.Signature, values: Any) -> None:
+    """Whether arguments by name are those that a function has, and all that it needs."""
+    if not isinstance(values, dict):
+        raise PageError("data", "not_names", {"given": shown(values), "example": '{"text": "Guten Tag."}'})
+    for name in values:
+        if name not in signature.parameters:
+            choices = ", ".join(signature.parameters)
+            raise PageError("data", "unknown_name", {"given": shown(name), "choices": choices})
+    for name, parameter in signature.parameters.items():
+        if name not in values:
+            require(parameter)
+
+
+def require(parameter: inspect.Parameter) -> None:
+    """Complain where an argument is left out that has no default."""
+    if parameter.default is parameter.empty:
+        raise PageError(parameter.name, "missing", {"name": parameter.name})

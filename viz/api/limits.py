@@ -1,0 +1,368 @@
+"""What stands before the app: a request that is too large, or makes no sense, goes no further than here.
+
+It is plain ASGI and wraps whatever speaks that. Gradio serves far more than the page needs, has no limit on a request's
+size, answers a malformed one with what its validators happen to say, and an unknown name with a bare "Internal Server
+Error".
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import logging
+import re
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from contextlib import suppress
+from typing import Any, get_type_hints
+from urllib.parse import parse_qs
+
+import gradio as gr
+from fastapi.exceptions import RequestValidationError
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from headlight.viz.answers.line import Visitor
+from headlight.viz.api.addresses import address, is_served
+from headlight.viz.api.arguments import bind, check_names, check_plain, parsed
+from headlight.viz.api.endpoints import ENDPOINTS
+from headlight.viz.api.widget_calls import called_function, check_session, no_larger_than, place_in, say
+from headlight.viz.errors import PageError, shown
+from headlight.viz.settings import Settings
+from headlight.viz.wire.listening import ListeningQueue, queue_of
+from headlight.viz.wire.visitors import ADDRESS, VISITOR, address_of
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+BY_NAME = re.compile(r"/gradio_api/(?P<way>call/v2|call|run|api)/(?P<name>[^/]+)/?$")
+ANSWER = re.compile(r"/gradio_api/(?:call/(?:v2/)?[^/]+/(?P<event>[^/]+)|queue/data)/?$")
+EVENTS = b"text/event-stream"
+GLANCE = 1.0  # seconds between two looks at whether a stream is owed any news
+QUEUE = re.compile(r"/gradio_api/queue/join/?$")
+CALLED = re.compile(r"/gradio_api/component_server/?$")
+STATUS = {
+    "too_large": 413,
+    "not_json": 400,
+    "unknown_endpoint": 404,
+    "nothing_here": 404,
+    "no_answer": 404,
+    "line_full": 503,
+    "leaving": 503,
+    "our_fault": 500,
+}  # of the rest: 422
+# What the page's list of endpoints asks for whether there is any or not, and takes a refusal for an error.
+INSTEAD: dict[str, tuple[int, Any]] = {
+    "/monitoring/summary": (200, {"functions": {}}),  # everybody's statistics are nobody's business
+    "/gradio_api/mcp/schema": (300, {"error": "No tools are served here."}),  # 200 says that they are; 404 is logged
+}
+INLINE = "'self' 'unsafe-inline'"  # Gradio writes styles and its configuration into the page
+POLICY = {
+    "default-src": "'self'",
+    "script-src": f"{INLINE} 'unsafe-eval'",  # it makes a widget's first line, and its templates, into functions
+    "style-src": INLINE,
+    "img-src": "'self' data: blob:",  # Plotly makes a picture to be saved
+    "font-src": "'self' data:",
+    "connect-src": "'self' data: blob:",
+    "worker-src": "'self' blob:",
+    "object-src": "'none'",
+    "base-uri": "'self'",
+    "form-action": "'self'",
+}
+
+LOG = logging.getLogger(__name__)
+
+
+def door(settings: Settings, endpoints: Mapping[str, inspect.Signature] = ENDPOINTS) -> list[Middleware]:
+    """The door alone, as a list of middleware."""
+    return [Middleware(RequestLimits, settings=settings, endpoints=endpoints)]
+
+
+def app_kwargs(settings: Settings, endpoints: Mapping[str, inspect.Signature] = ENDPOINTS) -> dict[str, Any]:
+    """What `launch(app_kwargs=…)` needs: the door, and our words for what FastAPI's validator finds behind it."""
+    return {"middleware": door(settings, endpoints), "exception_handlers": {RequestValidationError: _wrong_field}}
+
+
+def headers_of(settings: Settings) -> list[tuple[bytes, bytes]]:
+    """What every answer tells a browser: guess no types, tell others nothing, and ask no other host."""
+    policy = POLICY | {"frame-ancestors": " ".join(("'self'", *settings.frames))}
+    return [
+        (b"x-content-type-options", b"nosniff"),
+        (b"referrer-policy", b"same-origin"),
+        (b"content-security-policy", "; ".join(f"{name} {sources}" for name, sources in policy.items()).encode()),
+    ]
+
+
+async def _wrong_field(_: Request, error: Any) -> JSONResponse:
+    """What FastAPI's validator finds, without its repeating what was sent."""
+    where = [str(part) for fault in error.errors() for part in fault.get("loc", ())][-1:]
+    refusal = PageError("data", "wrong_field", {"name": shown(where[0] if where else "data").strip('"')})
+    return JSONResponse(refusal.as_json(), status_code=422)
+
+
+class RequestLimits:
+    """Middleware: nothing is served but what the page needs, no request is malformed, no fault shows its inside."""
+
+    def __init__(self, app: App, *, settings: Settings, endpoints: Mapping[str, inspect.Signature]) -> None:
+        self.app = app
+        self.settings = settings
+        self.most_bytes = settings.max_request_kb * 1000
+        self.endpoints = endpoints
+        self.headers = headers_of(settings)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request pass, or answer it here."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":  # no other connection is of any use to the page
+                await self.app(scope, receive, send)
+            return
+        begun = streams = False
+
+        async def sending(message: Message) -> None:
+            nonlocal begun, streams
+            if message["type"] == "http.response.start":
+                begun, streams = True, dict(message["headers"]).get(b"content-type", b"").startswith(EVENTS)
+                message = {**message, "headers": [*message["headers"], *self.headers]}
+            await send(message)
+
+        try:
+            await self._pass(scope, receive, sending)
+        except PageError as error:
+            await refuse(sending, error)
+        except Exception as error:
+            refusal = self._refusal(scope, error)
+            if refusal.word == "our_fault":
+                LOG.exception("%s %s failed.", scope["method"], shown(scope["path"]))
+            if not begun:
+                await refuse(sending, refusal)
+            elif streams:  # one more event; any other answer is cut short, which is all that can be done
+                await send({"type": "http.response.body", "body": _event(refusal)})
+
+    async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
+        method, path = scope["method"], address(scope)
+        if not is_served(method, path):
+            raise PageError("data", "nothing_here")
+        scope = {**scope, ADDRESS: address_of(scope, on_a_space=self.settings.on_a_space)}
+        VISITOR.set(Visitor(scope[ADDRESS]))
+        queue = queue_of(scope)
+        if path in INSTEAD and not (path.endswith("/schema") and _serves_tools(scope)):
+            status, values = INSTEAD[path]
+            await JSONResponse(values, status)(scope, receive, send)
+            return
+        if queue is not None and method == "GET" and (answer := ANSWER.search(path)):
+            await self._listen(queue, answer["event"], scope, receive, send)
+            return
+        checked = await self._checked(scope, receive)
+        if checked is None:
+            return
+        scope, receive, values = checked
+        if method == "POST" and CALLED.search(path):
+            await self._call(scope, receive, send, values)
+        else:
+            await self.app(scope, receive, send)
+
+    # ------------------------------------------------------------ streams of news
+
+    async def _listen(
+        self, queue: ListeningQueue, event_id: str | None, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        """Pass on the news of a session as long as it is owed any: Gradio would keep a stream open for ever."""
+        if event_id is None:
+            query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
+            session = next(iter(query.get("session_hash", [])), None)
+        else:
+            session = queue.session_of(event_id)
+        if session is None or not queue.is_owed(session):
+            raise PageError("data", "no_answer")
+
+        async def until_over() -> Message:
+            left, owed = asyncio.ensure_future(receive()), True
+            try:
+                while not left.done():
+                    if not owed and not queue.is_owed(session):  # twice: Gradio says goodbye in between
+                        return {"type": "http.disconnect"}
+                    owed = queue.is_owed(session)
+                    await asyncio.wait((left,), timeout=GLANCE)
+                return left.result()
+            finally:
+                left.cancel()
+
+        begun = ended = False
+
+        async def sending(message: Message) -> None:
+            nonlocal begun, ended
+            begun = begun or message["type"] == "http.response.start"
+            ended = message["type"] == "http.response.body" and not message.get("more_body", False)
+            await send(message)
+
+        with queue.listening(session):
+            await self.app(scope, until_over, sending)
+        if begun and not ended:  # somebody else was told, in another stream
+            event = _event(PageError("data", "no_answer")) if event_id is not None else b""
+            with suppress(OSError):
+                await send({"type": "http.response.body", "body": event})
+
+    # ------------------------------------------------------------ calls of widgets
+
+    async def _call(self, scope: Scope, receive: Receive, send: Send, values: Any) -> None:
+        """A function of a widget: one that computes waits for its turn."""
+        page, queue = _page(scope), queue_of(scope)
+        if page is None:
+            raise self._unknown()
+        function = called_function(page, values)
+        visitor = Visitor(scope[ADDRESS], values["session_hash"])
+        VISITOR.set(visitor)
+        most = self.settings.max_answer_mb * 1_000_000
+        send = no_larger_than(most, send)
+        if queue is None or not getattr(function, "computes", True):
+            await self.app(scope, receive, send)
+            return
+        place = await place_in(queue.line, visitor, values["data"])
+        if isinstance(place, str):
+            await say(send, place)
+            return
+        with place:
+            await self.app(scope, receive, send)
+
+    # ------------------------------------------------------------ bodies
+
+    async def _checked(self, scope: Scope, receive: Receive) -> tuple[Scope, Receive, Any] | None:
+        """The same request, read and checked, with its values; nothing if its sender has left in between."""
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        length = headers.get(b"content-length", b"")
+        if length.isdigit() and (len(length) > 18 or int(length) > self.most_bytes):
+            raise self._too_large()
+        if not length and b"transfer-encoding" not in headers and scope["method"] in ("GET", "HEAD", "OPTIONS"):
+            return scope, receive, None  # it has no body
+        body = await self._read(receive)
+        if body is None:
+            return None
+        values = None
+        if scope["method"] == "POST":
+            values, filled = self._check(scope, headers.get(b"content-type", b""), body)
+            if filled is not None:
+                body = json.dumps(filled).encode()
+                inner = [(name, value) for name, value in scope["headers"] if name != b"content-length"]
+                scope = {**scope, "headers": [*inner, (b"content-length", str(len(body)).encode())]}
+        whole: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def inward() -> Message:
+            return whole.pop() if whole else await receive()
+
+        return scope, inward, values
+
+    async def _read(self, receive: Receive) -> bytes | None:
+        parts, size = [], 0
+        while True:
+            message = await receive()
+            if message["type"] != "http.request":
+                return None
+            parts.append(message.get("body", b""))
+            size += len(parts[-1])
+            if size > self.most_bytes:  # its sender did not say so before
+                raise self._too_large()
+            if not message.get("more_body", False):
+                return b"".join(parts)
+
+    def _too_large(self) -> PageError:
+        return PageError("data", "too_large", {"limit": self.most_bytes // 1000})
+
+    def _check(self, scope: Scope, content_type: bytes, body: bytes) -> tuple[Any, dict[str, Any] | None]:
+        """Complain of a body that its address cannot take; where arguments were left out, the body with all of them."""
+        path = address(scope)
+        named, queued, called = BY_NAME.search(path), QUEUE.search(path), CALLED.search(path)
+        way, name = (named["way"], named["name"]) if named else ("", "")
+        if way.startswith("call") and name not in self.endpoints:
+            raise self._unknown()
+        if called and b"json" not in content_type.lower():  # else it would be read as a form, with its files
+            raise PageError("data", "not_json")
+        if not named and not queued and b"json" not in content_type.lower():
+            return None, None
+        values = parsed(body)
+        check_plain(values)
+        if way == "call/v2":
+            check_names(self.endpoints[name], values)
+        elif named or queued:
+            if not isinstance(values, dict) or not isinstance(values.get("data"), list):
+                raise PageError("data", "not_data", {"example": '{"data": ["Guten Tag."]}'})
+            check_session(values)
+            filled = self._arguments(scope, way, name, values)
+            return values, values | {"data": filled} if len(filled) != len(values["data"]) else None
+        else:
+            check_session(values)
+        return values, None
+
+    def _arguments(self, scope: Scope, way: str, name: str, values: dict[str, Any]) -> list[Any]:
+        """All that a function takes."""
+        data: list[Any] = values["data"]
+        if way != "call":
+            if not isinstance(values.get("fn_index"), int | None):
+                raise PageError("data", "wrong_field", {"name": "fn_index"})
+            function = _function(scope, name, values.get("fn_index"))
+            if function is None:
+                if _page(scope) is not None:  # it belongs to no page, and Gradio would fail over it
+                    raise self._unknown()
+                return data
+            if way and function.queue:  # it would pass by everybody who waits in the queue
+                raise self._unknown()
+            name = str(function.api_name)
+            if name not in self.endpoints and len(data) < len(function.inputs) and not function.cancels:
+                raise PageError("data", "too_few_values", {"limit": len(function.inputs), "given": len(data)})
+            if gr.EventData in get_type_hints(function.fn).values() and not isinstance(values.get("event_data"), dict):
+                raise PageError("data", "wrong_field", {"name": "event_data"})
+        return bind(self.endpoints[name], data) if name in self.endpoints else data
+
+    def _unknown(self) -> PageError:
+        return PageError("data", "unknown_endpoint", {"choices": ", ".join(f"/{name}" for name in self.endpoints)})
+
+    def _refusal(self, scope: Scope, error: Exception) -> PageError:
+        """What is said of an exception: Gradio looks up functions and answers without asking whether they are there."""
+        lookup = isinstance(error, KeyError) or type(error).__name__ == "FnIndexInferError"
+        if lookup and (QUEUE.search(scope["path"]) or BY_NAME.search(scope["path"])):
+            return self._unknown()
+        gone = getattr(error.__cause__, "status_code", 0) == 404
+        if scope["method"] == "GET" and ANSWER.search(scope["path"]) and gone:
+            return PageError("data", "no_answer")
+        return PageError("data", "our_fault")
+
+
+def _event(error: PageError) -> bytes:
+    """An error in a stream of news."""
+    return f"event: error\ndata: {json.dumps(error.as_json())}\n\n".encode()
+
+
+def _page(scope: Scope) -> Any:
+    """The page behind the door; nothing where there is another app."""
+    with suppress(AttributeError):
+        return scope["app"].get_blocks()
+    return None
+
+
+def _serves_tools(scope: Scope) -> bool:
+    return bool(getattr(_page(scope), "mcp_server", False))
+
+
+def _function(scope: Scope, name: str, index: Any) -> Any:
+    """The function that Gradio will call, if it belongs to the page itself."""
+    page = _page(scope)
+    if page is None:
+        return None
+    if type(index) is int:
+        return page.fns.get(index)
+    return next((function for function in page.fns.values() if function.api_name == name), None)
+
+
+async def refuse(send: Send, error: PageError) -> None:
+    """Answer with an error as JSON."""
+    body = json.dumps(error.as_json(), ensure_ascii=False).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    if error.word == "too_large":
+        headers.append((b"connection", b"close"))  # the rest of it is not read
+    if STATUS.get(error.word) == 503:
+        headers.append((b"retry-after", b"60"))
+    await send({"type": "http.response.start", "status": STATUS.get(error.word, 422), "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,65 @@
+"""Pictures for print: what is on show, or the whole wall, with the kind, the model and the sentence written on them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import plotly.graph_objects as go
+
+from headlight.model.records import AttentionMap, Translation
+from headlight.viz.figures import FIGURES
+from headlight.viz.figures.frame import add_lines
+from headlight.viz.labels import visible
+from headlight.viz.session import Selection
+from headlight.viz.theme import THEMES, Theme
+from headlight.viz.words import figure_words, say
+
+LONGEST_TEXT = 400  # characters of a sentence: beyond, a picture would be mostly title
+
+
+def map_picture(
+    translation: Translation,
+    chosen: Selection,
+    first: AttentionMap | None,
+    second: AttentionMap,
+    *,
+    model: str,
+    theme: str,
+    language: str,
+) -> Any:
+    """The map `second`, its lines, or its comparison with `first`, as a figure with all its labels."""
+    colours: Theme = THEMES[theme]  # type: ignore[index]
+    look: dict[str, Any] = {"theme": colours, "palette": chosen.palette}
+    if chosen.view == "lines":
+        maps = [(second, colours.accent)] if first is None else [(first, colours.head_a), (second, colours.head_b)]
+        words = figure_words("lines", language)
+        figure = FIGURES["lines"](maps, theme=colours, words=words, threshold=chosen.threshold)
+    elif first is not None:
+        figure = FIGURES["compare"](first, second, words=figure_words("compare", language), **look)
+    else:
+        figure = FIGURES["heatmap"](second, words=figure_words("heatmap", language), scale=chosen.scale, **look)
+    return _for_print(figure, translation, chosen, model, language)
+
+
+def wall_picture(translation: Translation, chosen: Selection, *, model: str, theme: str, language: str) -> Any:
+    """All heads of the chosen kind, with their averages."""
+    colours: Theme = THEMES[theme]  # type: ignore[index]
+    words = figure_words("overview", language)
+    figure = FIGURES["overview"](translation, chosen.kind, theme=colours, words=words, palette=chosen.palette)
+    return _for_print(figure, translation, chosen, model, language)
+
+
+def _for_print(figure: go.Figure, translation: Translation, chosen: Selection, model: str, language: str) -> Any:
+    lines = (
+        say("picture_source", language, text=_short(translation.source_text)),
+        say("picture_translation", language, text=_short(translation.text), model=visible(model)),
+    )
+    add_lines(figure, say(f"picture_{chosen.kind}", language), lines)
+    figure.update_traces(hovertext=None, hoverinfo="skip")  # print has no pointer, and texts are most of a large map
+    return json.loads(figure.to_json())
+
+
+def _short(text: str) -> str:
+    shown = visible(" ".join(text.split()))
+    return shown if len(shown) <= LONGEST_TEXT else shown[: LONGEST_TEXT - 1] + "…"

@@ -1,0 +1,138 @@
+"""Models of the Hub on the page: what one would cost, and the download, with news until it is here.
+
+A visitor fetches one model at a time, and so does an address. Who leaves, or says stop, ends it; what has come is kept,
+and whoever asks next goes on from there. Downloads have threads of their own, so that no translation waits for one.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from queue import Queue
+from threading import Event, Thread
+from typing import Any
+
+import gradio as gr
+
+from headlight.model.foreign.hub import Progress
+from headlight.model.text.languages import languages_of
+from headlight.viz.answers.line import Visitor, own_machine
+from headlight.viz.answers.model_values import translators
+from headlight.viz.answers.payload import error_json
+from headlight.viz.answers.service import Service
+from headlight.viz.errors import PageError, shown
+from headlight.viz.wire.rpc import answering, asked_of
+from headlight.viz.wire.visitors import VISITOR, OneEach, with_turn
+from headlight.viz.wire.widget import widget
+
+AT_ONCE = 8  # downloads, and visitors who wait for one; each keeps a thread
+
+LOG = logging.getLogger(__name__)
+
+
+class DownloadWidget(OneEach):
+    """The events of a widget that shows nothing itself: the desk draws what it hears."""
+
+    def __init__(self, service: Service) -> None:
+        super().__init__()
+        self.service = service
+        self._fetches: list[tuple[Visitor, str]] = []
+
+    def build(self) -> gr.HTML:
+        """Inside a `gr.Blocks`."""
+        asked = [answering(each, computes=False) for each in (self.offer, self.models)]
+        hidden = widget("desk/fetching", server=asked)
+        quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "api_name": False}
+        hidden.submit(self.fetch, None, hidden, concurrency_limit=AT_ONCE, trigger_mode="multiple", **quiet)
+        hidden.stop(self.stop, None, None, queue=False, **quiet)
+        return hidden
+
+    # ------------------------------------------------------------ events
+
+    def offer(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """What a model of the Hub is and how much of it would come; nothing of it is fetched."""
+        name = _name(values)
+        if self.service.library.card(name, "transformer").downloaded:  # somebody fetched it since this page was opened
+            return {"name": name, "here": True, "models": translators(self.service)}
+        plan = self.service.offer(name)
+        source, target = (*languages_of(name), "", "")[:2]
+        return {
+            "name": name,
+            "here": False,
+            "source": source,
+            "target": target,
+            "bytes": plan.bytes,
+            "missing": plan.missing,
+            "licence": plan.licence,
+            "revision": plan.commit,
+        }
+
+    def models(self, values: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """All translators there are now: others may have fetched some since a page was opened."""
+        return translators(self.service)
+
+    def fetch(self, event: gr.EventData, request: gr.Request) -> Iterator[str]:
+        """The download of one visitor, as news: how far it is, then the models that there are now."""
+        turn = None
+        try:
+            values, turn = asked_of(event)
+            name, visitor = _name(values), VISITOR.get()._replace(session=request.session_hash or "")
+            with self._one_of(visitor, name), self._only(visitor.session) as stop:
+                for news in self._news(name, stop):
+                    yield with_turn(news, turn)
+        except PageError as error:
+            yield with_turn(error_json(error.field, error.word, error.values), turn)
+
+    @contextmanager
+    def _one_of(self, visitor: Visitor, name: str) -> Iterator[None]:
+        """One address fetches one model; several of its pages may wait for it. This machine may be many visitors."""
+        fetch = (visitor, name)
+        with self._lock:
+            theirs = [other for other in self._fetches if other[0].address == visitor.address]
+            others = [other for other, what in theirs if what != name and other.session != visitor.session]
+            if others and not own_machine(visitor.address):
+                raise PageError("model", "one_download")
+            self._fetches.append(fetch)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._fetches.remove(fetch)
+
+    def _news(self, name: str, stop: Event) -> Iterator[str]:
+        news: Queue[str | None] = Queue()
+        Thread(target=self._work, args=(name, news, stop), daemon=True).start()
+        try:
+            while (each := news.get()) is not None:
+                yield each
+        finally:
+            stop.set()  # whoever listened has gone
+
+    def _work(self, name: str, news: Queue[str | None], stop: Event) -> None:
+        try:
+            card = self.service.fetch(name, lambda progress: news.put(_progress(progress)), stop)
+            news.put(_json({"what": "fetched", "name": card.name, "models": translators(self.service)}))
+        except PageError as error:
+            news.put(error_json(error.field, error.word, error.values))
+        except Exception:
+            LOG.exception("A download failed.")
+            news.put(error_json("model", "our_fault", {}))
+        finally:
+            news.put(None)
+
+
+def _name(values: Mapping[str, Any]) -> str:
+    name = values.get("name")
+    if not isinstance(name, str):
+        raise PageError("model", "hub_bad_id", {"given": shown(name)})
+    return name
+
+
+def _progress(progress: Progress) -> str:
+    return _json({"what": "fetching", "done": progress.done, "total": progress.total})
+
+
+def _json(values: Any) -> str:
+    return json.dumps(values, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

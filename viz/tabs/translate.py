@@ -1,0 +1,115 @@
+"""Sentence and translation: what the browser asks for, and what it hears while the model writes."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from threading import Event
+from typing import Any
+
+import gradio as gr
+
+from headlight.viz.answers.examples import EXAMPLES
+from headlight.viz.answers.first import first_answer
+from headlight.viz.answers.model_values import answer_of, default_request, translators
+from headlight.viz.answers.payload import error_json, progress_json, waiting_json
+from headlight.viz.answers.service import Cached, Service
+from headlight.viz.errors import PageError
+from headlight.viz.settings import ANY
+from headlight.viz.wire.rpc import asked_of
+from headlight.viz.wire.visitors import GONE, VISITOR, OneEach, with_turn
+from headlight.viz.wire.widget import widget
+
+BREATH = 0.06  # seconds between two pieces of news: often enough for the eye, seldom enough for the network
+GLANCE = 0.3  # seconds between two looks at how long the line is
+OUR_FAULT = "our_fault"
+
+LOG = logging.getLogger(__name__)
+
+
+class TranslateWidget(OneEach):
+    """The widget with its events. Each visitor runs one translation at a time: a new one stops the last."""
+
+    def __init__(self, service: Service) -> None:
+        super().__init__()
+        self.service = service
+
+    def build(self) -> gr.HTML:
+        """Inside a `gr.Blocks`."""
+        first = first_answer(self.service)
+        desk = widget("desk/desk", value=first, config=json.dumps(self.config(), ensure_ascii=False))
+        quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "api_name": False}
+        # The line decides who computes. "multiple": otherwise a browser keeps a request to itself while its last runs.
+        desk.submit(self.tell, None, desk, concurrency_limit=None, trigger_mode="multiple", **quiet)
+        desk.stop(self.stop, None, None, queue=False, **quiet)
+        return desk
+
+    def config(self) -> dict[str, Any]:
+        """What the browser must know beforehand: models, examples, limits, and what is usual."""
+        settings = self.service.settings
+        models = translators(self.service)
+        names = {model["name"] for model in models}
+        return {
+            "models": models,
+            "examples": [example._asdict() for example in EXAMPLES if example.model in names],
+            "limits": {"characters": settings.max_characters, "beam": settings.max_beam},
+            "usual": default_request(self.service),
+            "any_model": ANY in settings.models,
+        }
+
+    # ------------------------------------------------------------ events
+
+    def tell(self, event: gr.EventData, request: gr.Request) -> Iterator[Any]:
+        """The news as Gradio sends them. What came last it says once more at the end, after news of a later request."""
+        yield from self.translate(event, request)
+        yield gr.skip()
+
+    def translate(self, event: gr.EventData, request: gr.Request) -> Iterator[str]:
+        """One request of one visitor, as news, until they ask for something else."""
+        try:
+            values, turn = asked_of(event)
+        except PageError as error:
+            yield error_json(error.field, error.word, error.values)
+            return
+        with self._only(request.session_hash or "") as stop, closing(self._in_line(values, stop)) as found:
+            for news in found:
+                if stop.is_set():
+                    return
+                yield with_turn(news, turn)
+
+    def _in_line(self, values: dict[str, Any], stop: Event) -> Generator[str]:
+        """How many are before this visitor, until it is their turn; then the news of their request."""
+        try:
+            place = self.service.line.join(VISITOR.get())
+        except PageError as error:
+            yield error_json(error.field, error.word, error.values)
+            return
+        with place:
+            told = None
+            while not place.wait(GLANCE):
+                if stop.is_set() or GONE.get()():
+                    return
+                if (before := place.before()) != told:
+                    told = before
+                    yield waiting_json(before)
+            with closing(self._news(values, stop)) as found:
+                yield from found
+
+    def _news(self, values: dict[str, Any], stop: Event) -> Generator[str]:
+        try:
+            asked = self.service.check(values, usual=True)
+            told = time.monotonic()
+            for progress in self.service.stream(asked, stop):
+                if progress.translation is not None:
+                    yield answer_of(self.service, progress.translation, cached=isinstance(progress, Cached))
+                elif time.monotonic() - told >= BREATH:
+                    told = time.monotonic()
+                    yield progress_json(progress.text, progress.tokens)
+        except PageError as error:
+            yield error_json(error.field, error.word, error.values)
+        except Exception:
+            LOG.exception("A translation failed.")
+            yield error_json("text", OUR_FAULT, {})

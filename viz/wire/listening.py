@@ -1,0 +1,146 @@
+"""Gradio's queue, which works for those who listen: no job is begun before somebody has opened the stream of its news.
+
+Gradio begins whatever it is sent, and a visitor who sends jobs and reads no answer keeps everybody else waiting. This
+reaches into Gradio's own queue; the version that is pinned has no other way.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import gradio as gr
+from gradio.queueing import Event, Queue
+
+from headlight.viz.answers.line import Line, Visitor
+from headlight.viz.errors import PageError
+from headlight.viz.wire.visitors import ADDRESS, GONE, VISITOR
+
+MOST = 128  # jobs that wait to be begun
+MOST_UNHEARD = 8  # of one address: each of its programs has one for as long as it takes to ask twice
+GLANCE = 0.05  # seconds between two looks at who has heard all
+PATIENCE = 30.0  # seconds until a job without a listener is dropped: programs ask for their answer in a second request
+
+
+class ListeningQueue(Queue):
+    """Jobs in their order, but for those that nobody listens to."""
+
+    def __init__(self, page: gr.Blocks, line: Line) -> None:
+        super().__init__(
+            live_updates=True, concurrency_count=page.max_threads, update_intervals=1, max_size=MOST, blocks=page
+        )
+        self.line = line
+        self._listeners: Counter[str] = Counter()
+
+    # ------------------------------------------------------------ who listens
+
+    @contextmanager
+    def listening(self, session: str) -> Iterator[None]:
+        """A stream of this session is open for the length of the block."""
+        self._listeners[session] += 1
+        try:
+            yield
+        finally:
+            self._listeners[session] -= 1
+            if not self._listeners[session]:
+                del self._listeners[session]
+
+    def is_owed(self, session: str) -> bool:
+        """Whether any news are still to come in a stream of this session."""
+        return bool(self.pending_event_ids_session.get(session))
+
+    def session_of(self, event_id: str) -> str | None:
+        """The session of a job whose answer was not fetched yet."""
+        event = self.event_ids_to_events.get(event_id)
+        if event is not None:
+            return str(event.session_hash)
+        return next((name for name, ids in self.pending_event_ids_session.items() if event_id in ids), None)
+
+    def spoken(self, seconds: float) -> bool:
+        """Whether all who listen have heard their last news, after waiting no longer than this."""
+        deadline = time.monotonic() + seconds
+        while any(self.is_owed(session) for session in list(self._listeners)):
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(GLANCE)
+        return True
+
+    # ------------------------------------------------------------ what Gradio calls
+
+    async def push(self, body: Any, request: Any, username: str | None) -> Any:
+        """Take one more job. Where there is no room, one without a listener makes it."""
+        if self.line.closed:
+            raise PageError("data", "leaving")
+        address = request.scope.get(ADDRESS, "")
+        unheard = [event for event in self._waiting() if not self._listeners[event.session_hash]]
+        theirs = [event for event in unheard if event.request.scope.get(ADDRESS, "") == address]
+        if len(theirs) >= MOST_UNHEARD:
+            self._drop(theirs[0])
+        elif len(self) >= MOST and unheard:
+            self._drop(unheard[0])
+        if len(self) >= MOST:
+            raise PageError("data", "line_full", {"before": len(self)})
+        return await super().push(body, request, username)
+
+    def get_events(self) -> Any:
+        """The next job that somebody listens to."""
+        now = time.monotonic()
+        for event in self._waiting():
+            if not self._listeners[event.session_hash] and now - event.enqueue_time > PATIENCE:
+                self._drop(event)
+        orders = {name: list(events.queue) for name, events in self.event_queue_per_concurrency_id.items()}
+        found = None
+        try:
+            for events in self.event_queue_per_concurrency_id.values():
+                events.queue = [event for event in events.queue if self._listeners[event.session_hash]]
+            found = super().get_events()
+        finally:
+            begun = found[0] if found else []
+            for name, order in orders.items():
+                self.event_queue_per_concurrency_id[name].queue = [event for event in order if event not in begun]
+        return found
+
+    async def process_events(self, events: list[Event], *rest: Any) -> None:
+        """Run a job; its function finds in `VISITOR` for whom."""
+        first = events[0]
+        VISITOR.set(Visitor(first.request.scope.get(ADDRESS, ""), first.session_hash))
+        GONE.set(lambda: not first.alive)
+        try:
+            await super().process_events(events, *rest)
+        finally:
+            self._forget_sessions()
+
+    # ------------------------------------------------------------ inside
+
+    def _waiting(self) -> list[Event]:
+        """All jobs that are not begun, the oldest first."""
+        found = [event for events in self.event_queue_per_concurrency_id.values() for event in events.queue]
+        return sorted(found, key=lambda event: event.enqueue_time)
+
+    def _drop(self, event: Event) -> None:
+        self.event_queue_per_concurrency_id[event.concurrency_id].queue.remove(event)
+        self.event_ids_to_events.pop(event._id, None)
+        self.event_analytics.pop(event._id, None)
+        self.pending_event_ids_session.get(event.session_hash, set()).discard(event._id)
+        self._forget_sessions()
+
+    def _forget_sessions(self) -> None:
+        """Gradio keeps an empty entry of every session that it ever saw."""
+        for name in [name for name, ids in self.pending_event_ids_session.items() if not ids]:
+            if not self._listeners[name]:
+                del self.pending_event_ids_session[name]
+
+
+def listen(page: gr.Blocks, line: Line) -> None:
+    """Give a page that is built this queue."""
+    page._queue = ListeningQueue(page, line)
+
+
+def queue_of(scope: Any) -> ListeningQueue | None:
+    """The queue of the page that answers a request."""
+    page = getattr(scope.get("app"), "get_blocks", lambda: None)()
+    queue = getattr(page, "_queue", None)
+    return queue if isinstance(queue, ListeningQueue) else None

@@ -1,0 +1,51 @@
+"""Calls from a widget to the server: JSON text in, JSON text out, and every fault becomes words for the page."""
+
+from __future__ import annotations
+
+import functools
+import json
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from headlight.viz.answers.payload import error_json
+from headlight.viz.errors import PageError, shown
+
+LOG = logging.getLogger(__name__)
+
+
+def answering(function: Callable[[Mapping[str, Any]], Any], *, computes: bool = True) -> Callable[[str], str]:
+    """A function of named values as a server function of `gr.HTML`, which sends whatever a browser may send.
+
+    One that computes waits in the line before it is called; others look something up, or ask the Hub.
+    """
+
+    @functools.wraps(function)
+    def call(asked: str) -> str:
+        try:
+            return json.dumps(function(_values(asked)), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        except PageError as error:
+            return error_json(error.field, error.word, error.values)
+        except Exception:
+            LOG.exception("%s failed.", function.__name__)
+            return error_json("text", "our_fault", {})
+
+    call.__annotations__ = {"asked": str, "return": str}
+    call.computes = computes  # type: ignore[attr-defined]
+    return call
+
+
+def _values(asked: Any) -> Mapping[str, Any]:
+    try:
+        values = json.loads(asked)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise PageError("data", "not_json") from error
+    if not isinstance(values, dict):
+        raise PageError("data", "not_names", {"given": shown(values), "example": '{"text": "Guten Tag."}'})
+    return values
+
+
+def asked_of(event: object) -> tuple[dict[str, Any], Any]:
+    """What a widget asks with an event, and the number of its turn; a browser may send anything as an event."""
+    values = dict(_values(getattr(event, "request", None)))
+    return values, values.pop("turn", None)

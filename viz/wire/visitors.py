@@ -1,0 +1,88 @@
+"""Who asks, and what runs for each visitor: one thing at a time, which ends when they ask for another or leave."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from threading import Event, Lock
+from typing import Any
+
+import gradio as gr
+
+from headlight.viz.answers.line import Visitor
+
+ADDRESS = "headlight.address"  # the key in an ASGI scope under which the door writes who asks
+MOST_TURN = 2**53  # as far as JavaScript can count
+NOBODY = Visitor()
+VISITOR: ContextVar[Visitor] = ContextVar("VISITOR", default=NOBODY)  # for whom a function of the page runs
+GONE: ContextVar[Callable[[], bool]] = ContextVar("GONE", default=lambda: False)  # whether they have left
+
+
+class OneEach:
+    """Whoever offers visitors something that takes a while."""
+
+    def __init__(self) -> None:
+        self._running: dict[str, Event] = {}
+        self._lock = Lock()
+
+    def stop(self, request: gr.Request) -> None:
+        """The visitor wants no more of what runs."""
+        self.left(request)
+
+    def left(self, request: gr.Request) -> None:
+        """The visitor closed the page."""
+        with self._lock:
+            running = self._running.pop(request.session_hash or "", None)
+        if running:
+            running.set()
+
+    @contextmanager
+    def _only(self, visitor: str) -> Iterator[Event]:
+        """Stop what this visitor's last request still does; the event says that this one must stop, too."""
+        stop = Event()
+        with self._lock:
+            last = self._running.get(visitor)
+            self._running[visitor] = stop
+        if last:
+            last.set()
+        try:
+            yield stop
+        finally:
+            with self._lock:
+                if self._running.get(visitor) is stop:  # a later request has its own entry
+                    del self._running[visitor]
+
+
+def with_turn(news: str, turn: Any) -> str:
+    """News belong to one request of the browser; it passes over those of an older one."""
+    plain = type(turn) is int and abs(turn) < MOST_TURN  # longer ones Python refuses to write
+    return news if not plain else f'{{"turn":{turn},{news[1:]}'
+
+
+def address_of(scope: Mapping[str, Any], *, on_a_space: bool) -> str:
+    """From where a request comes. Of an IPv6 address the first half: one visitor has all of the rest.
+
+    uvicorn has read `X-Forwarded-For` already where a proxy on this machine wrote it. A Space's proxy stands elsewhere
+    in its network; what it wrote is the last public address of that header, and only what stands before may be forged.
+    """
+    given = str((scope.get("client") or ("",))[0])
+    if on_a_space and not _public(given):
+        headers = [value.decode("latin-1") for name, value in scope["headers"] if name == b"x-forwarded-for"]
+        hops = [hop.strip() for hop in ",".join(headers).split(",")]
+        given = next((hop for hop in reversed(hops) if _public(hop)), given)
+    try:
+        address = ipaddress.ip_address(given)
+    except ValueError:
+        return given[:64]
+    if isinstance(address, ipaddress.IPv6Address) and not address.is_loopback:
+        return str(ipaddress.ip_network((address, 64), strict=False))
+    return str(address)
+
+
+def _public(text: str) -> bool:
+    try:
+        return ipaddress.ip_address(text).is_global
+    except ValueError:
+        return False
