@@ -56,7 +56,7 @@ bench-page: $(VENV)/.dev ## measure the page in a browser, write docs/benchmarks
 	$(BIN)/python -m benchmarks page --date "$$(date +%F)"
 
 first: $(VENV)/.app ## make the first answer anew, after a change of the default model or of what answers hold
-	$(BIN)/python -m viz.first
+	$(BIN)/python -m headlight.viz.answers.first
 
 # uv alone resolves for another machine than this one. Both kinds of machine must come to the same list.
 LOCKED := requirements.lock
