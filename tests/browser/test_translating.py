@@ -63,7 +63,7 @@ def score(page: Page, target: str) -> None:
     page.fill("[data-field=target]", target)
     page.press("[data-field=target]", "Enter")
     expect(page.locator(".desk .out")).to_have_text(target)
-    expect(page.locator(".desk .meta")).to_contain_text("your own translation, scored")
+    expect(page.locator(".desk .beyond")).to_contain_text("Your translation: log probability")
 
 
 def test_ones_own_translation_is_looked_at_until_one_goes_back(page: Page) -> None:
@@ -73,7 +73,7 @@ def test_ones_own_translation_is_looked_at_until_one_goes_back(page: Page) -> No
     page.get_by_text("Back to the model’s own words").click()
     expect(page.locator(".desk .out")).to_have_text(before)
     expect(page.locator("[data-field=target]")).to_have_value("")
-    expect(page.locator(".desk .meta")).not_to_contain_text("scored")
+    expect(page.locator(".desk .beyond")).to_have_text("")
 
 
 def test_ones_own_translation_never_answers_another_sentence(page: Page, translator: Translator) -> None:
