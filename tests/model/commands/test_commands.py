@@ -243,7 +243,7 @@ def test_an_ending_in_capitals_names_the_file_that_is_written(folder: str, tmp_p
     assert [path.name for path in tmp_path.iterdir()] == ["maps.NPZ"]
 
 
-@pytest.mark.parametrize("option", ["--report-every", "--keep", "--cool-down", "--minutes"])
+@pytest.mark.parametrize("option", ["--report-every", "--keep", "--cool-down", "--minutes", "--until"])
 @pytest.mark.parametrize("given", ["0", "-5"])
 def test_training_refuses_numbers_that_cannot_be_meant(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, option: str, given: str
