@@ -94,7 +94,11 @@ export class Alike {
     }
     const name = t('beside_difference');
     if (form === 'matrix') this.map.show(this.view, Math.min(WIDEST, this.picture.clientWidth || WIDEST), name);
-    else this.map.show([0, 1].map((side) => ({ ...this.view, weights: this.likeness.map(side, this.heads[side]) })), name);
+    else
+      this.map.show(
+        [0, 1].map((side) => ({ ...this.view, weights: this.likeness.map(side, this.heads[side]) })),
+        name,
+      );
   }
 
   drawRank(ranking, model) {
@@ -106,7 +110,11 @@ export class Alike {
     const row = ({ layer, head, share }) => {
       const bar = make('span', { class: 'part' }, make('i', { style: `width:${(100 * share).toFixed(1)}%` }));
       const about = { type: 'button', 'aria-pressed': String(same({ layer, head }, second)), data: { layer, head } };
-      return make('li', {}, make('button', about, make('span', {}, headName(layer, head)), bar, make('span', { class: 'numeric' }, four(share))));
+      return make(
+        'li',
+        {},
+        make('button', about, make('span', {}, headName(layer, head)), bar, make('span', { class: 'numeric' }, four(share))),
+      );
     };
     replace(this.rank, ...ranking.slice(0, LISTED).map(row));
     if (focused) (this.rank.querySelector('[aria-pressed=true]') ?? this.rank.querySelector('button'))?.focus({ preventScroll: true });
@@ -118,9 +126,19 @@ export class Alike {
     const buttons = entries.map((cell) => {
       const [row, column] = [Math.floor(cell / columns.length), cell % columns.length];
       const value = make('span', { class: `numeric ${weights[cell] > 0 ? 'first' : 'second'}` }, signed(weights[cell], 3));
-      return make('button', { type: 'button', data: { row, column } }, make('bdi', {}, `${rows[row].label} → ${columns[column].label}`), value);
+      return make(
+        'button',
+        { type: 'button', data: { row, column } },
+        make('bdi', {}, `${rows[row].label} → ${columns[column].label}`),
+        value,
+      );
     });
-    replace(this.pairs, make('h3', {}, t('largest_differences')), make('p', { class: 'sub' }, t(buttons.length ? 'largest_says' : 'beside_no_difference')), ...buttons);
+    replace(
+      this.pairs,
+      make('h3', {}, t('largest_differences')),
+      make('p', { class: 'sub' }, t(buttons.length ? 'largest_says' : 'beside_no_difference')),
+      ...buttons,
+    );
   }
 
   light(hover, pinned) {

@@ -63,9 +63,18 @@ class Beside {
     }
     this.menus = new SecondModel(this.config, this.sides);
     this.followName = make('span', {});
-    this.follow = make('button', { type: 'button', class: 'pin', onclick: () => this.toggleFollow() }, icon(15, SHARED, { width: 1.4 }), this.followName);
+    this.follow = make(
+      'button',
+      { type: 'button', class: 'pin', onclick: () => this.toggleFollow() },
+      icon(15, SHARED, { width: 1.4 }),
+      this.followName,
+    );
     this.sides[1].topline.append(this.follow);
-    this.alike = new Alike(plotly, { choose: (head) => this.choose(1, head), point: (...at) => this.point(2, ...at), pin: (...at) => this.pin(2, ...at) });
+    this.alike = new Alike(plotly, {
+      choose: (head) => this.choose(1, head),
+      point: (...at) => this.point(2, ...at),
+      pin: (...at) => this.pin(2, ...at),
+    });
     const kinds = make('div', {});
     this.drawKinds = mountKinds(kinds);
     this.hint = make('p', { class: 'quiet hint' });
@@ -74,7 +83,13 @@ class Beside {
     this.wholeName = make('span', {});
     const bar = make('div', { class: 'bar' }, this.hint, make('label', { class: 'check' }, this.whole, this.wholeName), this.views);
     this.legend = make('div', { class: 'legend' });
-    this.root.append(kinds, bar, make('div', { class: 'sides' }, ...this.sides.map((side) => side.element)), this.legend, this.alike.element);
+    this.root.append(
+      kinds,
+      bar,
+      make('div', { class: 'sides' }, ...this.sides.map((side) => side.element)),
+      this.legend,
+      this.alike.element,
+    );
     this.built = true;
   }
 
@@ -131,7 +146,8 @@ class Beside {
     this.wholeName.textContent = t('tool_words');
     this.views.setAttribute('aria-label', t('beside_views'));
     const shown = state.view === 'numbers' ? 'numbers' : 'matrix';
-    const button = (name) => make('button', { type: 'button', 'aria-pressed': String(name === shown), onclick: () => set({ view: name }) }, t(`view_${name}`));
+    const button = (name) =>
+      make('button', { type: 'button', 'aria-pressed': String(name === shown), onclick: () => set({ view: name }) }, t(`view_${name}`));
     replace(this.views, button('matrix'), button('numbers'));
     this.likeness = this.partners && new Likeness(this.partners, [answer, this.second], kind);
     this.sides[0].show(answer, kind);

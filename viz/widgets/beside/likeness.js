@@ -28,7 +28,9 @@ export class Likeness {
   /** A − B in common units; NaN where neither may look. */
   difference(first, second) {
     const other = this.map(1, second);
-    return this.map(0, first).map((weight, cell) => (weight !== weight && other[cell] !== other[cell] ? NaN : (weight || 0) - (other[cell] || 0)));
+    return this.map(0, first).map((weight, cell) =>
+      weight !== weight && other[cell] !== other[cell] ? NaN : (weight || 0) - (other[cell] || 0),
+    );
   }
 
   /**

@@ -14,7 +14,10 @@ export function across(look, { sides, partners, likeness, kind }) {
   const marks = [NOTHING, NOTHING, NOTHING];
   marks.missing = ['', ''];
   const tokens = [{}, {}]; // of each side, the tokens that are meant: {rows: places, columns: places}
-  for (const [axis, place] of [['rows', look.row], ['columns', look.column]]) {
+  for (const [axis, place] of [
+    ['rows', look.row],
+    ['columns', look.column],
+  ]) {
     if (place === null) continue;
     const item = look.from === 2 ? likeness?.units[axis][place] : sides[look.from].view?.[axis][place];
     if (!item) continue;
@@ -37,7 +40,12 @@ export function across(look, { sides, partners, likeness, kind }) {
 function inUnits(look, tokens, { units }) {
   if (look.from === 2) return { rows: look.row === null ? null : [look.row], columns: look.column === null ? null : [look.column] };
   const own = tokens[look.from];
-  const found = (axis) => own[axis] && indices(units[axis].map(({ places }) => ({ places: places[look.from] })), own[axis]);
+  const found = (axis) =>
+    own[axis] &&
+    indices(
+      units[axis].map(({ places }) => ({ places: places[look.from] })),
+      own[axis],
+    );
   return { rows: found('rows') ?? null, columns: found('columns') ?? null };
 }
 

@@ -25,7 +25,7 @@ const same = (one, other) => languageTag(one) === languageTag(other);
 /** What is known of the second model: most from an answer of its own, as it may write several languages. */
 function secondModel(config, answer, second) {
   const name = secondName(config, answer);
-  return second?.model.name === name ? second.model : config.models.find((each) => each.name === name) ?? { name };
+  return second?.model.name === name ? second.model : (config.models.find((each) => each.name === name) ?? { name });
 }
 
 /** Whether the second model may be given what the first one wrote. */
@@ -72,10 +72,16 @@ export class SecondModel {
     const model = secondModel(this.config, answer, answered);
     const second = model.name;
     const known = models.some(({ name }) => name === answer.model.name) ? models : [...models, answer.model];
-    const called = ({ name, source, target }) => (source && target ? t('model_pair', { source: languageName(source), target: languageName(target), name }) : name);
+    const called = ({ name, source, target }) =>
+      source && target ? t('model_pair', { source: languageName(source), target: languageName(target), name }) : name;
     const option = (each) => make('option', { value: each.name }, called(each));
-    for (const [menu, chosen, name] of [[this.first, answer.model.name, 'beside_left'], [this.second, second, 'beside_right']]) {
-      const listed = known.some((each) => each.name === chosen) ? known.map(option) : [...known.map(option), make('option', { value: chosen }, chosen)];
+    for (const [menu, chosen, name] of [
+      [this.first, answer.model.name, 'beside_left'],
+      [this.second, second, 'beside_right'],
+    ]) {
+      const listed = known.some((each) => each.name === chosen)
+        ? known.map(option)
+        : [...known.map(option), make('option', { value: chosen }, chosen)];
       replace(menu, ...listed);
       menu.value = chosen;
       menu.setAttribute('aria-label', t(name));
@@ -92,7 +98,9 @@ export class SecondModel {
     this.sameLabel.title = t('beside_same_says');
     const foreign = isForeign(model.source, answer.model.source);
     this.note.hidden = !foreign;
-    this.note.textContent = foreign ? t('beside_foreign', { model: second, reads: languageName(model.source), typed: languageName(answer.model.source) }) : '';
+    this.note.textContent = foreign
+      ? t('beside_foreign', { model: second, reads: languageName(model.source), typed: languageName(answer.model.source) })
+      : '';
   }
 }
 

@@ -42,7 +42,15 @@ export class Side {
     this.area = make('div', { class: 'maps' });
     const part = (...children) => make('div', {}, ...children);
     this.head = [part(this.topline, this.announced, this.says), strips, this.readout, this.area];
-    this.element = make('section', { class: 'one', tabindex: -1 }, part(this.controls, this.error), this.reads, part(this.meta, this.beyond), part(this.grid.element), ...this.head);
+    this.element = make(
+      'section',
+      { class: 'one', tabindex: -1 },
+      part(this.controls, this.error),
+      this.reads,
+      part(this.meta, this.beyond),
+      part(this.grid.element),
+      ...this.head,
+    );
   }
 
   listen({ point, pin }) {
@@ -101,7 +109,10 @@ export class Side {
     for (const { start, end: last, special, probability, label } of target) {
       if (special || last <= end) continue; // of the pieces of one character the first stands for all
       const title = probability === undefined ? null : t('token_probability', { token: label, probability: two(probability) });
-      shown.push(text.slice(end, start), make('span', { title, style: `background-color:${doubtful(probability)}` }, text.slice(Math.max(start, end), last)));
+      shown.push(
+        text.slice(end, start),
+        make('span', { title, style: `background-color:${doubtful(probability)}` }, text.slice(Math.max(start, end), last)),
+      );
       end = last;
     }
     return shown.filter((part) => part !== '');
@@ -111,8 +122,15 @@ export class Side {
     const { answer } = this;
     const counts = { encoder: answer.layers('encoder'), decoder: answer.layers('decoder'), heads: answer.heads('encoder') };
     const { temperature, beam_size: beam } = answer.request.options;
-    const told = { ...counts, beam, read: answer.source.length, written: answer.target.length, log: answer.log_probability.toFixed(2).replace('-', '−') };
-    const how = typeof answer.request.target === 'string' ? 'beside_meta_given' : temperature > 0 ? 'beside_meta_sampled' : 'beside_meta_beam';
+    const told = {
+      ...counts,
+      beam,
+      read: answer.source.length,
+      written: answer.target.length,
+      log: answer.log_probability.toFixed(2).replace('-', '−'),
+    };
+    const how =
+      typeof answer.request.target === 'string' ? 'beside_meta_given' : temperature > 0 ? 'beside_meta_sampled' : 'beside_meta_beam';
     replace(this.meta, ...[t('beside_meta_size', told), t(how, told), t('beside_meta_log', told)].map((part) => make('span', {}, part)));
     this.beyond.textContent = answer.beyond ? t('beyond') : '';
   }
@@ -139,7 +157,8 @@ export class Side {
     const name = t('beside_map', { model: this.answer.model.name, head: this.title.textContent });
     if (form !== this.form) {
       this.map?.close?.();
-      this.map = form === 'numbers' ? new Numbers(() => looking(this.marks)) : new TwinMap(this.plotly, { nameOf: (...at) => this.nameOf(...at) });
+      this.map =
+        form === 'numbers' ? new Numbers(() => looking(this.marks)) : new TwinMap(this.plotly, { nameOf: (...at) => this.nameOf(...at) });
       replace(this.area, this.map.element);
       this.form = form;
     }
@@ -165,13 +184,18 @@ export class Side {
     const strength = new Map();
     const chosen = new Set();
     for (const axis of ['columns', 'rows']) {
-      for (const [place, level] of (lit[axis] ?? []).entries()) for (const key of this.keysOf(axis, this.view[axis][place])) strength.set(key, level);
-      for (const place of now[axis] ?? []) if (this.leads(axis, now)) for (const key of this.keysOf(axis, this.view[axis][place])) chosen.add(key);
+      for (const [place, level] of (lit[axis] ?? []).entries())
+        for (const key of this.keysOf(axis, this.view[axis][place])) strength.set(key, level);
+      for (const place of now[axis] ?? [])
+        if (this.leads(axis, now)) for (const key of this.keysOf(axis, this.view[axis][place])) chosen.add(key);
     }
     for (const token of this.strips.elements()) {
       const keys = token.dataset.keys.split(' ');
       paint(token, strength.get(keys[0]));
-      token.classList.toggle('chosen', keys.some((key) => chosen.has(key)));
+      token.classList.toggle(
+        'chosen',
+        keys.some((key) => chosen.has(key)),
+      );
     }
     this.joinChosen();
     if (this.form === 'numbers') this.map.light();

@@ -10,7 +10,12 @@ export const NOTHING = { rows: null, columns: null };
 export const any = ({ rows, columns }) => Boolean(rows?.length || columns?.length);
 
 /** The same as the table of numbers takes it. */
-export const looking = ([hover, pinned]) => ({ hoverRow: hover.rows, hoverColumn: hover.columns, row: pinned.rows, column: pinned.columns });
+export const looking = ([hover, pinned]) => ({
+  hoverRow: hover.rows,
+  hoverColumn: hover.columns,
+  row: pinned.rows,
+  column: pinned.columns,
+});
 
 /** What the lit rows hold of each column, or each row of the lit columns: sums over columns, means over rows. */
 export function litWeights(view, { rows, columns }) {

@@ -6,7 +6,12 @@ import { bestHead } from './telling.js';
 import { axes } from './view.js';
 
 const PLAIN = ['kind', 'view', 'scale', 'palette', 'special', 'words', 'rescale', 'threshold', 'tab']; // as they are, where not usual
-const CHOICES = { kind: KINDS, view: ['matrix', 'lines', 'numbers'], scale: ['linear', 'log', 'row'], palette: ['headlight', 'cividis', 'grey'] };
+const CHOICES = {
+  kind: KINDS,
+  view: ['matrix', 'lines', 'numbers'],
+  scale: ['linear', 'log', 'row'],
+  palette: ['headlight', 'cividis', 'grey'],
+};
 const FLAGS = ['special', 'words', 'rescale'];
 const WIDEST = 64; // beam
 const LANGUAGES = ['source_language', 'target_language'];
@@ -34,7 +39,10 @@ export function readLink(hash = location.hash) {
   for (const name of FLAGS) if (values[name] === '0' || values[name] === '1') wanted[name] = values[name] === '1';
   for (const [name, read] of Object.entries(PLACES)) if (read(values[name]) !== undefined) wanted[name] = read(values[name]);
   for (const name of ['row', 'column']) if (/^\d{1,3}$/.test(values[name] ?? '')) wanted[name] = Number(values[name]);
-  for (const [name, written] of [['pinned', values.pinned], ['besideHead', values.beside_head]]) {
+  for (const [name, written] of [
+    ['pinned', values.pinned],
+    ['besideHead', values.beside_head],
+  ]) {
     const [layer, head, ...more] = (written ?? '').split('.');
     const read = { layer: PLACES.layer(layer), head: PLACES.head(head) };
     if (read.layer !== undefined && read.head !== undefined && !more.length) wanted[name] = read;
@@ -95,7 +103,11 @@ export function writeLink() {
   values.set('layer', state.layer);
   values.set('head', state.head);
   for (const name of ['row', 'column']) if (state[name] !== null) values.set(name, state[name]);
-  for (const [name, at] of [['pinned', state.pinned], ['beside_head', state.besideHead]]) if (at) values.set(name, `${at.layer}.${at.head}`);
+  for (const [name, at] of [
+    ['pinned', state.pinned],
+    ['beside_head', state.besideHead],
+  ])
+    if (at) values.set(name, `${at.layer}.${at.head}`);
   if (state.beside) values.set('beside', state.beside);
   if (state.besideBeam) values.set('beside_beam', state.besideBeam);
   if (state.besideSame) values.set('beside_same', 1);

@@ -4,7 +4,8 @@ const OTHERS = { jap: 'ja' }; // codes of models that no standard knows
 const known = new Map();
 // Some models call languages by their English names.
 const IN_ENGLISH = new Intl.DisplayNames(['en'], { type: 'language' });
-const WIDESPREAD = 'ar bg bn ca cs da de el en es et fa fi fr he hi hr hu id it ja ko lt lv ms nl no pl pt ro ru sk sl sr sv ta th tr uk ur vi zh';
+const WIDESPREAD =
+  'ar bg bn ca cs da de el en es et fa fi fr he hi hr hu id it ja ko lt lv ms nl no pl pt ro ru sk sl sr sv ta th tr uk ur vi zh';
 const named = new Map(WIDESPREAD.split(' ').map((code) => [IN_ENGLISH.of(code).toLowerCase(), code]));
 
 /** The tag for `lang` attributes; what makes no sense stays as it is. */

@@ -85,8 +85,7 @@ export function strongest(values) {
 }
 
 export const rowOf = ({ weights, columns }, row) => weights.subarray(row * columns.length, (row + 1) * columns.length);
-export const columnOf = ({ weights, rows, columns }, column) =>
-  Float32Array.from(rows, (_, row) => weights[row * columns.length + column]);
+export const columnOf = ({ weights, rows, columns }, column) => Float32Array.from(rows, (_, row) => weights[row * columns.length + column]);
 
 /** Where a weight stands on the colour scale, from 0 to 1. */
 export function level(weight, most, scale = state.scale) {

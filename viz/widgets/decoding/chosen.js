@@ -40,7 +40,10 @@ export class Chosen {
     const { steps } = tree;
     this.step.title.textContent = t('decoding_step', { step: step + 1, steps: steps.length });
     this.step.says.textContent = t('decoding_step_says');
-    for (const [button, name, end] of [[this.previous, 'decoding_previous_step', 0], [this.next, 'decoding_next_step', steps.length - 1]]) {
+    for (const [button, name, end] of [
+      [this.previous, 'decoding_previous_step', 0],
+      [this.next, 'decoding_next_step', steps.length - 1],
+    ]) {
       button.setAttribute('aria-label', t(name));
       button.disabled = step === end;
     }

@@ -36,14 +36,20 @@ export class DrawnTree {
     const ink = getComputedStyle(this.element).getPropertyValue('--ink').trim();
     const mark = { x: [], y: [], hoverinfo: 'skip', showlegend: false };
     const path = { ...mark, mode: 'lines', line: { color: ink, width: 2 } };
-    const ring = { ...mark, mode: 'markers', marker: { symbol: 'circle-open', size: 11, color: ink, line: { width: 2 } }, cliponaxis: false };
+    const ring = {
+      ...mark,
+      mode: 'markers',
+      marker: { symbol: 'circle-open', size: 11, color: ink, line: { width: 2 } },
+      cliponaxis: false,
+    };
     const width = Math.max(layout.width, Math.min(this.element.clientWidth, layout.width * STRETCH));
     const lines = data.filter((trace) => trace.mode === 'lines');
     const nodes = data.filter((trace) => trace.mode !== 'lines');
     this.marks = [lines.length, data.length + 1]; // the path runs below the words, the ring stands above all
     await plotly.react(this.element, [...lines, path, ...nodes, ring], { ...layout, width }, QUIET);
     this.fade();
-    if (!this.listening) this.element.on('plotly_click', ({ points: [node] }) => node?.customdata !== undefined && this.choose(node.customdata));
+    if (!this.listening)
+      this.element.on('plotly_click', ({ points: [node] }) => node?.customdata !== undefined && this.choose(node.customdata));
     this.listening = true;
   }
 

@@ -31,7 +31,10 @@ export class Finished {
     const shown = state.answer.target.map((token) => token.id).join();
     const tags = [rank === 0 && 'decoding_chosen', tree.ids(node).join() === shown && state.answer.request.target && 'decoding_opened'];
     const numbers = `${t('decoding_score')} ${minus(score)} · ${t('decoding_log_probability')} ${minus(log_probability)}`;
-    const said = tags.filter(Boolean).map((tag) => ` · ${t(tag)}`).join('');
+    const said = tags
+      .filter(Boolean)
+      .map((tag) => ` · ${t(tag)}`)
+      .join('');
     const named = { type: 'button', class: 'link', 'aria-label': t('decoding_open_named', { text }) };
     const open = make('button', { ...named, onclick: () => this.open(node) }, t('decoding_open'));
     const about = { type: 'button', class: 'reads', dir: 'auto', lang: state.answer.model.target };

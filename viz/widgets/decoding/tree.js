@@ -33,7 +33,8 @@ export class SearchTree {
 
   about(place) {
     const node = this.nodes[place];
-    const stranded = node.fate === 'kept' && node.children.length > 0 && node.children.every((child) => this.nodes[child].fate === 'dropped');
+    const stranded =
+      node.fate === 'kept' && node.children.length > 0 && node.children.every((child) => this.nodes[child].fate === 'dropped');
     const alone = node.fate === 'kept' && !node.children.length && node.step < this.steps.length - 1;
     return stranded || alone ? { ...node, reason: 'stranded' } : node;
   }
@@ -47,7 +48,10 @@ export class SearchTree {
   child(place, best) {
     const { children } = this.nodes[place];
     const way = best === undefined ? [] : this.path(best);
-    return children.find((child) => way.includes(child)) ?? [...children].sort((one, other) => this.nodes[other].score - this.nodes[one].score)[0];
+    return (
+      children.find((child) => way.includes(child)) ??
+      [...children].sort((one, other) => this.nodes[other].score - this.nodes[one].score)[0]
+    );
   }
 
   /** The next better or worse candidate of the same step. */

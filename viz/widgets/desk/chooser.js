@@ -11,7 +11,11 @@ export class Chooser {
   constructor(config, { take, ask, again }) {
     Object.assign(this, { config, take, ask, model: config.usual.model, waits: null });
     this.know(config.models);
-    this.menu = new ModelMenu(config, (name) => this.choose(name), () => this.refresh());
+    this.menu = new ModelMenu(
+      config,
+      (name) => this.choose(name),
+      () => this.refresh(),
+    );
     this.offer = new Offer({ know: (models) => this.came(models), use: (name) => this.use(name) });
     this.languages = ['source', 'target'].map((side) => new LanguagePicker(side, again));
   }

@@ -15,10 +15,24 @@ export class ModelMenu {
     Object.assign(this, { config, choose });
     this.more = make('button', { type: 'button', class: 'by-id', 'aria-expanded': 'false', 'aria-controls': 'hub-id-form' });
     this.label = make('label', { for: 'hub-id' });
-    this.field = make('input', { id: 'hub-id', type: 'text', autocomplete: 'off', autocapitalize: 'off', spellcheck: 'false', dir: 'ltr', 'aria-describedby': 'hub-id-error' });
+    this.field = make('input', {
+      id: 'hub-id',
+      type: 'text',
+      autocomplete: 'off',
+      autocapitalize: 'off',
+      spellcheck: 'false',
+      dir: 'ltr',
+      'aria-describedby': 'hub-id-error',
+    });
     this.look = make('button', { type: 'submit', class: 'link' });
     this.error = make('p', { class: 'error', id: 'hub-id-error', role: 'alert' });
-    this.form = make('form', { id: 'hub-id-form', novalidate: true, hidden: true }, this.label, make('div', { class: 'line' }, this.field, this.look), this.error);
+    this.form = make(
+      'form',
+      { id: 'hub-id-form', novalidate: true, hidden: true },
+      this.label,
+      make('div', { class: 'line' }, this.field, this.look),
+      this.error,
+    );
     const end = config.any_model ? make('div', { class: 'end' }, this.more, this.form) : null;
     this.picker = new Picker(choose, { end, opened, name: 'models-picker' });
     this.element = this.picker.element;
@@ -61,12 +75,22 @@ export class ModelMenu {
     const listed = this.config.models;
     const all = model && !listed.some(({ name }) => name === model.name) ? [...listed, model] : listed;
     const here = all.filter(({ where }) => where === 'here');
-    const hub = all.filter(({ where }) => where === 'hub').sort((one, other) => pairName(one).localeCompare(pairName(other), state.language));
+    const hub = all
+      .filter(({ where }) => where === 'hub')
+      .sort((one, other) => pairName(one).localeCompare(pairName(other), state.language));
     const twins = new Map();
     for (const each of hub) twins.set(full(each), (twins.get(full(each)) ?? 0) + 1);
     const items = (models) => models.map((each) => item(each, twins.get(full(each)) > 1));
-    const groups = [{ name: t('models_here'), items: items(here) }, { name: t('models_hub'), items: items(hub) }];
-    this.picker.fill({ label: t('option_model'), shown: model ? kindName(model) : '', groups: groups.filter((group) => group.items.length), chosen: model?.name });
+    const groups = [
+      { name: t('models_here'), items: items(here) },
+      { name: t('models_hub'), items: items(hub) },
+    ];
+    this.picker.fill({
+      label: t('option_model'),
+      shown: model ? kindName(model) : '',
+      groups: groups.filter((group) => group.items.length),
+      chosen: model?.name,
+    });
     this.more.textContent = t('model_by_id');
     this.label.textContent = t('model_id');
     this.field.placeholder = t('model_id_example');

@@ -13,7 +13,15 @@ const SOON = 1500; // milliseconds of a download after which its pace means some
 export class Offer {
   /** Once one is here, `know` gets all models that there are now; and `use` its name, if it is still wanted. */
   constructor({ know, use }) {
-    Object.assign(this, { know, use, model: null, wanted: true, phase: 'away', fault: null, silence: new Silence(() => this.fail({ word: 'unreachable' })) });
+    Object.assign(this, {
+      know,
+      use,
+      model: null,
+      wanted: true,
+      phase: 'away',
+      fault: null,
+      silence: new Silence(() => this.fail({ word: 'unreachable' })),
+    });
     this.what = make('p', { class: 'what' });
     this.facts = make('p', { class: 'numeric' });
     this.says = make('p', { class: 'quiet' });
@@ -23,7 +31,15 @@ export class Offer {
     this.other = make('button', { type: 'button', class: 'link', onclick: () => this.close() });
     this.told = make('p', { class: 'hidden-text', role: 'status' });
     this.error = make('p', { class: 'error', id: 'option-model-error', role: 'alert' });
-    this.panel = make('section', { class: 'offer', hidden: true }, this.what, this.facts, this.says, this.bar, make('div', { class: 'line' }, this.first, this.other, this.far));
+    this.panel = make(
+      'section',
+      { class: 'offer', hidden: true },
+      this.what,
+      this.facts,
+      this.says,
+      this.bar,
+      make('div', { class: 'line' }, this.first, this.other, this.far),
+    );
     this.element = make('div', { class: 'model-offer' }, this.panel, this.error, this.told);
     hub.hear = (news) => this.hear(news);
     on(['language'], () => this.draw());
@@ -190,6 +206,8 @@ export class Offer {
     if (total) Object.assign(this.bar, { max: total, value: this.done });
     else this.bar.removeAttribute('value');
     const left = this.left ? t('offer_left', { wait: waitName(this.left) }) : '';
-    this.far.textContent = total ? [t('offer_far', { done: sizeName(this.done), total: sizeName(total) }), left].filter(Boolean).join(' · ') : '';
+    this.far.textContent = total
+      ? [t('offer_far', { done: sizeName(this.done), total: sizeName(total) }), left].filter(Boolean).join(' · ')
+      : '';
   }
 }

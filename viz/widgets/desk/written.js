@@ -21,7 +21,15 @@ export class Written {
     this.undo = make('button', { type: 'button', class: 'link', hidden: true, onclick: undo });
     this.note = make('p', { class: 'beyond', role: 'status' });
     this.own = null; // the model's last translation of its own
-    const key = make('span', { class: 'doubt-key', 'aria-hidden': 'true' }, this.sure, make('i', {}), make('i', {}), make('i', {}), this.unsure);
+    const key = make(
+      'span',
+      { class: 'doubt-key', 'aria-hidden': 'true' },
+      this.sure,
+      make('i', {}),
+      make('i', {}),
+      make('i', {}),
+      this.unsure,
+    );
     language.name.append(this.name);
     this.element = make('div', { class: 'side' });
     this.element.append(
@@ -64,7 +72,13 @@ export class Written {
     const own = this.own?.request.text === request.text && this.own.model.name === model.name ? this.own.log_probability : null;
     const costliest = target.reduce((worst, token) => (token.probability < worst.probability ? token : worst));
     const says = own === null ? t('scored', { log: minus(log, 2) }) : t('scored_against', { log: minus(log, 2), own: minus(own, 2) });
-    replace(this.note, `${says} `, ...phrase(t('scored_costliest', { probability: three(costliest.probability) }), { token: make('b', {}, make('bdi', {}, costliest.label)) }));
+    replace(
+      this.note,
+      `${says} `,
+      ...phrase(t('scored_costliest', { probability: three(costliest.probability) }), {
+        token: make('b', {}, make('bdi', {}, costliest.label)),
+      }),
+    );
   }
 
   /** A whole translation. `cut`: the reader stopped it, and what was written by then is all of it. */

@@ -10,10 +10,20 @@ const MARK = ['M11 4a9 9 0 0 0 0 18z', 'M15 6.5l8-2M15 13h9M15 19.5l8 2'];
 
 export async function mount({ element }) {
   await ready;
-  const mark = icon(26, [{ d: MARK[0], fill: 'currentColor', stroke: 'none' }, { d: MARK[1], 'stroke-linecap': 'round' }], { width: 2 });
+  const mark = icon(
+    26,
+    [
+      { d: MARK[0], fill: 'currentColor', stroke: 'none' },
+      { d: MARK[1], 'stroke-linecap': 'round' },
+    ],
+    { width: 2 },
+  );
   const line = make('p', {});
   const languages = make('div', { class: 'segments', role: 'group' });
-  const half = icon(18, [{ d: 'M9 2.5a6.5 6.5 0 1 0 0 13a6.5 6.5 0 1 0 0-13z' }, { d: 'M9 2.5a6.5 6.5 0 0 1 0 13z', fill: 'currentColor' }]);
+  const half = icon(18, [
+    { d: 'M9 2.5a6.5 6.5 0 1 0 0 13a6.5 6.5 0 1 0 0-13z' },
+    { d: 'M9 2.5a6.5 6.5 0 0 1 0 13z', fill: 'currentColor' },
+  ]);
   const theme = make('button', { type: 'button', class: 'round', onclick: switchTheme }, half);
   const skip = make('a', { class: 'skip', href: '#panel-heads' });
   skip.addEventListener('click', (event) => {

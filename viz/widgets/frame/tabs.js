@@ -26,7 +26,13 @@ export async function mount({ element, props }) {
       element,
       ...names.map((name) => {
         const chosen = state.tab === name;
-        const about = { type: 'button', role: 'tab', 'aria-selected': String(chosen), 'aria-controls': `panel-${name}`, tabindex: chosen ? 0 : -1 };
+        const about = {
+          type: 'button',
+          role: 'tab',
+          'aria-selected': String(chosen),
+          'aria-controls': `panel-${name}`,
+          tabindex: chosen ? 0 : -1,
+        };
         return make('button', { ...about, data: { text: t(`tab_${name}`) }, onclick: () => set({ tab: name }) }, t(`tab_${name}`));
       }),
     );

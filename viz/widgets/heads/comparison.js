@@ -18,7 +18,8 @@ export class Comparison {
     this.captions = this.maps.map(() => [make('h3', {}), make('p', { class: 'sub' })]);
     this.frames = this.maps.map((map, number) => make('div', { class: 'frame' }, ...this.captions[number], map.element));
     this.largest = make('div', { class: 'largest' });
-    const together = ({ target: { scrollLeft, scrollTop } }) => this.maps.forEach(({ element }) => Object.assign(element, { scrollLeft, scrollTop }));
+    const together = ({ target: { scrollLeft, scrollTop } }) =>
+      this.maps.forEach(({ element }) => Object.assign(element, { scrollLeft, scrollTop }));
     this.maps.forEach(({ element }) => element.addEventListener('scroll', together));
   }
 

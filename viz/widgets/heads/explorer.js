@@ -120,7 +120,7 @@ class Explorer {
   light() {
     if (!this.view || state.tab !== 'heads') return;
     const row = state.hoverRow ?? state.row;
-    const column = row === null ? state.hoverColumn ?? state.column : null;
+    const column = row === null ? (state.hoverColumn ?? state.column) : null;
     lightStrips(this.strips, this.view, row, column);
     this.maps.light();
     this.read(this.view, this.other);
@@ -134,5 +134,9 @@ class Explorer {
 
 function viewButton(name) {
   const pressed = String(state.view === name);
-  return make('button', { type: 'button', 'aria-pressed': pressed, data: { view: name }, onclick: () => set({ view: name }) }, t(`view_${name}`));
+  return make(
+    'button',
+    { type: 'button', 'aria-pressed': pressed, data: { view: name }, onclick: () => set({ view: name }) },
+    t(`view_${name}`),
+  );
 }

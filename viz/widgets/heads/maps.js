@@ -40,7 +40,8 @@ export class Maps {
     const forms = { matrix: () => new Heatmap(this.plotly), lines: () => new Lines(), numbers: () => new Numbers() };
     this.maps = this.comparison?.maps ?? [forms[form]()];
     replace(this.element, ...(this.comparison?.elements ?? this.maps.map((map) => map.element)));
-    if (form === 'lines') this.element.before(this.legend); // its slider stays in sight above the longest sentence
+    if (form === 'lines')
+      this.element.before(this.legend); // its slider stays in sight above the longest sentence
     else this.element.after(this.legend);
     this.form = form;
     requestAnimationFrame(() => (this.element.style.minHeight = ''));

@@ -67,7 +67,12 @@ export function mountTakeAway(server) {
         menu,
         ...FORMS.map((form) => {
           const name = nameOf(form);
-          return make('button', { type: 'button', role: 'menuitem', onclick: () => take(form) }, make('b', {}, name), make('span', {}, t(`form_${form}_says`)));
+          return make(
+            'button',
+            { type: 'button', role: 'menuitem', onclick: () => take(form) },
+            make('b', {}, name),
+            make('span', {}, t(`form_${form}_says`)),
+          );
         }),
       );
     },
@@ -102,7 +107,20 @@ async function copyText(text) {
 
 async function save(form, server) {
   const { kind, row, column, view, words, special, rescale, scale, palette, threshold, pinned } = state;
-  const selection = { kind, ...shown(), row, column, view, words, special, rescale, scale, palette, threshold, pinned: pinned && [pinned.layer, pinned.head] };
+  const selection = {
+    kind,
+    ...shown(),
+    row,
+    column,
+    view,
+    words,
+    special,
+    rescale,
+    scale,
+    palette,
+    threshold,
+    pinned: pinned && [pinned.layer, pinned.head],
+  };
   const asked = { form, request: state.answer.asked(), selection, theme: state.theme, language: state.language };
   const answer = await call(server.take_away, asked);
   if (PICTURES.includes(form)) return savePicture(form.split('_').at(-1), answer);

@@ -7,7 +7,26 @@ import { on, set, state } from '../core/state.js';
 import { faultSays, has, languageName, t } from '../core/words.js';
 import { kindName, pairName, sizeName } from '../parts/modelnames.js';
 
-const TAGS = new Set(['h4', 'p', 'ul', 'ol', 'li', 'table', 'thead', 'tbody', 'tr', 'th', 'td', 'strong', 'em', 'code', 'pre', 'a', 'blockquote', 'hr']);
+const TAGS = new Set([
+  'h4',
+  'p',
+  'ul',
+  'ol',
+  'li',
+  'table',
+  'thead',
+  'tbody',
+  'tr',
+  'th',
+  'td',
+  'strong',
+  'em',
+  'code',
+  'pre',
+  'a',
+  'blockquote',
+  'hr',
+]);
 // Sections that every card has, by their titles; those named here stand open.
 const SECTIONS = {
   Scores: 'scores',
@@ -84,7 +103,11 @@ class Models {
   lines(card) {
     const id = `card-${card.name}`;
     const whole = make('tr', { class: 'whole', id, hidden: !this.unfolded.has(card.name) });
-    const fold = make('button', { type: 'button', class: 'link card', 'aria-controls': id, 'aria-label': t('models_show_card', { model: card.name }) }, t('models_card'));
+    const fold = make(
+      'button',
+      { type: 'button', class: 'link card', 'aria-controls': id, 'aria-label': t('models_show_card', { model: card.name }) },
+      t('models_card'),
+    );
     const draw = () => {
       const open = this.unfolded.has(card.name);
       fold.setAttribute('aria-expanded', String(open));
@@ -104,7 +127,13 @@ class Models {
       make('td', { class: 'numeric' }, sizeName(card.bytes)),
       make('td', { class: 'licence', ...licence }, make('span', {}, card.licence || t('models_no_licence'))),
     ];
-    const line = make('tr', { class: 'model', data: { model: card.name, kind: card.kind } }, name, ...facts, make('td', { class: 'acts' }, this.button(card), fold));
+    const line = make(
+      'tr',
+      { class: 'model', data: { model: card.name, kind: card.kind } },
+      name,
+      ...facts,
+      make('td', { class: 'acts' }, this.button(card), fold),
+    );
     return [line, whole];
   }
 
@@ -127,12 +156,27 @@ class Models {
     named.sort((one, other) => pairName(one).localeCompare(pairName(other), state.language));
     const line = (card) => {
       const id = `model-${card.name}`;
-      const name = make('div', { id }, make('b', {}, pairName(card) || kindName(card)), make('span', { class: 'quiet', lang: 'en' }, card.name));
-      const fetch = make('button', { type: 'button', class: 'link', 'aria-describedby': id, onclick: () => useModel(card) }, t('models_fetch'));
+      const name = make(
+        'div',
+        { id },
+        make('b', {}, pairName(card) || kindName(card)),
+        make('span', { class: 'quiet', lang: 'en' }, card.name),
+      );
+      const fetch = make(
+        'button',
+        { type: 'button', class: 'link', 'aria-describedby': id, onclick: () => useModel(card) },
+        t('models_fetch'),
+      );
       return make('li', {}, name, make('span', { class: 'quiet numeric' }, card.bytes ? sizeName(card.bytes) : ''), fetch);
     };
     const lead = make('p', { class: 'quiet' }, t('models_hub_says'));
-    return make('section', { class: 'hub', 'aria-labelledby': 'models-hub' }, make('h2', { id: 'models-hub' }, t('models_hub')), lead, make('ul', {}, ...named.map(line)));
+    return make(
+      'section',
+      { class: 'hub', 'aria-labelledby': 'models-hub' },
+      make('h2', { id: 'models-hub' }, t('models_hub')),
+      lead,
+      make('ul', {}, ...named.map(line)),
+    );
   }
 
   facts(card) {
@@ -147,7 +191,12 @@ class Models {
   }
 
   button(card) {
-    if (card.kind === 'transformer') return make('button', { type: 'button', class: 'use', 'aria-describedby': `model-${card.name}`, onclick: () => useModel(card) }, t('models_use'));
+    if (card.kind === 'transformer')
+      return make(
+        'button',
+        { type: 'button', class: 'use', 'aria-describedby': `model-${card.name}`, onclick: () => useModel(card) },
+        t('models_use'),
+      );
     if (!document.getElementById('panel-sentiment')) return null;
     return make('button', { type: 'button', class: 'use', onclick: () => set({ tab: 'sentiment' }) }, t('models_open_sentiment'));
   }
@@ -170,7 +219,8 @@ function useModel({ name }) {
 }
 
 function does({ kind, languages }) {
-  if (kind === 'classifier') return languages.length ? t('models_classifier', { language: languageName(languages[0]) }) : t('models_classifier_any');
+  if (kind === 'classifier')
+    return languages.length ? t('models_classifier', { language: languageName(languages[0]) }) : t('models_classifier_any');
   const [source, target] = languages.map(languageName);
   return target ? t('models_pair', { source, target }) : (source ?? t('models_translates'));
 }
@@ -227,8 +277,24 @@ function curve(measure, steps, lines) {
     labels.push({ top, text: `${of || t('models_curve_all')} `, value: values.at(-1) });
   }
   const label = ({ top, text, value }) => make('span', { style: `top:${top.toFixed(0)}px` }, text, make('b', {}, value));
-  const plot = make('div', { class: 'plot', style: `height:${Math.max(HEIGHT, labels.at(-1).top + LINE)}px` }, picture, ...labels.map(label));
-  const below = make('div', { class: 'steps' }, make('span', {}, first.toLocaleString(state.language)), make('span', {}, last.toLocaleString(state.language)));
+  const plot = make(
+    'div',
+    { class: 'plot', style: `height:${Math.max(HEIGHT, labels.at(-1).top + LINE)}px` },
+    picture,
+    ...labels.map(label),
+  );
+  const below = make(
+    'div',
+    { class: 'steps' },
+    make('span', {}, first.toLocaleString(state.language)),
+    make('span', {}, last.toLocaleString(state.language)),
+  );
   const says = t('models_curve_alt', { name, first, last });
-  return make('figure', { role: 'img', 'aria-label': says }, make('figcaption', {}, make('b', {}, name), ` ${t('models_curve_by')}`), plot, below);
+  return make(
+    'figure',
+    { role: 'img', 'aria-label': says },
+    make('figcaption', {}, make('b', {}, name), ` ${t('models_curve_by')}`),
+    plot,
+    below,
+  );
 }

@@ -137,7 +137,10 @@ export class Heatmap {
 
   /** Under the allowed cells, so that the hatch of what is masked does not show between them. */
   ground(base, z) {
-    const scale = [[0, colour('ground')], [1, colour('ground')]];
+    const scale = [
+      [0, colour('ground')],
+      [1, colour('ground')],
+    ];
     const allowed = z.map((row) => row.map((weight) => (weight === null ? null : 1)));
     return { ...base, z: allowed, zmin: 0, zmax: 1, xgap: 0, ygap: 0, colorscale: scale, name: 'ground' };
   }

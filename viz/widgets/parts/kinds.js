@@ -10,7 +10,10 @@ import { kindSays } from './naming.js';
 const SHAPES = {
   encoder: ['M1 1h7.5v7.5H1zM9.5 1H17v7.5H9.5zM1 9.5h7.5V17H1zM9.5 9.5H17V17H9.5z'],
   decoder: ['M1 1h4.7v4.7H1zM1 6.7h4.7v4.6H1zM6.7 6.7h4.6v4.6H6.7zM1 12.3h4.7V17H1zM6.7 12.3h4.6V17H6.7zM12.3 12.3H17V17h-4.7z'],
-  cross: ['M1 3h5v3.5H1zM6.5 7h5v3.5h-5zM12 11h5v3.5h-5z', { d: 'M6.5 3h5v3.5h-5zM12 3h5v3.5h-5zM1 7h5v3.5H1zM12 7h5v3.5h-5zM1 11h5v3.5H1zM6.5 11h5v3.5h-5z', opacity: 0.25 }],
+  cross: [
+    'M1 3h5v3.5H1zM6.5 7h5v3.5h-5zM12 11h5v3.5h-5z',
+    { d: 'M6.5 3h5v3.5h-5zM12 3h5v3.5h-5zM1 7h5v3.5H1zM12 7h5v3.5h-5zM1 11h5v3.5H1zM6.5 11h5v3.5h-5z', opacity: 0.25 },
+  ],
 };
 
 /** A change of kind ends a comparison: maps of two kinds have different shapes. */

@@ -21,7 +21,12 @@ export function mountLegend(element) {
       sliderName.textContent = t('weakest_line');
       slider.value = state.threshold;
       reading.textContent = two(state.threshold);
-      const names = other ? [['first', other], ['second', view]] : [];
+      const names = other
+        ? [
+            ['first', other],
+            ['second', view],
+          ]
+        : [];
       if (element.firstChild !== weakest) replace(element, weakest);
       while (element.childNodes.length > 1) element.lastChild.remove();
       element.append(...names.map(([name, { layer, head }]) => sample(make('i', { class: `fill ${name}` }), headName(layer, head))));

@@ -4,10 +4,15 @@ import { state } from '../core/state.js';
 import { languageName, t } from '../core/words.js';
 
 // Kinds that people know by name; any other model is called as it is on the Hub.
-const KINDS = [[/^opus-mt-/i, 'OPUS-MT'], [/nllb/i, 'NLLB-200'], [/m2m100/i, 'M2M100']];
+const KINDS = [
+  [/^opus-mt-/i, 'OPUS-MT'],
+  [/nllb/i, 'NLLB-200'],
+  [/m2m100/i, 'M2M100'],
+];
 
 /** "French → English"; nothing where that is not known beforehand. */
-export const pairName = ({ source, target }) => (source && target ? t('model_languages', { source: languageName(source), target: languageName(target) }) : '');
+export const pairName = ({ source, target }) =>
+  source && target ? t('model_languages', { source: languageName(source), target: languageName(target) }) : '';
 
 /** "OPUS-MT" or "de-en": a model without its languages. */
 export function kindName({ name, where }) {

@@ -28,7 +28,9 @@ export class Numbers {
     this.caption.textContent = label;
     this.element.setAttribute('aria-label', label);
     this.table.setAttribute('aria-rowcount', rows.length + 1);
-    const names = columns.map((item, column) => make('th', { scope: 'col', class: item.special ? 'special' : '', data: { column }, title: item.full }, item.label));
+    const names = columns.map((item, column) =>
+      make('th', { scope: 'col', class: item.special ? 'special' : '', data: { column }, title: item.full }, item.label),
+    );
     replace(this.head, make('tr', { 'aria-rowindex': 1 }, make('td', {}), ...names));
     this.filled = '';
     this.fill();
@@ -64,7 +66,8 @@ export class Numbers {
   light() {
     for (const name of MARKS) this.table.querySelectorAll(`.${name}`).forEach((cell) => cell.classList.remove(name));
     const mark = (axis, places, name) => {
-      for (const place of [places ?? []].flat()) this.table.querySelectorAll(`[data-${axis}="${place}"]`).forEach((cell) => cell.classList.add(name));
+      for (const place of [places ?? []].flat())
+        this.table.querySelectorAll(`[data-${axis}="${place}"]`).forEach((cell) => cell.classList.add(name));
     };
     const { hoverRow, hoverColumn, row, column } = this.looking();
     mark('row', hoverRow, 'lit');

@@ -16,8 +16,23 @@ export class Picker {
   constructor(choose, { end = null, name = '', opened = () => {} } = {}) {
     const id = `picker-${(made += 1)}`;
     Object.assign(this, { choose, opened, id, end, groups: [], rows: [], at: -1, typed: '', typedAt: 0, pressed: false, late: false });
-    this.button = make('button', { type: 'button', class: 'opens', 'aria-haspopup': 'listbox', 'aria-expanded': 'false', 'aria-controls': `${id}-list` });
-    this.search = make('input', { type: 'search', class: 'search', role: 'combobox', 'aria-expanded': 'true', 'aria-controls': `${id}-list`, 'aria-autocomplete': 'list', autocomplete: 'off', spellcheck: 'false' });
+    this.button = make('button', {
+      type: 'button',
+      class: 'opens',
+      'aria-haspopup': 'listbox',
+      'aria-expanded': 'false',
+      'aria-controls': `${id}-list`,
+    });
+    this.search = make('input', {
+      type: 'search',
+      class: 'search',
+      role: 'combobox',
+      'aria-expanded': 'true',
+      'aria-controls': `${id}-list`,
+      'aria-autocomplete': 'list',
+      autocomplete: 'off',
+      spellcheck: 'false',
+    });
     this.list = make('div', { class: 'choices', role: 'listbox', id: `${id}-list`, tabindex: 0 });
     this.none = make('p', { class: 'quiet none', role: 'status' });
     this.panel = make('div', { class: 'panel-of-picker', hidden: true }, this.search, this.list, this.none, end);
@@ -163,9 +178,17 @@ export class Picker {
   }
 
   row({ value, text, more = '', mark = '', says = null }) {
-    const parts = [make('span', { class: 'what' }, text), make('span', { class: 'more' }, more), make('span', { class: 'mark numeric' }, mark)];
+    const parts = [
+      make('span', { class: 'what' }, text),
+      make('span', { class: 'more' }, more),
+      make('span', { class: 'mark numeric' }, mark),
+    ];
     const chosen = String(value === this.chosen);
-    const row = make('div', { role: 'option', id: `${this.id}-${this.rows.length}`, 'aria-selected': chosen, 'aria-label': says, data: { value } }, ...parts);
+    const row = make(
+      'div',
+      { role: 'option', id: `${this.id}-${this.rows.length}`, 'aria-selected': chosen, 'aria-label': says, data: { value } },
+      ...parts,
+    );
     this.rows.push(row);
     return row;
   }

@@ -86,7 +86,13 @@ export function mountList(element) {
       make('h3', {}, ...[badge, ...title].filter(Boolean)),
       ...best.slice(0, LISTED).map(([label, weight]) => {
         const bar = make('i', { style: `width:${100 * Math.min(1, weight)}%` });
-        return make('div', {}, make('span', { title: label }, make('bdi', {}, label)), make('span', {}, bar), make('span', { class: 'numeric' }, four(weight)));
+        return make(
+          'div',
+          {},
+          make('span', { title: label }, make('bdi', {}, label)),
+          make('span', {}, bar),
+          make('span', { class: 'numeric' }, four(weight)),
+        );
       }),
     );
   };

@@ -28,7 +28,13 @@ export function mountStrips(element, answerOf = () => state.answer) {
       strip.dir = RIGHT_TO_LEFT.has(code) ? 'rtl' : 'ltr';
       strip.classList.toggle('long', tokens.length > LONG);
       strip.classList.toggle('idle', state.kind === (side === 'source' ? 'decoder' : 'encoder'));
-      replace(strip, ...words(tokens.filter((token) => state.special || !token.special), text));
+      replace(
+        strip,
+        ...words(
+          tokens.filter((token) => state.special || !token.special),
+          text,
+        ),
+      );
     }
   }
 

@@ -31,18 +31,23 @@ export class Translation {
     let end = 0;
     for (const [place, token] of tokens.entries()) {
       if (token.special || token.piece > 0) continue;
-      const last = token.pieces > 1 ? tokens[place + token.pieces - 1] ?? token : token;
+      const last = token.pieces > 1 ? (tokens[place + token.pieces - 1] ?? token) : token;
       const apart = token.start > end && shown.length > 0;
       if (apart) shown.push(text.slice(end, token.start));
       const joins = shown.length > 0 && !apart; // pieces of one word share an edge
       if (joins) shown.at(-1).classList.add('joined');
       end = Math.max(end, last.end);
-      const word = make('span', { class: 'word', role: 'button', tabindex: shown.length ? -1 : 0, data: { place } }, text.slice(token.start, token.end).trim() || token.label);
+      const word = make(
+        'span',
+        { class: 'word', role: 'button', tabindex: shown.length ? -1 : 0, data: { place } },
+        text.slice(token.start, token.end).trim() || token.label,
+      );
       word.style.backgroundColor = doubtful(token.probability);
       word.classList.toggle('joins', joins);
       word.classList.toggle('forced', forced === place);
       if (!calm() && before[place] !== token.id) word.classList.add('arrives');
-      if (token.probability !== undefined) word.setAttribute('aria-label', t('token_probability', { token: word.textContent, probability: two(token.probability) }));
+      if (token.probability !== undefined)
+        word.setAttribute('aria-label', t('token_probability', { token: word.textContent, probability: two(token.probability) }));
       shown.push(word);
     }
     replace(this.element, ...shown);
@@ -74,7 +79,13 @@ export class Translation {
     const row = (text, probability, id) => {
       const bar = make('span', { class: 'bar' }, make('i', { style: `width:${Math.max(1, probability * 100)}%` }));
       const attributes = { type: 'button', role: 'option', disabled: id === null, 'aria-selected': String(id === null) };
-      const button = make('button', attributes, make('bdi', {}, text || '␣'), bar, make('span', { class: 'numeric', title: four(probability) }, three(probability)));
+      const button = make(
+        'button',
+        attributes,
+        make('bdi', {}, text || '␣'),
+        bar,
+        make('span', { class: 'numeric', title: four(probability) }, three(probability)),
+      );
       if (id !== null) button.addEventListener('click', () => this.choose(place, id));
       return button;
     };

@@ -90,10 +90,21 @@ export class Figures {
     const period = periods?.[number];
     const says = period ? t('positions_wave_period', { period: readable(period) }) : t('positions_wave_says');
     this.wave.name(t('positions_wave', { number: number + 1 }), says);
-    const wave = { ...data[2], y: column, mode: column.length <= FEW ? 'lines+markers' : 'lines', marker: { size: 5 }, xaxis: 'x', yaxis: 'y' };
+    const wave = {
+      ...data[2],
+      y: column,
+      mode: column.length <= FEW ? 'lines+markers' : 'lines',
+      marker: { size: 5 },
+      xaxis: 'x',
+      yaxis: 'y',
+    };
     this.show(this.wave, [wave], { xaxis: { title: layout.xaxis3.title }, yaxis: { nticks: 5, zeroline: true }, height: WAVE });
     const head = [layout.xaxis3.title.text, this.wave.title.textContent];
-    this.wave.table(t('positions_numbers'), head, column.map((value, row) => [row, four(value)]));
+    this.wave.table(
+      t('positions_numbers'),
+      head,
+      column.map((value, row) => [row, four(value)]),
+    );
   }
 
   /** One head among all: its bias on the map, and every head's by distance. */
@@ -116,7 +127,8 @@ export class Figures {
 
   listDistances(heads, title) {
     const [distances, values] = [numbersOf(heads[0].x).values, heads.map((line) => numbersOf(line.y).values)];
-    const names = heads.length > 1 ? heads.map((_, head) => t('positions_pick_head_number', { number: head + 1 })) : [t('positions_map_buckets')];
+    const names =
+      heads.length > 1 ? heads.map((_, head) => t('positions_pick_head_number', { number: head + 1 })) : [t('positions_map_buckets')];
     const written = (value) => (this.answer.form === 'buckets' ? value : signed(value, 4));
     const rows = Array.from(distances, (distance, place) => [distance, ...values.map((each) => written(each[place]))]);
     this.second.table(t('positions_numbers'), [title, ...names], rows);
@@ -141,7 +153,9 @@ export class Figures {
 /** A number for each distance, over all queries and keys. */
 function spread(line, positions) {
   const { values } = numbersOf(line.y);
-  const z = Array.from({ length: positions }, (_, query) => Array.from({ length: positions }, (_, key) => values[key - query + positions - 1]));
+  const z = Array.from({ length: positions }, (_, query) =>
+    Array.from({ length: positions }, (_, key) => values[key - query + positions - 1]),
+  );
   const most = Math.max(1e-6, ...Array.from(values, Math.abs));
   return { z, zmin: -most, zmax: most };
 }

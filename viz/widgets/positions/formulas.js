@@ -21,8 +21,11 @@ export function formulaLines(encoding, base) {
 
 /** Text with its sub- and superscripts. */
 function written(text) {
-  return text.split(/([_^]\{[^}]*\})/).filter(Boolean).map((part) => {
-    if (!/^[_^]\{/.test(part)) return part;
-    return make(part[0] === '_' ? 'sub' : 'sup', {}, part.slice(2, -1));
-  });
+  return text
+    .split(/([_^]\{[^}]*\})/)
+    .filter(Boolean)
+    .map((part) => {
+      if (!/^[_^]\{/.test(part)) return part;
+      return make(part[0] === '_' ? 'sub' : 'sup', {}, part.slice(2, -1));
+    });
 }

@@ -30,7 +30,13 @@ export class ReviewHeads {
     this.area = make('div', { class: 'maps' });
     const wall = make('div', { class: 'wall' }, this.grid);
     const head = make('div', { class: 'head' }, this.name, this.announced, this.shaded, this.strip, this.readout, this.area);
-    this.element = make('section', { class: 'headlight explorer' }, this.title, this.says, make('div', { class: 'stage' }, wall, make('div', { class: 'show' }, this.list), head));
+    this.element = make(
+      'section',
+      { class: 'headlight explorer' },
+      this.title,
+      this.says,
+      make('div', { class: 'stage' }, wall, make('div', { class: 'show' }, this.list), head),
+    );
     this.reset();
     this.listen();
     new ResizeObserver(() => this.resized()).observe(this.area);
@@ -133,13 +139,32 @@ export class ReviewHeads {
     this.tokens = review.tokens.map((token, place) => ({ ...token, key: `r${place}`, full: token.full ?? token.label, places: [place] }));
     const [layers, heads] = review.shape;
     const places = [...Array(layers * heads).keys()].map((place) => [Math.floor(place / heads), place % heads]);
-    const about = { kind: 'encoder', rows: this.whole ? this.tokens : [{ ...this.tokens[0], key: 'mean', label: '', full: '' }], columns: this.tokens };
+    const about = {
+      kind: 'encoder',
+      rows: this.whole ? this.tokens : [{ ...this.tokens[0], key: 'mean', label: '', full: '' }],
+      columns: this.tokens,
+    };
     const numbers = this.whole ? decode(review.attention.weights) : null;
     const size = this.tokens.length ** 2;
     const map = (place) => Float32Array.from(numbers.subarray(place * size, (place + 1) * size), (number) => number / FULL);
     const weights = (layer, head) => (this.whole ? map(layer * heads + head) : Float32Array.from(review.received[layer][head]));
-    const single = places.map(([layer, head]) => ({ ...about, layer, head, weights: weights(layer, head), average: Float32Array.from(review.received[layer][head]) }));
-    this.views = [...single, { ...about, layer: 'mean', head: 'mean', weights: mean(single.map((view) => view.weights)), average: mean(single.map((view) => view.average)) }];
+    const single = places.map(([layer, head]) => ({
+      ...about,
+      layer,
+      head,
+      weights: weights(layer, head),
+      average: Float32Array.from(review.received[layer][head]),
+    }));
+    this.views = [
+      ...single,
+      {
+        ...about,
+        layer: 'mean',
+        head: 'mean',
+        weights: mean(single.map((view) => view.weights)),
+        average: mean(single.map((view) => view.average)),
+      },
+    ];
     this.chosen = Math.min(this.chosen ?? 0, this.views.length - 1);
   }
 
@@ -155,7 +180,11 @@ export class ReviewHeads {
       const canvas = make('canvas', { 'aria-hidden': 'true' });
       paint(canvas, this.whole ? view : { ...view, weights: scaled(view.weights) });
       const short = view.head === 'mean' ? t('sentiment_mean_short') : String(place + 1);
-      const button = make('button', { type: 'button', class: 'thumb', role: 'option', 'aria-label': label, title: label, data: { place, pin: '' } }, canvas);
+      const button = make(
+        'button',
+        { type: 'button', class: 'thumb', role: 'option', 'aria-label': label, title: label, data: { place, pin: '' } },
+        canvas,
+      );
       return make('div', { class: 'cell', role: 'presentation' }, button, make('span', { class: 'caption', 'aria-hidden': 'true' }, short));
     });
     const focused = this.grid.contains(document.activeElement);
@@ -209,7 +238,10 @@ export class ReviewHeads {
     replace(this.shaded, ...phrase(says, lit === null ? {} : { token: name(lit) }));
     const column_ = pointed ?? strongest(weights);
     this.value.textContent = four(weights[column_]);
-    const looks = lit === null ? phrase(t('sentiment_gets'), { token: name(column_) }) : phrase(t('looks_at'), { query: name(lit), key: name(column_) });
+    const looks =
+      lit === null
+        ? phrase(t('sentiment_gets'), { token: name(column_) })
+        : phrase(t('looks_at'), { query: name(lit), key: name(column_) });
     replace(this.words, ...looks);
     this.map?.light(this.looking);
     this.drawList(weights, lit === null ? [t('sentiment_most')] : phrase(t('sentiment_row_list'), { token: name(lit) }));
@@ -219,7 +251,13 @@ export class ReviewHeads {
     const order = [...weights.keys()].sort((one, other) => weights[other] - weights[one]).slice(0, LISTED);
     const rows = order.map((place) => {
       const bar = make('i', { style: `width:${((100 * weights[place]) / Math.max(1e-9, weights[order[0]])).toFixed(2)}%` });
-      return make('div', {}, make('span', {}, make('bdi', { lang: 'en' }, this.tokens[place].label)), make('span', {}, bar), make('span', { class: 'numeric' }, four(weights[place])));
+      return make(
+        'div',
+        {},
+        make('span', {}, make('bdi', { lang: 'en' }, this.tokens[place].label)),
+        make('span', {}, bar),
+        make('span', { class: 'numeric' }, four(weights[place])),
+      );
     });
     replace(this.list, make('h3', {}, ...title), ...rows);
   }

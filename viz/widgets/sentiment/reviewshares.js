@@ -24,7 +24,18 @@ export class ReviewShares {
     this.summary = make('summary', {});
     this.numbers = make('div', { class: 'numbers', tabindex: 0, role: 'region' });
     this.all = make('details', {}, this.summary, this.numbers);
-    this.element = make('section', { class: 'headlight explorer' }, this.title, this.says, this.strip, this.readout, this.legend, this.lists, this.all, this.note);
+    this.element = make(
+      'section',
+      { class: 'headlight explorer' },
+      this.title,
+      this.says,
+      this.strip,
+      this.readout,
+      this.legend,
+      this.lists,
+      this.all,
+      this.note,
+    );
     this.listen();
   }
 
@@ -125,17 +136,38 @@ export class ReviewShares {
     const best = found.filter(({ share }) => share * sign > 0).sort((one, other) => (other.share - one.share) * sign);
     const rows = best.slice(0, LISTED).map(({ label, share }) => {
       const bar = make('i', { style: `width:${((100 * Math.abs(share)) / longest).toFixed(1)}%` });
-      return make('div', {}, make('span', { title: label }, make('bdi', { lang: 'en' }, label)), make('span', {}, bar), make('span', { class: 'numeric' }, signed(share, 4)));
+      return make(
+        'div',
+        {},
+        make('span', { title: label }, make('bdi', { lang: 'en' }, label)),
+        make('span', {}, bar),
+        make('span', { class: 'numeric' }, signed(share, 4)),
+      );
     });
     const title = make('h3', {}, t('sentiment_strongest', { toward: this.toward(sign) }));
-    return make('div', { class: `list ${sign > 0 ? 'toward' : 'against'}` }, title, ...(rows.length ? rows : [make('p', { class: 'quiet' }, t('sentiment_nothing_for'))]));
+    return make(
+      'div',
+      { class: `list ${sign > 0 ? 'toward' : 'against'}` },
+      title,
+      ...(rows.length ? rows : [make('p', { class: 'quiet' }, t('sentiment_nothing_for'))]),
+    );
   }
 
   fill() {
     if (!this.all.open) return;
-    const row = (token, place) => make('tr', {}, make('th', { scope: 'row', lang: 'en' }, token.full ?? token.label), make('td', {}, signed(this.review.shares[place], 4)), make('td', {}, two(100 * Math.abs(this.review.shares[place]) / this.most)));
+    const row = (token, place) =>
+      make(
+        'tr',
+        {},
+        make('th', { scope: 'row', lang: 'en' }, token.full ?? token.label),
+        make('td', {}, signed(this.review.shares[place], 4)),
+        make('td', {}, two((100 * Math.abs(this.review.shares[place])) / this.most)),
+      );
     const names = ['sentiment_token', 'sentiment_share', 'sentiment_of_strongest'].map((key) => make('th', { scope: 'col' }, t(key)));
-    replace(this.numbers, make('table', {}, make('thead', {}, make('tr', {}, ...names)), make('tbody', {}, ...this.review.tokens.map(row))));
+    replace(
+      this.numbers,
+      make('table', {}, make('thead', {}, make('tr', {}, ...names)), make('tbody', {}, ...this.review.tokens.map(row))),
+    );
   }
 }
 

@@ -26,7 +26,14 @@ class Sentiment {
   }
 
   build() {
-    const about = { class: 'text', id: 'review', rows: 3, lang: 'en', spellcheck: 'false', 'aria-describedby': 'review-error review-limits' };
+    const about = {
+      class: 'text',
+      id: 'review',
+      rows: 3,
+      lang: 'en',
+      spellcheck: 'false',
+      'aria-describedby': 'review-error review-limits',
+    };
     this.text = make('textarea', about);
     this.label = make('label', { for: 'review' });
     this.examples = make('select', {});
@@ -40,7 +47,14 @@ class Sentiment {
     this.verdict = make('div', { class: 'verdict', role: 'status' });
     this.axis = make('div', { class: 'axis', 'aria-hidden': 'true' });
     this.sum = make('p', { class: 'quiet numeric sum' });
-    const answer = make('div', { class: 'side answer' }, make('div', { class: 'label-row' }, this.verdictName), this.verdict, this.axis, this.sum);
+    const answer = make(
+      'div',
+      { class: 'side answer' },
+      make('div', { class: 'label-row' }, this.verdictName),
+      this.verdict,
+      this.axis,
+      this.sum,
+    );
     this.shares = new ReviewShares();
     this.heads = new ReviewHeads();
     this.below = make('div', { class: 'below', hidden: true }, this.shares.element, this.heads.element);
@@ -138,7 +152,12 @@ class Sentiment {
     const number = make('span', { class: 'numeric', title: four(sure) }, t('sentiment_probability', { probability: three(sure) }));
     replace(this.verdict, make('b', {}, className(verdict)), number);
     const mark = make('i', { style: `left:${(100 * probability).toFixed(2)}%` });
-    replace(this.axis, make('div', { class: 'line' }, mark), make('span', {}, className(classes[0])), make('span', {}, className(classes[1])));
+    replace(
+      this.axis,
+      make('div', { class: 'line' }, mark),
+      make('span', {}, className(classes[0])),
+      make('span', {}, className(classes[1])),
+    );
     const sum = shares.reduce((all, share) => all + share, 0);
     const says = t('sentiment_sum', { count: shares.length, sum: signed(sum, 4), bias: signed(bias, 4), odds: signed(odds, 4) });
     this.sum.textContent = says + (shortened ? ` ${t('sentiment_shortened')}` : '');

@@ -27,8 +27,16 @@ export class Softmax {
     const numbers = [t('why_column_score'), t('why_column_power', { largest }), t('why_column_weight')];
     const names = [t('why_column_key'), row.bias && t('why_column_bias'), ...numbers];
     const alone = ownLines(row, to);
-    const lines = [...keys.entries()].filter(([place]) => alone.has(place)).map(([place, token]) => this.line(row, token, place, place === to, reach));
-    if (alone.size < keys.length) lines.push(together(row, [...keys.keys()].filter((place) => !alone.has(place))));
+    const lines = [...keys.entries()]
+      .filter(([place]) => alone.has(place))
+      .map(([place, token]) => this.line(row, token, place, place === to, reach));
+    if (alone.size < keys.length)
+      lines.push(
+        together(
+          row,
+          [...keys.keys()].filter((place) => !alone.has(place)),
+        ),
+      );
     const focused = this.table.contains(document.activeElement);
     replace(this.table, tableHead(names.filter((each) => each !== null)), make('tbody', {}, ...lines), make('tfoot', {}, totals(row)));
     const chosen = this.table.querySelector('[aria-pressed=true]');
@@ -40,7 +48,11 @@ export class Softmax {
   line(row, token, place, chosen, reach) {
     const about = { type: 'button', 'aria-pressed': String(chosen), title: token.full ?? token.label };
     const button = make('button', { ...about, onclick: () => this.choose(place) }, make('bdi', {}, token.label));
-    const line = make('tr', { class: `${chosen ? 'chosen' : ''} ${row.allowed[place] ? '' : 'masked'}` }, make('th', { scope: 'row' }, button));
+    const line = make(
+      'tr',
+      { class: `${chosen ? 'chosen' : ''} ${row.allowed[place] ? '' : 'masked'}` },
+      make('th', { scope: 'row' }, button),
+    );
     if (row.bias) line.append(cell(minus(row.bias[place])));
     const score = row.scores[place];
     if (!row.allowed[place]) {
@@ -74,7 +86,13 @@ function together(row, places) {
 }
 
 function totals(row) {
-  const line = make('tr', { class: 'total' }, make('th', { scope: 'row' }, t('why_total')), ...(row.bias ? [make('td', {})] : []), make('td', {}));
+  const line = make(
+    'tr',
+    { class: 'total' },
+    make('th', { scope: 'row' }, t('why_total')),
+    ...(row.bias ? [make('td', {})] : []),
+    make('td', {}),
+  );
   line.append(cell(four(row.total)), cell(four(row.weights.reduce((all, each) => all + each, 0))));
   return line;
 }

@@ -80,7 +80,16 @@ class Why {
       this.drawNone();
       return;
     }
-    const wanted = { request: answer.asked(), kind, layer, head, row: this.row, column: this.column, theme: state.theme, language: state.language };
+    const wanted = {
+      request: answer.asked(),
+      kind,
+      layer,
+      head,
+      row: this.row,
+      column: this.column,
+      theme: state.theme,
+      language: state.language,
+    };
     const both = () => Promise.all([call(this.server.explain_pair, wanted), loadPlotly()]);
     this.latest.show(JSON.stringify(wanted), both, ([told, plotly]) => this.draw(plotly, { ...told, at: wanted.row, to: wanted.column }));
   }
