@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from benchmarks.engines import Entry, PreparedBatch, Work
+from benchmarks.engines import Entry, Job, Work
 
 SLICE = 0.1  # seconds: a short job is repeated for so long, and the median counts as one measurement
 
@@ -100,7 +100,7 @@ class Desk:
 
     def __init__(self, entry: Entry, folder: Path, threads: int) -> None:
         self._engine = entry.load(folder, threads)
-        self._jobs: dict[tuple[str, str], PreparedBatch] = {}
+        self._jobs: dict[tuple[str, str], Job] = {}
 
     def prepare(self, case: str, work: Work) -> dict[str, list[list[int]]]:
         """Make the jobs of this work, run each once, and give what they wrote, by row."""

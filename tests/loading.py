@@ -37,14 +37,14 @@ assert "torch._dynamo" not in sys.modules, "loading must not load the compiler: 
 PUT_TO_USE = """
 import sys
 from pathlib import Path
-import headlight.model.translate.prepared
+from headlight.model.translate import prepared
 from headlight.model.translate.translator import Translator
 
 def status(field):  # bytes
     lines = Path("/proc/self/status").read_text().splitlines()
     return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(field))
 
-small, folder, model.fast.ALWAYS = sys.argv[1], sys.argv[2], int(sys.argv[3])
+small, folder, prepared.ALWAYS = sys.argv[1], sys.argv[2], int(sys.argv[3])
 Translator.load(small, device="cpu").translate("a")  # what libraries take for themselves is not the model's
 try:
     Path("/proc/self/clear_refs").write_text("5")

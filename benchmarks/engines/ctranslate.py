@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from benchmarks.engines import PreparedBatch, Work
+from benchmarks.engines import Job, Work
 
 
 class CTranslate:
@@ -15,7 +15,7 @@ class CTranslate:
         self.translator = translator
         self.row = row
 
-    def jobs(self, work: Work) -> dict[str, PreparedBatch]:
+    def jobs(self, work: Work) -> dict[str, Job]:
         """Greedy, as many tokens as the limit says."""
         tokens = as_words(work.ids)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.engines import PreparedBatch, Work
+from benchmarks.engines import Job, Work
 from headlight.model.foreign.loading import load_checkpoint
 from headlight.model.translate.device import DeviceChoice
 from headlight.model.translate.prepared import StepWeights
@@ -23,9 +23,9 @@ class Headlight:
         self.translator = translator
         self.row = row
 
-    def jobs(self, work: Work) -> dict[str, PreparedBatch]:
+    def jobs(self, work: Work) -> dict[str, Job]:
         """What `Translator` does without words and records; with the default weights, `Translator` itself, too."""
-        jobs: dict[str, PreparedBatch] = {self.row: model_level(self.translator, work)}
+        jobs: dict[str, Job] = {self.row: model_level(self.translator, work)}
         if self.row == "headlight":
             jobs["translator"] = lambda: self.translate(work)
         return jobs
@@ -39,7 +39,7 @@ class Headlight:
         return [[token.id for token in translation.target_tokens] for translation in found]
 
 
-def model_level(translator: Translator, work: Work) -> PreparedBatch:
+def model_level(translator: Translator, work: Work) -> Job:
     """Ids in; out come all tokens, all maps, the probability of each token and its best alternatives.
 
     This is the translator's own way, whatever that may be, between two things that are left out: the job is cut into

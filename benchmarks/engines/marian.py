@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from benchmarks.engines import PreparedBatch, Work
+from benchmarks.engines import Job, Work
 from headlight.model.core.transformer import Transformer
 from headlight.model.foreign.loading import load_checkpoint
 
@@ -32,7 +32,7 @@ class Marian:
     def __init__(self, model: Any) -> None:
         self.model = model
 
-    def jobs(self, work: Work) -> dict[str, PreparedBatch]:
+    def jobs(self, work: Work) -> dict[str, Job]:
         """Greedy, exactly `length` tokens, attentions returned."""
         ids = torch.tensor(work.ids, device=self.model.device)
         options = {

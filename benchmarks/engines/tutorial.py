@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from benchmarks.engines import PreparedBatch, Work
+from benchmarks.engines import Job, Work
 from headlight.model.core.config import TransformerConfig
 from headlight.model.foreign.loading import load_checkpoint
 
@@ -70,7 +70,7 @@ class Tutorial:
         self.model = model
         self.config = config
 
-    def jobs(self, work: Work) -> dict[str, PreparedBatch]:
+    def jobs(self, work: Work) -> dict[str, Job]:
         """The whole model for each word, and the decoder for each word."""
         source = torch.tensor(work.ids)
         return {

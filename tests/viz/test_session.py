@@ -207,9 +207,9 @@ def test_limits_themselves_are_allowed() -> None:
     assert (len(session.request.text), session.request.options.beam_size) == (499, 7)
 
 
-@pytest.mark.parametrize("name", ["settings", "errors", "session", "arguments", "cards"])
+@pytest.mark.parametrize("name", ["settings", "errors", "session", "api.arguments", "answers.cards"])
 def test_who_reads_requests_and_settings_loads_neither_torch_nor_gradio(name: str) -> None:
-    code = f"import sys, viz.{name}\nprint(*{{'torch', 'gradio', 'transformers'}} & set(sys.modules))"
+    code = f"import sys, headlight.viz.{name}\nprint(*{{'torch', 'gradio', 'transformers'}} & set(sys.modules))"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.split() == []
 

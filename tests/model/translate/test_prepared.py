@@ -43,7 +43,7 @@ from tests.tiny import (
     tokenizers,
 )
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[3]
 STEPS = 40  # beyond the room that caches begin with
 FLOAT16 = 0.002
 VARIANTS: list[dict[str, Any]] = [
@@ -298,10 +298,11 @@ _OpNamespace.__getattr__ = without
 for name in hidden:
     getattr(torch.ops, name.partition(".")[0]).__dict__.pop(name.partition(".")[2], None)
 
-import model, prepared, viz.page  # noqa: all that the app imports
+import headlight.viz.page  # all that the app imports
+from headlight.model.translate import prepared
 assert not asked, f"looked for at import: {asked}"
-model.fast.SMALL = 1
-translator = model.Translator.load("assets/models/toy", device="cpu")
+prepared.SMALL = 1
+translator = headlight.Translator.load("assets/models/toy", device="cpu")
 assert asked or platform.machine().lower() not in ("x86_64", "amd64"), "this would not see a kernel in use"
 print(translator.translate("der hund schläft").text)
 """

@@ -43,9 +43,8 @@ def service(models: Path) -> Service:
 def ask(service: Service, **values: Any) -> dict[str, Any]:
     """What the page hears at last when it names nothing but this."""
     event = SimpleNamespace(request=json.dumps(values))
-    return [json.loads(news) for news in TranslateWidget(service).translate(event, SimpleNamespace(session_hash=""))][
-        -1
-    ]  # type: ignore[arg-type]
+    visitor: Any = SimpleNamespace(session_hash="")
+    return [json.loads(news) for news in TranslateWidget(service).translate(event, visitor)][-1]
 
 
 def fault(call: Callable[[], Any]) -> PageError:
@@ -87,7 +86,7 @@ def test_what_a_visitor_changes_counts_more_than_habits(service: Service) -> Non
 
 
 def test_our_own_models_are_used_as_the_page_likes_it(service: Service) -> None:
-    assert ask(service, text="ich mochte ein bier")["request"]["options"]["no_repeat"] == 4
+    assert ask(service, text="ich mochte ein bier", model="toy")["request"]["options"]["no_repeat"] == 4
     assert service.manners("toy").longest is None
     menu = {each["name"]: each["usual"] for each in translators(service)}
     assert menu["toy"]["beam_size"] == 4
