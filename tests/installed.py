@@ -1,0 +1,111 @@
+"""Headlight as users install it: built, and put into an empty environment that borrows the packages beside it."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import sysconfig
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+from gradio_client import Client
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def outside(**more: str) -> dict[str, str]:
+    """The environment of somebody who has no checkout."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "HEADLIGHT", "PIP_"))}
+    return kept | {"PYTHONUTF8": "1", "OMP_NUM_THREADS": "1"} | more
+
+
+def quiet(command: list[str | Path], cwd: Path, **more: str) -> str:
+    """What a command prints; where it fails, the test shows what it said."""
+    words = [str(part) for part in command]
+    ran = subprocess.run(words, cwd=cwd, env=outside(**more), capture_output=True, encoding="utf-8", check=False)
+    assert ran.returncode == 0, f"{words}: {ran.returncode}\n{ran.stdout}\n{ran.stderr}"
+    return ran.stdout
+
+
+def build(folder: Path, form: str = "wheel", root: Path = ROOT) -> Path:
+    """A wheel or a source archive of a working tree, by the build backend itself: nothing is fetched."""
+    code = f"import sys, hatchling.build as backend; print(backend.build_{form}(sys.argv[1]))"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / quiet([sys.executable, "-c", code, folder], root).split()[-1]
+
+
+class Environment:
+    """A virtual environment with the packages that this Python has, none of them copied, and Headlight."""
+
+    def __init__(self, folder: Path) -> None:
+        quiet([sys.executable, "-m", "venv", "--without-pip", folder], folder.parent)
+        self.folder = folder
+        self.scripts = folder / ("Scripts" if os.name == "nt" else "bin")
+        self.python = self.scripts / ("python.exe" if os.name == "nt" else "python")
+        own = quiet([self.python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], folder).strip()
+        places = dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib"))
+        Path(own, "borrowed.pth").write_text("\n".join(places), encoding="utf-8")
+
+    def install(self, what: str | Path) -> None:
+        """By pip, from what is here: no registry is asked, and the packages it needs are borrowed."""
+        pip = [sys.executable, "-m", "pip", "--python", self.python, "install", "--quiet", "--no-deps", "--no-index"]
+        quiet([*pip, "--no-build-isolation", "--force-reinstall", what], self.folder, PIP_CONFIG_FILE=os.devnull)
+
+    def command(self, name: str) -> Path:
+        """Where a command of the environment is."""
+        return self.python if name == "python" else next(self.scripts.glob(f"{name}*"))
+
+    def run(self, *words: str) -> str:
+        """A command of the environment, in its own folder, far from the checkout."""
+        return quiet([self.command(words[0]), *words[1:]], self.folder)
+
+
+@contextmanager
+def served_at(home: Environment | Path, *words: str) -> Iterator[str]:
+    """The page, served by a command of an environment, or by this Python in a folder, until the block ends."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    first = home.command(words[0]) if isinstance(home, Environment) else Path(sys.executable)
+    folder = home.folder if isinstance(home, Environment) else home
+    with (folder / "said.txt").open("w+", encoding="utf-8") as said:
+        process = subprocess.Popen(
+            [str(first), *words[1:]],
+            cwd=folder,
+            env=outside(HEADLIGHT_PORT=str(port)),
+            stdout=said,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            _wait(process, f"http://127.0.0.1:{port}/", folder / "said.txt")
+            yield f"http://127.0.0.1:{port}/"
+        finally:
+            process.terminate()
+            process.wait(60)
+
+
+def _wait(process: subprocess.Popen[bytes], url: str, said: Path) -> None:
+    for _ in range(1200):
+        assert process.poll() is None, said.read_text(encoding="utf-8")
+        try:
+            if httpx.get(url, timeout=30).status_code == 200:
+                return
+        except httpx.TransportError:
+            time.sleep(0.2)
+    raise AssertionError(f"no page came: {said.read_text(encoding='utf-8')}")
+
+
+def answers(url: str) -> dict[str, Any]:
+    """What the page's `/translate` says of a sentence, as a program asks it."""
+    client = Client(url, verbose=False)
+    try:
+        found: dict[str, Any] = client.predict("Wo ist der Bahnhof?", api_name="/translate")
+        return found
+    finally:
+        client.close()

@@ -1,0 +1,193 @@
+"""Headlight where it is installed: built, put into an empty environment, used far from the checkout."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path
+
+import httpx
+import pytest
+
+import headlight
+from tests.installed import ROOT, Environment, answers, build, quiet, served_at
+from tests.test_packages import plain, wanted
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+STATION = "Where's the station?"  # greedy, as programs get it
+FLOORS = ("model/", "viz/", "assets/")
+
+
+def tracked() -> set[str]:
+    """Every file of the repository that ships, and such as were made since."""
+    listed = quiet(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], ROOT).split("\0")
+    return {path for path in listed if path.startswith(FLOORS) and (ROOT / path).is_file()}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("built"))
+
+
+@pytest.fixture(scope="module")
+def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    made = Environment(tmp_path_factory.mktemp("environment") / "empty")
+    made.install(wheel)
+    return made
+
+
+def test_the_wheel_carries_all_that_ships_and_nothing_else(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        inside = {name for name in archive.namelist() if ".dist-info/" not in name}
+        notes = {Path(name).name for name in archive.namelist() if ".dist-info/" in name}
+    moved = "model/commands/__main__.py"  # it is the package's own there
+    added = {"headlight/__init__.py", "headlight/__main__.py", "headlight/app.py"}
+    assert inside == {f"headlight/{path}" for path in tracked() - {moved}} | added
+    assert {"LICENSE", "LICENSES.md", "METADATA", "entry_points.txt"} <= notes
+
+
+def test_a_model_that_a_user_puts_beside_ours_stays_out(tmp_path: Path) -> None:
+    mine = ROOT / "assets" / "models" / f"mine-{tmp_path.parent.name}-{tmp_path.name}"
+    mine.mkdir()
+    try:
+        (mine / "config.json").write_text("{}", encoding="utf-8")
+        with zipfile.ZipFile(build(tmp_path)) as archive:
+            assert not [name for name in archive.namelist() if mine.name in name]
+        with tarfile.open(build(tmp_path, "sdist")) as archive:
+            assert not [name for name in archive.getnames() if mine.name in name]
+    finally:
+        (mine / "config.json").unlink()
+        mine.rmdir()
+
+
+def test_the_same_wheel_comes_of_the_source_archive(wheel: Path, tmp_path: Path) -> None:
+    with tarfile.open(build(tmp_path, "sdist")) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (source,) = (path for path in tmp_path.iterdir() if path.is_dir())
+    again = build(tmp_path / "again", root=source)
+    with zipfile.ZipFile(wheel) as first, zipfile.ZipFile(again) as second:
+        assert {each.filename: each.CRC for each in first.infolist()} == {
+            each.filename: each.CRC for each in second.infolist()
+        }
+
+
+def test_its_packages_are_those_of_requirements_txt() -> None:
+    ranges = {plain(re.split(r"[<>=\[]", line)[0]): line for line in PROJECT["dependencies"]}
+    assert set(ranges) == set(wanted())
+    for name, pinned in wanted().items():
+        lowest = re.search(r">=([\d.]+)", ranges[name])
+        assert lowest, name
+        assert (pinned + ".").startswith(lowest[1] + "."), f"{name}: the pin is {pinned}, the range {ranges[name]}"
+
+
+def test_what_training_needs_is_what_requirements_train_txt_says() -> None:
+    lines = (ROOT / "requirements-train.txt").read_text(encoding="utf-8").splitlines()
+    pins = dict(line.split("==") for line in lines if "==" in line)
+    ranges = dict(line.split(">=") for line in PROJECT["optional-dependencies"]["train"])
+    assert pins
+    assert set(pins) == set(ranges)
+    assert all((pins[name] + ".").startswith(ranges[name] + ".") for name in pins)
+
+
+def test_it_is_imported_from_where_it_is_installed(environment: Environment) -> None:
+    code = "import headlight, headlight.viz.page, headlight.viz.settings as s; print(headlight.__file__, s.MODELS)"
+    package, models = environment.run("python", "-c", code).split()
+    assert Path(package).is_relative_to(environment.folder)
+    assert Path(models).is_relative_to(environment.folder)
+    code = "import sys, headlight; print(headlight.__version__, {'model', 'viz', 'app'} & set(sys.modules))"
+    assert environment.run("python", "-c", code).split() == [headlight.__version__, "set()"]
+
+
+@pytest.mark.parametrize("command", [("headlight",), ("python", "-m", "headlight")])
+def test_the_command_says_its_version(environment: Environment, command: tuple[str, ...]) -> None:
+    assert environment.run(*command, "--version").strip() == f"headlight {headlight.__version__}"
+
+
+def test_the_command_translates(environment: Environment) -> None:
+    assert environment.run("headlight", "translate", "Ich trinke ein Bier.", "--beam", "4").strip() == "I drink a beer."
+
+
+def test_every_command_can_be_asked_for_its_help(environment: Environment) -> None:
+    code = """
+import contextlib, io, headlight
+from headlight.model.commands.main import COMMANDS
+for name in ("run", *COMMANDS):
+    with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.suppress(SystemExit):
+        headlight.main([name, "--help"])
+    assert said.getvalue().startswith(f"usage: headlight {name}"), said.getvalue()
+print(len(COMMANDS) + 1)
+"""
+    assert int(environment.run("python", "-c", code)) >= 11
+
+
+def test_it_translates_and_draws_from_python(environment: Environment) -> None:
+    code = """
+import json
+from headlight import Judge, Translator
+from headlight.model.commands.common import MODELS
+from headlight.viz.figures.heatmap import heatmap
+from headlight.viz.theme import THEMES
+translator = Translator.load(MODELS / "de-en", device="cpu")
+result = translator.translate("Ich trinke ein Bier.", beam_size=4)
+figure = heatmap(result.attention_map("cross", 0, 3), theme=THEMES["light"])
+judgement = Judge.load(MODELS / "sentiment", device="cpu").judge("A quiet film with a warm heart.")
+print(json.dumps([result.text, type(figure).__name__, judgement.verdict]))
+"""
+    assert json.loads(environment.run("python", "-c", code)) == ["I drink a beer.", "Figure", "positive"]
+
+
+def test_headlight_run_serves_the_page_with_all_its_parts(environment: Environment) -> None:
+    with served_at(environment, "headlight", "run") as url:
+        page = httpx.get(url, timeout=30).text
+        version = re.search(r"/headlight/(\w{12})/", page)
+        assert version
+        for name in ("core/boot.js", "plotly.js", "words/en.json", "words/zh.json", "theme.json"):
+            assert httpx.get(f"{url}headlight/{version[1]}/{name}", timeout=30).status_code == 200, name
+        assert answers(url)["text"] == STATION
+
+
+def test_a_clone_is_installed_by_its_address(tmp_path: Path) -> None:
+    here = Environment(tmp_path / "empty")
+    here.install(f"git+{ROOT.as_uri()}")
+    assert here.run("headlight", "translate", "Ich trinke ein Bier.", "--beam", "4").strip() == "I drink a beer."
+
+
+@pytest.fixture(scope="module")
+def space(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files alone, as a Space has them: nothing of ours is installed."""
+    folder = tmp_path_factory.mktemp("space") / "app"
+    for path in [*tracked(), "app.py", "headlight.py", "requirements.txt", "README.md"]:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes((ROOT / path).read_bytes())
+    return folder
+
+
+def test_a_space_imports_its_page(space: Path) -> None:
+    code = "import app, headlight; print(type(app.page).__name__, headlight.__file__)"
+    kind, where = quiet([sys.executable, "-c", code], space).split()
+    assert kind == "Blocks"
+    assert Path(where).parent == space.resolve()
+
+
+def test_a_space_serves_its_page(space: Path) -> None:
+    with served_at(space, "python", "app.py") as url:
+        assert answers(url)["text"] == STATION
+
+
+def test_a_port_that_is_taken_or_a_wrong_setting_is_said_in_a_line(environment: Environment) -> None:
+    ran = subprocess.run(
+        [environment.command("headlight"), "run", "--port", "99999999"],
+        cwd=environment.folder,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert ran.returncode != 0
+    assert "HEADLIGHT_PORT" in ran.stderr
+    assert "Traceback" not in ran.stderr
