@@ -91,6 +91,15 @@ def imports(source: str, path: str) -> Iterator[str]:
                 yield str(first.value)
 
 
+def beginnings(source: str) -> Iterator[str]:
+    """How names begin that code makes of parts and imports: `import_module(f"headlight.model.{name}")`."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__")):
+            whole = node.args[0] if node.args else None
+            if isinstance(whole, ast.JoinedStr) and isinstance(whole.values[0], ast.Constant):
+                yield str(whole.values[0].value)
+
+
 def named_modules(source: str, modules: Iterable[str]) -> Iterator[str]:
     """What code can import by a name that it holds as text: a whole one, or the beginning of one in an f-string."""
     tree = ast.parse(source)
@@ -132,7 +141,8 @@ def upward(graph: dict[str, set[str]]) -> list[str]:
 def strangers(path: str, source: str) -> list[str]:
     """Imports of packages that the room of a file does not name, and of our floors without the package's name."""
     allowed = {*(ROOMS.get(room(path) or "") or "").split(), *sys.stdlib_module_names, "headlight", "__future__"}
-    return sorted({name for name in imports(source, path) if name.partition(".")[0] not in allowed})
+    found = {name for name in imports(source, path) if name.partition(".")[0] not in allowed}
+    return sorted(found | {text for text in beginnings(source) if text.startswith(("model.", "viz."))})
 
 
 def test_imports_run_downward_only() -> None:
@@ -186,6 +196,7 @@ def test_an_import_that_goes_upward_would_be_found(path: str, source: str) -> No
         ("viz/tabs/why.py", "def late():\n    import torch", "torch"),
         ("app.py", "from model import records", "model.records"),
         ("viz/page.py", "import viz.words", "viz.words"),
+        ("viz/words.py", "import_module(f'viz.figures.{name}')", "viz.figures."),
     ],
 )
 def test_a_strange_package_would_be_found(path: str, source: str, stranger: str) -> None:

@@ -45,4 +45,4 @@ __all__ = [
 
 def figure_words() -> dict[str, dict[str, str]]:
     """Every text that figures say of themselves, in English: figure → name → text with {placeholders}."""
-    return {name: dict(import_module(f"viz.figures.{name}").WORDS) for name in FIGURES}
+    return {name: dict(import_module(f"headlight.viz.figures.{name}").WORDS) for name in FIGURES}
