@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 from headlight.model.folders.storage import Storage
-from headlight.model.training.publish import export_run
+from headlight.model.training.publish import Blend, export_run
 from headlight.model.translate.reliability import ConfidenceRule
 
 
@@ -17,6 +17,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", type=Path, required=True, help="the model folder to write")
     parser.add_argument("--weights", default="best", help="best, last, or N: the mean of the last N checkpoints (best)")
     parser.add_argument("--storage", choices=get_args(Storage), default="float16")
+    parser.add_argument("--blend", type=Path, metavar="FOLDER", help="the model it began with: go back towards it")
+    parser.add_argument("--share", type=float, default=0.5, help="of that model in the weights (0.5)")
     parser.add_argument("--card", type=Path, help="the words of the model card; how to repeat the run is added")
     parser.add_argument("--heads", type=Path, help="which heads align words, as `heads` measured it")
     parser.add_argument("--confidence", type=Path, help="the rule that `confidence` measured")
@@ -38,6 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
         card=card,
         rule=rule,
         heads=heads,
+        blend=Blend(arguments.blend, arguments.share) if arguments.blend else None,
     )
     print(f"{arguments.to}: written")
     return 0

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -14,6 +16,7 @@ from headlight.model.folders.checkpoint import save_checkpoint
 from headlight.model.folders.storage import Storage
 from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.training import checkpoints
+from headlight.model.training.beginning import begin_with
 from headlight.model.training.checkpoints import Progress, Tensors
 from headlight.model.training.prepare import Tokenizers, tokenizer_paths
 from headlight.model.training.recipe import Recipe, load_recipe
@@ -33,16 +36,42 @@ def export_run(
     card: str | None = None,
     rule: ConfidenceRule | None = None,
     heads: str | None = None,
+    blend: Blend | None = None,
 ) -> None:
     """Write a model folder from a run: its `best` or `last` averaged weights, or the mean of its last N checkpoints."""
     model, tokenizers, progress = load_run(run, weights)
     recipe = recipe_of(run)
+    if blend is not None:
+        blend_into(model, recipe, tokenizers, blend)
     others = {} if rule is None else {confidence.FILE: rule.to_json()}
     if heads is not None:
         others[HEADS] = heads
     card = f"# {recipe.name}\n\n{recipe.description}\n" if card is None else card
-    card = f"{card.rstrip()}\n\n{facts(run, progress, weights, storage)}"
+    card = f"{card.rstrip()}\n\n{facts(run, progress, weights, storage, blend)}"
     save_checkpoint(folder, model, tokenizers.source, tokenizers.target, storage=storage, card=card, others=others)
+
+
+class Blend(NamedTuple):
+    """Another model, whose weights are to make up a share of what is exported."""
+
+    folder: Path
+    share: float
+
+
+def blend_into(model: Any, recipe: Recipe, tokenizers: Tokenizers, blend: Blend) -> None:
+    """Move a model's weights towards those of the model it once began with, which may have had fewer layers.
+
+    A model keeps more of what it knew and has as much of what it learnt: the mean of both is better than either on
+    the text that the first was trained for (https://arxiv.org/abs/2109.01903).
+    """
+    if not 0.0 < blend.share < 1.0:
+        raise TrainingError(f"The share of {blend.folder} is {blend.share:g}, but must lie between 0 and 1.")
+    begun = replace(recipe, start=str(blend.folder), new_source=False, new_target=False, vectors_of_pieces=False)
+    other = deepcopy(model)
+    begin_with(other, begun, tokenizers)
+    with torch.no_grad():
+        for own, theirs in zip(model.parameters(), other.parameters(), strict=True):
+            own.lerp_(theirs, blend.share)
 
 
 def load_run(run: Path, weights: str = "best") -> tuple[Any, Tokenizers, Progress]:
@@ -80,18 +109,22 @@ def chosen_weights(run: Path, weights: str) -> tuple[Tensors, Progress]:
     return groups["model"], progress
 
 
-def facts(run: Path, progress: Progress, weights: str, storage: Storage) -> str:
+def facts(run: Path, progress: Progress, weights: str, storage: Storage, blend: Blend | None = None) -> str:
     """What anybody needs to repeat the run, as the part of a model card that no person has to write."""
     recipe = recipe_of(run)
     digest = json.loads((run / "data.json").read_text(encoding="utf-8"))["sha256"]
     corpora = "\n".join(f"| {' + '.join(spec.files)} | {spec.weight:g} |" for spec in recipe.corpora)
     begun = f"- begins with the weights of {recipe.start}\n" if recipe.start else ""
+    until = f" --until {progress.step}" if weights == "last" and not progress.finished else ""
+    mixed = f" \\\n      --blend {blend.folder} --share {blend.share:g}" if blend else ""
+    if blend:
+        begun += f"- of the weights, {blend.share:g} are those of {blend.folder}\n"
     unit = "target tokens" if recipe.task == "translation" else "texts"
     return f"""## How to repeat it
 
-    python -m headlight train assets/recipes/{recipe.name}.json --data DATA --run runs/{recipe.name}
+    python -m headlight train assets/recipes/{recipe.name}.json --data DATA --run runs/{recipe.name}{until}
     python -m headlight export --run runs/{recipe.name} --weights {weights} --storage {storage} \
---to assets/models/{recipe.name}
+--to assets/models/{recipe.name}{mixed}
 
 {begun}- seed {recipe.seed}; these weights: step {progress.step:,}, {progress.tokens:,} {unit}, \
 {progress.seconds / 3600:.1f} hours

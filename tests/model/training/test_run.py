@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -23,7 +24,7 @@ from headlight.model.training.batches import make_batch
 from headlight.model.training.loop import Setting
 from headlight.model.training.prepare import EpochData
 from headlight.model.training.processes import Processes
-from headlight.model.training.publish import export_run, load_run
+from headlight.model.training.publish import Blend, export_run, load_run
 from headlight.model.training.recipe import Recipe
 from headlight.model.training.run import Run, Session
 from headlight.model.training.validation import greedy
@@ -327,6 +328,31 @@ def test_a_run_that_begins_with_a_shallower_model_computes_the_same_until_its_fi
         assert not torch.allclose(grown.eval()(*ids), expected, atol=1e-4)
     for name in ("encoder.layers.2.feed_forward.narrow", "decoder.layers.1.cross_attention.output"):
         assert grown.get_submodule(name).weight.any(), f"{name} does not learn"
+
+
+def test_a_blend_lies_between_a_run_and_the_shallower_model_it_began_with(tmp_path: Path) -> None:
+    data = first_lines(tmp_path, 20)
+    shallow = MODEL | {"norm_first": True, "final_norm": True}
+    make_run(make_recipe(steps=3, model=shallow), data, tmp_path / "first").train()
+    export_run(tmp_path / "first", tmp_path / "model", weights="last", storage="float32")
+    recipe = make_recipe(steps=5, start=str(tmp_path / "model"), model=MODEL | DEEPER)
+    make_run(recipe, data, tmp_path / "second", until=4).train()
+    blend = Blend(tmp_path / "model", 0.25)
+    export_run(tmp_path / "second", tmp_path / "blend", weights="last", storage="float32", blend=blend)
+    learnt, _, _ = load_run(tmp_path / "second", "last")
+    own, begun = learnt.state_dict(), load_checkpoint(tmp_path / "model").model.state_dict()
+    for name, tensor in load_checkpoint(tmp_path / "blend").model.state_dict().items():
+        if name in begun:
+            assert_close(tensor, 0.75 * own[name] + 0.25 * begun[name])
+        elif re.search(r"attention\.output\.|feed_forward\.narrow\.", name):  # what the new layers say: a quarter says nothing yet
+            assert_close(tensor, 0.75 * own[name])
+        else:
+            assert_close(tensor, own[name])
+    card = (tmp_path / "blend" / "README.md").read_text("utf-8")
+    assert f"--blend {tmp_path / 'model'} --share 0.25" in card
+    assert "--until 4" in card
+    with pytest.raises(TrainingError, match="between 0 and 1"):
+        export_run(tmp_path / "second", tmp_path / "blend", weights="last", blend=Blend(tmp_path / "model", 1.5))
 
 
 @pytest.mark.parametrize(
