@@ -344,7 +344,8 @@ def test_a_blend_lies_between_a_run_and_the_shallower_model_it_began_with(tmp_pa
     for name, tensor in load_checkpoint(tmp_path / "blend").model.state_dict().items():
         if name in begun:
             assert_close(tensor, 0.75 * own[name] + 0.25 * begun[name])
-        elif re.search(r"attention\.output\.|feed_forward\.narrow\.", name):  # what the new layers say: a quarter says nothing yet
+        # What the new layers say: a quarter of it says nothing yet.
+        elif re.search(r"attention\.output\.|feed_forward\.narrow\.", name):
             assert_close(tensor, 0.75 * own[name])
         else:
             assert_close(tensor, own[name])
