@@ -170,8 +170,9 @@ def test_the_menu_names_what_is_here_then_pairs_of_the_hub_by_language(page: Pag
     here = groups.nth(0).locator("[role=option]").all_inner_texts()
     assert " ".join(here[0].split()) == "German → English de-en"
     pairs = groups.nth(1).locator("[role=option] .what").all_inner_texts()
-    assert pairs == sorted(pairs)
-    assert len(pairs) == len(LISTED)
+    of_pairs = [pair for pair in pairs if "→" in pair]
+    assert pairs[: len(of_pairs)] == sorted(of_pairs)  # then those of many languages
+    assert len(of_pairs) < len(pairs) == len(LISTED)
     expect(option(page, LATER)).to_contain_text("↓ 315 MB")
     expect(option(page, LATER)).to_have_accessible_name("English → Spanish · OPUS-MT, not here yet, 315 MB")
     expect(option(page, "de-en")).to_have_attribute("aria-selected", "true")

@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -380,7 +381,14 @@ def test_an_answer_is_fetched_once_and_every_stream_ends(site: Site, monkeypatch
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGTERM to send")
-def test_told_to_stop_it_finishes_what_runs_and_refuses_what_is_new(tmp_path: Path) -> None:
+@pytest.mark.parametrize("first_of_its_container", [False, True])
+def test_told_to_stop_it_finishes_what_runs_and_refuses_what_is_new(first_of_its_container: bool) -> None:
+    # The first process of a container hears only the signals that it has handlers for.
+    alone = ["unshare", "--pid", "--fork", "--mount-proc"] if first_of_its_container else []
+    if alone and (
+        not shutil.which("unshare") or subprocess.run([*alone, "true"], capture_output=True, check=False).returncode
+    ):
+        pytest.skip("this system lets nobody make a process space of its own")
     # A model that answers after a second: long enough to be told to stop meanwhile.
     slow = (
         "import time, runpy\n"
@@ -395,7 +403,7 @@ def test_told_to_stop_it_finishes_what_runs_and_refuses_what_is_new(tmp_path: Pa
     )
     environment = os.environ | {"HEADLIGHT_MODEL": "toy", "HEADLIGHT_HOST": "127.0.0.1", "PYTHONUNBUFFERED": "1"}
     process = subprocess.Popen(
-        [sys.executable, "-c", slow],
+        [*alone, sys.executable, "-c", slow],
         cwd=ROOT,
         env=environment,
         stdout=subprocess.PIPE,
@@ -408,13 +416,16 @@ def test_told_to_stop_it_finishes_what_runs_and_refuses_what_is_new(tmp_path: Pa
         while "http://" not in said:
             said = process.stdout.readline()
             assert said, "it did not start"
-        url = said.split()[-1]
+        url, served = said.split()[-1], process.pid
+        if alone:
+            served = int(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text())
+            assert Path(f"/proc/{served}/status").read_text().split("NSpid:")[1].split()[:2] == [str(served), "1"]
         with httpx.Client(base_url=url, timeout=60) as http, ThreadPoolExecutor(1) as pool:
             event_id = http.post("/gradio_api/call/translate", json={"data": [BEER]}).json()["event_id"]
             answer = pool.submit(lambda: http.get(f"/gradio_api/call/translate/{event_id}").text)
             while "working" not in process.stdout.readline():
                 assert process.poll() is None
-            process.send_signal(signal.SIGTERM)
+            os.kill(served, signal.SIGTERM)
             refused = None
             while not answer.done() and (refused is None or refused.status_code == 200):
                 refused = http.post("/gradio_api/call/translate", json={"data": [BEER]})
@@ -423,5 +434,7 @@ def test_told_to_stop_it_finishes_what_runs_and_refuses_what_is_new(tmp_path: Pa
             assert '"i want a beer ."' in answer.result()
         assert process.wait(30) == 0
     finally:
+        if alone:
+            subprocess.run(["pkill", "-KILL", "-P", str(process.pid)], check=False)
         process.kill()
         process.communicate()

@@ -3,7 +3,7 @@
 import { make } from '../core/dom.js';
 import { state } from '../core/state.js';
 import { errorSays, t } from '../core/words.js';
-import { kindName, pairName, sizeName } from '../parts/modelnames.js';
+import { byPair, kindName, pairName, sizeName } from '../parts/modelnames.js';
 import { Picker } from '../parts/picker.js';
 
 const ID = /^[A-Za-z0-9_][A-Za-z0-9._-]*\/[A-Za-z0-9_][A-Za-z0-9._-]*(@[A-Za-z0-9_][A-Za-z0-9._/-]*)?$/;
@@ -75,9 +75,7 @@ export class ModelMenu {
     const listed = this.config.models;
     const all = model && !listed.some(({ name }) => name === model.name) ? [...listed, model] : listed;
     const here = all.filter(({ where }) => where === 'here');
-    const hub = all
-      .filter(({ where }) => where === 'hub')
-      .sort((one, other) => pairName(one).localeCompare(pairName(other), state.language));
+    const hub = all.filter(({ where }) => where === 'hub').sort(byPair);
     const twins = new Map();
     for (const each of hub) twins.set(full(each), (twins.get(full(each)) ?? 0) + 1);
     const items = (models) => models.map((each) => item(each, twins.get(full(each)) > 1));
@@ -106,7 +104,7 @@ function item(model, twin) {
   const kind = twin ? name : kindName(model);
   const size = bytes ? sizeName(bytes) : '';
   const text = pairName(model) || kind;
-  const more = pairName(model) ? kind : '';
+  const more = pairName(model) ? kind : model.where === 'hub' ? t('model_many') : '';
   const called = [text, more].filter(Boolean).join(' · ');
   const says = downloaded ? called : t('model_to_fetch', { model: called, size });
   return { value: name, text, more, mark: downloaded ? '' : t('model_mark', { size }).trim(), says };

@@ -5,7 +5,7 @@ import { make, replace, svg } from '../core/dom.js';
 import { ready } from '../core/page.js';
 import { on, set, state } from '../core/state.js';
 import { faultSays, has, languageName, t } from '../core/words.js';
-import { kindName, pairName, sizeName } from '../parts/modelnames.js';
+import { byPair, kindName, pairName, sizeName } from '../parts/modelnames.js';
 
 const TAGS = new Set([
   'h4',
@@ -153,7 +153,7 @@ class Models {
   /** Models that may be fetched: a line each. */
   hub(cards) {
     const named = cards.map(({ languages: [source = '', target = ''], ...card }) => ({ ...card, source, target }));
-    named.sort((one, other) => pairName(one).localeCompare(pairName(other), state.language));
+    named.sort(byPair);
     const line = (card) => {
       const id = `model-${card.name}`;
       const name = make(

@@ -14,6 +14,11 @@ const KINDS = [
 export const pairName = ({ source, target }) =>
   source && target ? t('model_languages', { source: languageName(source), target: languageName(target) }) : '';
 
+/** For sorting: models of one pair by its name, then those of many languages by theirs. */
+export const byPair = (one, other) =>
+  !pairName(one) - !pairName(other) ||
+  (pairName(one) || kindName(one)).localeCompare(pairName(other) || kindName(other), state.language);
+
 /** "OPUS-MT" or "de-en": a model without its languages. */
 export function kindName({ name, where }) {
   const own = name.split('/').at(-1);
