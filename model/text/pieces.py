@@ -1,7 +1,7 @@
 """A vocabulary of SentencePiece pieces with ids of its own: text ↔ ids, with the place and the word of every token.
 
-Which pieces a text is cut into is the business of `normaliser` and `subwords`; here pieces get ids, and tokens their
-places in the text as it was typed, however much of it was replaced on the way.
+`subwords` cuts a text into pieces; here pieces get ids, and tokens their places in the text as it was typed, however
+much of it was replaced on the way.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from headlight.model.errors import TokenizerError
 from headlight.model.records import Token
-from headlight.model.text.normaliser import SPACE, Normaliser
 from headlight.model.text.segmentation import word_indices
 from headlight.model.text.sentencepiece import Normalisation, Piece, PieceKind, SentencePieceModel
-from headlight.model.text.subwords import make_subwords
+from headlight.model.text.subwords import SPACE, Subwords
 from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.text.vocabulary import Vocabulary, require_id
 
@@ -76,15 +75,15 @@ class PieceTokenizer:
         for name in ("pad_id", "start_id", "end_id", "unknown_id"):
             self.entry(getattr(self, name))
         self._ids = {entry.text: place for place, entry in enumerate(self.entries) if entry.kind != "special"}
-        kept = [piece.text for piece in model.pieces if piece.kind is PieceKind.USER_DEFINED]
-        self._normaliser = Normaliser(model.normalisation, kept)
-        self._subwords = make_subwords(model)
+        self._subwords = Subwords(model)
 
     # ------------------------------------------------------------ text to ids
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text, without special tokens; what is not in the vocabulary is `unknown_id`."""
-        return [placed.token_id for placed in self._placed(text)]
+        code, rest = self._split_code(text)
+        pieces = self._subwords.pieces(rest)
+        return [self._id(piece) for piece in ([code, *pieces] if code else pieces)]
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of many texts."""
@@ -100,6 +99,15 @@ class PieceTokenizer:
         return self._tokens(text, [*self._placed(text), end])
 
     def _placed(self, text: str) -> list[Placed]:
+        code, rest = self._split_code(text)
+        begin = len(code)
+        marks = [Placed(self._id(code), 0, begin, special=True)] if code else []
+        return marks + [
+            Placed(self._id(piece), begin + start, begin + end) for piece, start, end in self._subwords.cut(rest)
+        ]
+
+    def _split_code(self, text: str) -> tuple[str, str]:
+        """The language code at the beginning of a text, empty where there is none, and the rest."""
         try:
             text.encode("utf-8")
         except UnicodeEncodeError as error:
@@ -107,26 +115,8 @@ class PieceTokenizer:
                 f"The text has half a character (U+{ord(text[error.start]):04X}) at place {error.start + 1}. "
                 "Remove it, or paste the text again."
             ) from error
-        found: list[Placed] = []
         begin = text.find("<<") + 2 if self.codes and text.startswith(">>") and "<<" in text else 0
-        if begin:
-            found.append(Placed(self._id(text[:begin]), 0, begin, special=True))
-        normalised, starts, ends = self._normaliser(text[begin:])
-        unknown = ""  # a run of unknown characters: together they are one token
-        for start, end, known in self._subwords.cut(normalised):
-            piece = normalised[start:end]
-            seen = [place for place in range(start, end) if normalised[place] not in (SPACE, " ")]
-            spans = seen or range(start, end)
-            place = begin + starts[spans[0]], begin + ends[spans[-1]]
-            if not known and self.model.byte_fallback:
-                found += [Placed(self._id(f"<0x{byte:02X}>"), *place) for byte in piece.encode("utf-8")]
-            elif unknown and not known:
-                unknown += piece
-                found[-1] = Placed(self._id(unknown), found[-1].start, place[1])
-            else:
-                unknown = "" if known else piece
-                found.append(Placed(self._id(piece), *place))
-        return found
+        return text[:begin], text[begin:]
 
     def _id(self, piece: str) -> int:
         return self._ids.get(piece, self.unknown_id)

@@ -1,7 +1,8 @@
-"""What a SentencePiece file (`.spm`, `spiece.model`, `sentencepiece.bpe.model`) holds, read without that library.
+"""What a SentencePiece file (`.spm`, `spiece.model`, `sentencepiece.bpe.model`) holds, as a record.
 
-The file is one protocol-buffer message (https://protobuf.dev/programming-guides/encoding). Of it we need the pieces
-with their scores and kinds, how they were learnt (unigram or BPE), and how text is made uniform before it is cut.
+The file is one protocol-buffer message (https://protobuf.dev/programming-guides/encoding). It is read and written by
+hand: the library `sentencepiece` tells neither which pieces stay whole nor the rules of normalisation, which a saved
+vocabulary holds and a model family adds to; its own reader of the message needs a further library, `protobuf`.
 """
 
 from __future__ import annotations
@@ -58,9 +59,30 @@ class SentencePieceModel:
     normalisation: Normalisation
     byte_fallback: bool = False  # what is not in the vocabulary is written as its bytes
 
+    def to_bytes(self) -> bytes:
+        """The file's content, as far as it decides how a text is cut."""
+        rules = self.normalisation
+        trainer = (
+            _number(3, NUMBERS[self.algorithm])
+            + _number(24, rules.whitespace_as_suffix)
+            + _number(35, self.byte_fallback)
+        )
+        normaliser = (
+            _counted(2, rules.charsmap)
+            + _number(3, rules.add_dummy_prefix)
+            + _number(4, rules.remove_extra_whitespaces)
+            + _number(5, rules.escape_whitespaces)
+        )
+        pieces = b"".join(
+            _counted(1, _counted(1, text.encode("utf-8")) + struct.pack("<Bf", 2 << 3 | 5, score) + _number(3, kind))
+            for text, score, kind in self.pieces
+        )
+        return pieces + _counted(2, trainer) + _counted(3, normaliser)
+
 
 BYTE = re.compile(r"<0x[0-9A-F]{2}>")
 ALGORITHMS = {1: "unigram", 2: "bpe"}
+NUMBERS = {name: number for number, name in ALGORITHMS.items()}
 
 
 def read_sentencepiece(path: Path) -> SentencePieceModel:
@@ -164,3 +186,23 @@ def _varint(data: bytes, place: int) -> tuple[int, int]:
         if byte < 128:
             return value, place
     raise ValueError("a number has no end")
+
+
+def _number(field: int, value: int) -> bytes:
+    """A field that holds a whole number."""
+    return _written_varint(field << 3) + _written_varint(int(value))
+
+
+def _counted(field: int, value: bytes) -> bytes:
+    """A field that holds bytes, after their count."""
+    return _written_varint(field << 3 | 2) + _written_varint(len(value)) + value
+
+
+def _written_varint(value: int) -> bytes:
+    """A number of 7 bits a byte, lowest first."""
+    written = bytearray()
+    while value > 127:
+        written.append(value & 127 | 128)
+        value >>= 7
+    written.append(value)
+    return bytes(written)

@@ -6,6 +6,7 @@ import contextlib
 import json
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from headlight.model.errors import TokenizerError
-from headlight.model.text.normaliser import Normaliser
 from headlight.model.text.pieces import Entry, PieceTokenizer, load_vocabulary
-from headlight.model.text.sentencepiece import Normalisation, PieceKind, parse_sentencepiece, read_sentencepiece
+from headlight.model.text.sentencepiece import PieceKind, parse_sentencepiece, read_sentencepiece
+from headlight.model.text.subwords import Subwords
 from headlight.model.text.tokenizer import Tokenizer
 from tests.model.foreign.texts import LINES, ODD, learn, odd_texts
 
@@ -315,10 +316,18 @@ def test_a_damaged_sentencepiece_file_raises_nothing_else(data: st.DataObject) -
 
 @given(st.binary(max_size=40), st.integers(0, 255))
 def test_damaged_rules_of_normalisation_raise_nothing_else(written: bytes, place: int) -> None:
-    whole = parse_sentencepiece(learn()).normalisation.charsmap
+    model = parse_sentencepiece(learn())
+    whole = model.normalisation.charsmap
     size = int.from_bytes(whole[:4], "little")
     units = bytearray(whole[4 : 4 + size])
     units[place * 97 % len(units)] ^= 0x55
-    for rules in (whole[: 4 + size] + written, whole[:4] + bytes(units) + whole[4 + size :]):
+    for charsmap in (whole[: 4 + size] + written, whole[:4] + bytes(units) + whole[4 + size :]):
+        damaged = replace(model, normalisation=replace(model.normalisation, charsmap=charsmap))
         with contextlib.suppress(TokenizerError):
-            Normaliser(Normalisation(charsmap=rules))("½ ﬁ Ｅ① と")
+            Subwords(damaged).cut("½ ﬁ Ｅ① と")
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_model_written_and_read_again_is_the_same(variant: str) -> None:
+    model = parse_sentencepiece(learn(**VARIANTS[variant]))
+    assert parse_sentencepiece(model.to_bytes()) == model
