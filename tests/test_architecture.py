@@ -44,7 +44,7 @@ ROOMS = {
     "model/translate/*": "numpy torch",
     "model/foreign/*": "httpx2 huggingface_hub torch",
     "model/folders/*": "numpy safetensors torch",
-    "model/text/*": "tokenizers",
+    "model/text/*": "tokenizers sentencepiece",
     "model/measures/*": "numpy",
     "model/decoding/*": "torch",
     "model/core/*": "torch",
