@@ -2,7 +2,21 @@
 
 A message says what was given, what is wrong with it, and what to do.
 Only the page and the command line catch these; whatever else is raised is our own fault.
+
+An error that a reader of the page can meet carries a word of `assets/words` and its values (`WordedError`); an error of
+model folders, training or the command line names files and options for one person at a terminal, and keeps its English.
 """
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from headlight.model.words import fill, words
+
+Value = str | int | float
 
 
 class ModelError(Exception):
@@ -13,6 +27,31 @@ class ModelError(Exception):
 
     def __init__(self, message: str = "") -> None:
         super().__init__("".join(letter if letter.isprintable() else "�" for letter in message))
+
+
+class WordedError(ModelError):
+    """An error that can be said in each language: `error_WORD` of the tables with its values; `str()` says English.
+
+    `field` names the field at fault. `detail` is for a terminal or a log alone: it may name paths of this machine.
+    """
+
+    def __init__(self, word: str, field: str, values: Mapping[str, Value], detail: str = "") -> None:
+        self.word = word
+        self.field = field
+        self.detail = detail
+        self.values: Mapping[str, Value] = MappingProxyType(dict(values))
+        said = fill(words()[f"error_{word}"], values)
+        super().__init__(f"{said} ({detail})" if detail else said)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Not the arguments of a subclass: an error of a lent GPU comes from another process.
+        return _again, (type(self), self.word, self.field, dict(self.values), self.detail)
+
+
+def _again(kind: type[WordedError], *given: Any) -> WordedError:
+    error = kind.__new__(kind)
+    WordedError.__init__(error, *given)
+    return error
 
 
 class ConfigError(ModelError):
@@ -27,12 +66,19 @@ class TokenizerError(ModelError):
     """A vocabulary that cannot be trained, read or used."""
 
 
-class RequestError(ModelError):
-    """A sentence, option or intervention that cannot be served; `field` names the one at fault."""
+class RequestError(WordedError):
+    """A sentence, option or intervention that cannot be served."""
 
-    def __init__(self, message: str, *, field: str = "text") -> None:
-        super().__init__(message)
-        self.field = field
+    def __init__(self, word: str, *, field: str = "text", **values: Value) -> None:
+        super().__init__(word, field, values)
+
+    def of_line(self, line: int) -> RequestError:
+        """The same, said of one line among several, counted from one."""
+        return RequestError("bad_line", field="lines", line=line, reason=str(self))
+
+
+class CommandError(ModelError):
+    """An option of the command line, or a line of a file that was named there, that cannot be used."""
 
 
 class ProbeError(ModelError):
@@ -45,3 +91,35 @@ class DeviceError(ModelError):
 
 class TrainingError(ModelError):
     """A corpus or a training run that cannot go on."""
+
+
+class NoMemoryError(WordedError, DeviceError):
+    """A device whose memory does not suffice for what was asked."""
+
+    def __init__(self, detail: str = "") -> None:
+        super().__init__("no_memory", "text", {}, detail)
+
+
+def not_choice(name: str, given: object, choices: Iterable[str]) -> RequestError:
+    """The error of a value that is none of a few names."""
+    return RequestError("not_choice", field=name, name=name, given=shown(given), choices=", ".join(choices))
+
+
+def not_whole(name: str, given: object, low: int, high: int) -> RequestError:
+    """The error of a value that is no whole number, or outside its range."""
+    return RequestError("not_whole", field=name, name=name, given=shown(given), low=low, high=high)
+
+
+def shown(given: Any, longest: int = 40) -> str:
+    """A value as an error may repeat it: short, on one line, and nothing in it that cannot be sent or printed."""
+    if isinstance(given, str):
+        text = '"' + given[:longest] + ('"' if len(given) <= longest else "…")
+    elif isinstance(given, int | float) and not isinstance(given, bool):
+        # Python refuses to print a whole number of thousands of digits.
+        text = repr(given) if isinstance(given, float) or abs(given) < 10**18 else "a huge number"
+    elif given is None or isinstance(given, bool):
+        text = json.dumps(given)
+    else:
+        names: dict[type, str] = {dict: "an object", list: "a list", tuple: "a tuple"}
+        text = names.get(type(given), f"a value of type {type(given).__name__}")
+    return "".join(letter if letter.isprintable() else "�" for letter in text)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from headlight.model.errors import RequestError
+from headlight.model.errors import RequestError, not_choice, not_whole, shown
 
 Kind = Literal["encoder", "decoder", "cross"]
 KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
@@ -55,9 +55,9 @@ class DecodingOptions:
         _real(self, "temperature", 0.0, 10.0)
         _real(self, "top_p", 0.0, 1.0)
         if self.temperature > 0 and self.beam_size > 1:
-            raise RequestError("Sampling and beam search exclude each other: set beam_size to 1.", field="beam_size")
+            raise RequestError("sampling_with_beam", field="beam_size")
         if self.top_p == 0.0:
-            raise RequestError("top_p is 0, which allows no word at all: choose a number above 0.", field="top_p")
+            raise RequestError("top_p_zero", field="top_p")
 
     @property
     def samples(self) -> bool:
@@ -77,9 +77,9 @@ class Intervention:
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise RequestError(f"There is no attention {self.kind!r}: choose {', '.join(KINDS)}.", field="kind")
+            raise not_choice("kind", self.kind, KINDS)
         if self.action not in ACTIONS:
-            raise RequestError(f"There is no action {self.action!r}: choose {', '.join(ACTIONS)}.", field="action")
+            raise not_choice("action", self.action, ACTIONS)
         _whole(self, "layer", 0, 10_000)
         if self.head is not None:
             _whole(self, "head", 0, 10_000)
@@ -105,7 +105,7 @@ class TranslationRequest:
 
     def __post_init__(self) -> None:
         if self.target is not None and self.prefix is not None:
-            raise RequestError("A whole translation and a beginning cannot both be given: drop one.", field="prefix")
+            raise RequestError("target_and_prefix", field="prefix")
 
 
 # ---------------------------------------------------------------- what is answered
@@ -165,7 +165,7 @@ class Attention:
     def of(self, kind: Kind) -> FloatArray:
         """The maps of one kind."""
         if kind not in KINDS:
-            raise RequestError(f"There is no attention {kind!r}: choose {', '.join(KINDS)}.", field="kind")
+            raise not_choice("kind", kind, KINDS)
         maps: FloatArray = getattr(self, kind)
         return maps
 
@@ -253,12 +253,10 @@ class Translation:
         """One head's matrix with its tokens; without a head, the average of the layer."""
         maps = self.attention.of(kind)
         layers, heads = maps.shape[:2]
-        if type(layer) is not int or type(head) not in (int, type(None)):
-            raise RequestError(f"layer {layer!r} and head {head!r} must be whole numbers, or head None.", field="head")
-        if not 0 <= layer < layers:
-            raise RequestError(f"There is no layer {layer}: choose 0 to {layers - 1}.", field="layer")
-        if head is not None and not 0 <= head < heads:
-            raise RequestError(f"There is no head {head}: choose 0 to {heads - 1}.", field="head")
+        if type(layer) is not int or not 0 <= layer < layers:
+            raise not_whole("layer", layer, 0, layers - 1)
+        if head is not None and (type(head) is not int or not 0 <= head < heads):
+            raise not_whole("head", head, 0, heads - 1)
         weights = maps[layer].mean(axis=0, dtype=np.float32) if head is None else maps[layer, head]
         rows = self.source_tokens if kind == "encoder" else self.target_tokens
         columns = self.decoder_tokens if kind == "decoder" else self.source_tokens
@@ -313,10 +311,10 @@ def read_only(array: Any) -> Any:
 def _whole(record: object, name: str, low: int, high: int) -> None:
     value = getattr(record, name)
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise RequestError(f"{name} is {value!r}: choose a whole number from {low} to {high}.", field=name)
+        raise not_whole(name, value, low, high)
 
 
 def _real(record: object, name: str, low: float, high: float) -> None:
     value = getattr(record, name)
     if not isinstance(value, int | float) or isinstance(value, bool) or not low <= value <= high:
-        raise RequestError(f"{name} is {value!r}: choose a number from {low:g} to {high:g}.", field=name)
+        raise RequestError("not_number", field=name, name=name, given=shown(value), low=low, high=high)

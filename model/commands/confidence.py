@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from headlight.model.commands.common import ProgressLine, model_folder
-from headlight.model.errors import RequestError
+from headlight.model.errors import CommandError
 from headlight.model.translate.reliability import choose_floor, measure_floor
 from headlight.model.translate.requests import batches_by_length
 from headlight.model.translate.translator import Translator
@@ -28,7 +28,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Choose the floor by some sentences, measure it on others."""
     if not 0 <= arguments.false_alarms < 1:
-        raise RequestError("--false-alarms must lie in [0, 1).", field="false_alarms")
+        raise CommandError("--false-alarms must lie in [0, 1).")
     translator = Translator.load(model_folder(arguments.model), arguments.device)
     everyday = [mean_log_probabilities(translator, _lines(path), arguments.beam) for path in arguments.everyday]
     foreign = mean_log_probabilities(translator, _lines(arguments.foreign), arguments.beam)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from headlight.model.commands.common import model_folder
-from headlight.model.errors import RequestError
+from headlight.model.errors import CommandError
 from headlight.model.measures.alignment import Errors, count_errors, links_of, parse_gold, words_of
 from headlight.model.translate.translator import Translator
 
@@ -62,7 +62,7 @@ def read_gold(corpus: Path, links: Path, source: str, target: str) -> list[tuple
         place = row["line"]
         if not place.isdecimal() or not 2 <= int(place) < len(sentences) + 2:  # line 1 names the columns
             last = len(sentences) + 1
-            raise RequestError(f"{links}: line {place!r} is none of {corpus}'s (2 to {last}). Mend it.", field="links")
+            raise CommandError(f"{links}: line {place!r} is none of {corpus}'s (2 to {last}). Mend it.")
         sentence = sentences[int(place) - 2]
         found.append((sentence[source], sentence[target], row["links"]))
     return found
@@ -94,11 +94,11 @@ def _rows(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
             reader = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
             rows, names = list(reader), reader.fieldnames or ()
     except OSError as error:
-        raise RequestError(f"{path} cannot be read: {error.strerror}.", field="corpus") from error
+        raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
     for column in columns:
         if column not in names:
             there = ", ".join(names) or "none"
-            raise RequestError(f"{path} has no column {column!r}. Its columns are: {there}.", field="corpus")
+            raise CommandError(f"{path} has no column {column!r}. Its columns are: {there}.")
     if not rows:
-        raise RequestError(f"{path} has no lines below its columns. Write some.", field="corpus")
+        raise CommandError(f"{path} has no lines below its columns. Write some.")
     return rows

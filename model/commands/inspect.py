@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from headlight.model.commands.common import add_decoding, add_model, decoding_options, load
-from headlight.model.errors import RequestError
+from headlight.model.errors import CommandError
 from headlight.model.folders import formats as dumps
 from headlight.model.records import Translation
 
@@ -26,11 +26,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Translate, write, and say in one line what was written."""
     write = WRITERS.get(arguments.output.suffix.lower())
     if write is None:
-        raise RequestError(f"{arguments.output}: the name must end in {', '.join(WRITERS)}.", field="output")
+        raise CommandError(f"{arguments.output}: the name must end in {', '.join(WRITERS)}.")
     if not arguments.output.absolute().parent.is_dir():
-        raise RequestError(
-            f"{arguments.output}: there is no folder {arguments.output.parent}. Make it first.", field="output"
-        )
+        raise CommandError(f"{arguments.output}: there is no folder {arguments.output.parent}. Make it first.")
     given = {name: getattr(arguments, name) for name in ("target", "prefix") if getattr(arguments, name) is not None}
     translation = load(arguments).translate(arguments.text, **given, **decoding_options(arguments))
     arguments.output.write_bytes(write(translation))

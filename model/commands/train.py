@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from headlight.model.errors import RequestError
+from headlight.model.errors import CommandError
 from headlight.model.training.loop import Setting
 from headlight.model.training.processes import PRECISIONS, choose_device, joined_processes
 from headlight.model.training.recipe import load_recipe
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
         given = getattr(arguments, name)
         if given is not None and not given > 0:
             option = "--" + name.replace("_", "-")
-            raise RequestError(f"{option} is {given:g}, but must be above 0. Choose another number.", field=name)
+            raise CommandError(f"{option} is {given:g}, but must be above 0. Choose another number.")
     recipe = load_recipe(arguments.recipe)
     folder = arguments.run or Path("runs") / recipe.name
     session = Session(

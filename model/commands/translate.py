@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from headlight.model.commands.common import ProgressLine, add_decoding, add_model, decoding_options, load
-from headlight.model.errors import RequestError
+from headlight.model.errors import CommandError, RequestError
 from headlight.model.translate.translator import Translator
 
 CHUNK = 10_000  # lines sorted by length together, so that standard input may be longer than memory
@@ -30,7 +30,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """One translation a line on standard output, in the order of the sentences."""
     if arguments.batch_tokens < 1:
-        raise RequestError(f"--batch-tokens is {arguments.batch_tokens}, but must be at least 1.", field="batch_tokens")
+        raise CommandError(f"--batch-tokens is {arguments.batch_tokens}, but must be at least 1.")
     translator = load(arguments)
     _tell_what_counts(translator, arguments)
     if isinstance(sys.stdin, io.TextIOWrapper):

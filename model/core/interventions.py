@@ -10,7 +10,7 @@ from torch import Tensor
 from headlight.model.core.config import TransformerConfig
 from headlight.model.core.probes import Edit, watch
 from headlight.model.core.transformer import Transformer, attention_path
-from headlight.model.errors import RequestError
+from headlight.model.errors import not_whole
 from headlight.model.records import Intervention
 
 
@@ -35,11 +35,9 @@ def check_interventions(config: TransformerConfig, interventions: Sequence[Inter
     for intervention in interventions:
         layers = config.encoder_layers if intervention.kind == "encoder" else config.decoder_layers
         if intervention.layer >= layers:
-            raise RequestError(
-                f"There is no {intervention.kind} layer {intervention.layer}: choose 0 to {layers - 1}.", field="layer"
-            )
+            raise not_whole("layer", intervention.layer, 0, layers - 1)
         if intervention.head is not None and intervention.head >= config.heads:
-            raise RequestError(f"There is no head {intervention.head}: choose 0 to {config.heads - 1}.", field="head")
+            raise not_whole("head", intervention.head, 0, config.heads - 1)
 
 
 def _edit(intervention: Intervention) -> Edit:

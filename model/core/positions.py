@@ -112,10 +112,8 @@ class LearnedPositions(AddedPositions):
 
     def rows(self, start: int, end: int, like: Tensor) -> Tensor:
         if end > len(self.table):
-            raise RequestError(
-                f"{end - self.offset:,} tokens are too many: this model learned {len(self.table) - self.offset:,} "
-                "positions. Give a shorter text."
-            )
+            known = len(self.table) - self.offset
+            raise RequestError("too_many_tokens", name="text", given=end - self.offset, limit=known)
         return self.table[start:end].to(like)
 
     def picture(self, length: int) -> Tensor:

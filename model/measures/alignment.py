@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from headlight.model.errors import RequestError
+from headlight.model.errors import CommandError, not_whole
 from headlight.model.records import FloatArray, Token
 
 Links = frozenset[tuple[int, int]]
@@ -87,9 +87,7 @@ def word_weights(weights: FloatArray, rows: Sequence[Token], columns: Sequence[T
 def links_of(weights: FloatArray, rows: Sequence[Token], columns: Sequence[Token], shift: int = 0) -> Links:
     """Each written word's best source word. With `shift` 1, of the row after: there the written token is what looks."""
     if shift not in (0, 1):
-        raise RequestError(
-            f"shift is {shift}: choose 0 (the row that writes a word) or 1 (the row after).", field="shift"
-        )
+        raise not_whole("shift", shift, 0, 1)
     moved = np.concatenate([weights[shift:], weights[len(weights) - shift :]]) if shift else weights
     merged = word_weights(moved, rows, columns)
     if not merged.size:
@@ -103,7 +101,7 @@ def parse_gold(text: str, source: Sequence[str], target: Sequence[str]) -> Gold:
     for entry in text.split():
         match = ENTRY.fullmatch(entry)
         if match is None:
-            raise RequestError(f"{entry!r} is no link: write source=target, or source~target.", field="links")
+            raise CommandError(f"{entry!r} is no link: write source=target, or source~target.")
         link = (
             _place(match["source"], match["source_place"], source, entry),
             _place(match["target"], match["target_place"], target, entry),
@@ -118,7 +116,7 @@ def _place(word: str, number: str | None, words: Iterable[str], entry: str) -> i
     places = [place for place, other in enumerate(words) if other == word]
     wanted = int(number or 1)
     if not 0 < wanted <= len(places):
-        raise RequestError(f"{entry!r}: {word!r} stands {len(places)} time(s) in the sentence.", field="links")
+        raise CommandError(f"{entry!r}: {word!r} stands {len(places)} time(s) in the sentence.")
     return places[wanted - 1]
 
 

@@ -117,12 +117,12 @@ def _belonging(groups: Groups, length: int) -> FloatArray:
 
 def _combine(maps: Sequence[AttentionMap], how: Callable[[FloatArray], FloatArray]) -> AttentionMap:
     if not maps:
-        raise RequestError("No map was given to combine: give one or more.", field="head")
+        raise RequestError("no_map", field="head")
     first = maps[0]
     shapes = {(each.kind, each.weights.shape) for each in maps}
     if len(shapes) > 1:
         said = ", ".join(sorted(f"{kind} {rows} × {columns}" for kind, (rows, columns) in shapes))
-        raise RequestError(f"Maps of different kinds or sizes cannot be combined: {said}.", field="kind")
+        raise RequestError("maps_differ", field="kind", given=said)
     layers, heads = {each.layer for each in maps}, {each.head for each in maps}
     return replace(
         first,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headlight.model.errors import RequestError
+from headlight.model.errors import not_choice
 from headlight.model.records import BoolArray, FloatArray, Kind, Translation
 
 
@@ -50,7 +50,7 @@ def straight_line(kind: Kind, queries: int, keys: int) -> FloatArray:
 def measure(translation: Translation, kind: Kind, name: str) -> FloatArray:
     """One measure of every head, `[layer, head]`, by its name in `STATISTICS`."""
     if name not in STATISTICS:
-        raise RequestError(f"There is no measure {name!r}: choose {', '.join(STATISTICS)}.", field="view")
+        raise not_choice("view", name, STATISTICS)
     return STATISTICS[name](translation.attention.of(kind), place_of(translation, kind))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from headlight.model.errors import RequestError
+from headlight.model.errors import RequestError, shown
 
 # Invisible characters that come along when text is copied; joiners stay, since emoji and several scripts need them.
 _STRAY = re.compile(r"[\u0000-\u0008\u000e-\u001b\u007f-\u0084\u0086-\u009f\u00ad\u200b\u2060\ufeff]")
@@ -29,18 +29,15 @@ _CUT_APART = [
 def tidy(text: object, *, field: str = "text") -> str:
     """One line in Unicode's composed form, without stray invisible characters; an empty one is an error."""
     if not isinstance(text, str):
-        raise RequestError(f"A sentence is text, but this is {type(text).__name__}.", field=field)
+        raise RequestError("not_text", field=field, name=field, given=shown(text))
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise RequestError(
-            f"The text holds half a character at place {error.start + 1}. Type it again or copy it from elsewhere.",
-            field=field,
-        ) from error
+        raise RequestError("half_character", field=field, name=field, place=error.start + 1) from error
     if is_blank(text):
         if field in ("target", "prefix"):
-            raise RequestError(f"The {field} has no word: write some, or leave it out.", field=field)
-        raise RequestError("There is no text yet: type a sentence first.", field=field)
+            raise RequestError("blank_words", field=field, name=field)
+        raise RequestError("blank_text", field=field)
     # Composed last: a stray character may have stood between a letter and its accent.
     return " ".join(unicodedata.normalize("NFC", _STRAY.sub("", text)).split())
 

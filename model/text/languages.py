@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from headlight.model.errors import CheckpointError, RequestError
+from headlight.model.errors import CheckpointError, RequestError, shown
 from headlight.model.records import Token
 
 FILE = "languages.json"
@@ -96,10 +96,10 @@ class Languages:
                 return language
         field = f"{side}_language"
         if not choices:
-            raise RequestError(f"This model has no choice of {side} languages: leave {field} empty.", field=field)
+            raise RequestError("no_languages", field=field, name=field, given=shown(code))
         named = ", ".join(language.code for language in choices[:SHOWN])
         more = f", … ({len(choices)} in all)" if len(choices) > SHOWN else ""
-        raise RequestError(f"There is no {side} language {code!r}. Choose one of: {named}{more}.", field=field)
+        raise RequestError("not_choice", field=field, name=field, choices=named + more, given=shown(code))
 
     def to_json(self) -> str:
         """All of it as indented JSON."""

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import torch
 
-from headlight.model.errors import DeviceError
+from headlight.model.errors import DeviceError, NoMemoryError
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 DEVICE_FORM = re.compile(r"cpu|mps|cuda(?::(\d{1,3}))?")
@@ -148,9 +148,6 @@ def in_smaller_batches(run: Callable[[Sequence[Item]], list[Result]], items: Seq
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
         if len(batch) == 1:
-            raise DeviceError(
-                "The device has not enough memory left for even one sentence. Shorten it, choose a smaller model, "
-                f"close other programs that use the device, or set HEADLIGHT_DEVICE=cpu. PyTorch said: {failure}"
-            )
+            raise NoMemoryError(f"HEADLIGHT_DEVICE=cpu avoids the device; PyTorch: {failure}")
         size = (len(batch) + 1) // 2
     return results

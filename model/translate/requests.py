@@ -14,7 +14,7 @@ from headlight.model.core.masks import pad_rows
 from headlight.model.core.probes import matching_probes
 from headlight.model.core.transformer import Transformer
 from headlight.model.decoding.generation_defaults import GenerationDefaults
-from headlight.model.errors import RequestError
+from headlight.model.errors import RequestError, shown
 from headlight.model.records import DecodingOptions, Intervention, Token, TranslationRequest, Words
 from headlight.model.text.cleaning import is_blank, tidy
 from headlight.model.text.languages import Languages, Route, marked
@@ -69,11 +69,9 @@ class RequestChecker:
         """A checked request to this model, from text and options or from a request."""
         if isinstance(text, TranslationRequest):
             if options:
-                raise RequestError(
-                    f"The request has options of its own: {', '.join(options)} must be part of it.", field="options"
-                )
+                raise RequestError("options_twice", field="options", given=", ".join(options))
             if text.model not in ("", self.name):
-                raise RequestError(f"The request is for {text.model!r}, but this is {self.name!r}.", field="model")
+                raise RequestError("other_model", field="model", given=shown(text.model), model=shown(self.name))
             request = replace(text, model=self.name)
         else:
             given = {name: _frozen(options.pop(name)) for name in REQUEST_NAMES if name in options}
@@ -90,7 +88,7 @@ class RequestChecker:
         unknown = sorted(set(options) - set(OPTION_NAMES))
         if unknown:
             known = ", ".join([*OPTION_NAMES, *also])
-            raise RequestError(f"There is no option {', '.join(unknown)}. Known are: {known}.", field="options")
+            raise RequestError("unknown_name", field="options", given=", ".join(map(shown, unknown)), choices=known)
         return self.habits.options(options)
 
     def route(self, request: TranslationRequest) -> Route:
@@ -157,11 +155,7 @@ class RequestChecker:
         limit = request.options.max_length or max(2 * len(source), len(prefix)) + 16
         limit = min(limit, self.config.max_length)
         if len(prefix) > limit:
-            raise RequestError(
-                f"The prefix has {len(prefix)} tokens, but at most {limit} may be written. "
-                "Shorten it, or raise max_length.",
-                field="prefix",
-            )
+            raise RequestError("prefix_too_long", field="prefix", given=len(prefix), limit=limit)
         return limit
 
     def _ids(self, words: Words | None, field: str, first: list[int], *, ended: bool) -> list[int] | None:
@@ -176,10 +170,10 @@ class RequestChecker:
             size = self.config.target_vocabulary
             # Not isinstance: True is an int, too.
             if not isinstance(words, tuple) or not all(type(token) is int and 0 <= token < size for token in words):
-                raise RequestError(f"{field} must be text, or token ids from 0 to {size - 1}.", field=field)
+                raise RequestError("wrong_ids", field=field, name=field)
             ids = list(words)
         if not ids or end in ids[:-1]:
-            raise RequestError(f"{field} must have a token, and none after the sentence's end ({end}).", field=field)
+            raise RequestError("wrong_end", field=field, name=field, end=end)
         self.check_length(len(ids), field)
         return ids
 
@@ -187,10 +181,7 @@ class RequestChecker:
         """Whether the model can read so many tokens."""
         most = self.config.max_length
         if tokens > most:
-            raise RequestError(
-                f"The {field} has {tokens} tokens, but this model reads at most {most}. Shorten it, or split it.",
-                field=field,
-            )
+            raise RequestError("too_many_tokens", field=field, name=field, given=tokens, limit=most)
 
     def lines(
         self,
@@ -235,7 +226,7 @@ class RequestChecker:
 
     def _refuse(self, place: int, error: RequestError, on_refused: Callable[[int, RequestError], None] | None) -> None:
         if on_refused is None:
-            raise RequestError(f"Line {place + 1}: {error}", field="lines") from error
+            raise error.of_line(place + 1) from error
         on_refused(place, error)
 
     def pad(self, rows: Sequence[Sequence[int]]) -> Tensor:
@@ -246,7 +237,7 @@ class RequestChecker:
 def check_several(texts: Sequence[Any]) -> None:
     """Refuse one text where several are meant: its letters would be taken for sentences."""
     if isinstance(texts, str):
-        raise RequestError("One text was given where a list of texts is needed: put it in brackets.", field="text")
+        raise RequestError("one_text", field="text")
 
 
 def alike(request: TranslationRequest) -> tuple[Any, ...]:
@@ -274,11 +265,15 @@ def _frozen(given: Any) -> Any:
 def _check_types(request: TranslationRequest) -> None:
     """What a type checker would have said. Of text, target and prefix it is said where they become ids."""
     if not isinstance(request.options, DecodingOptions):
-        raise RequestError(f"options is {request.options!r}, but must be DecodingOptions.", field="options")
+        raise _wrong_type("options", request.options, "DecodingOptions")
     for name in ("source_language", "target_language"):
         if not isinstance(getattr(request, name), str):
-            raise RequestError(f"{name} is {getattr(request, name)!r}, but must be text.", field=name)
+            raise RequestError("not_text", field=name, name=name, given=shown(getattr(request, name)))
     for name, kind in (("interventions", Intervention), ("capture", str)):
         given = getattr(request, name)
         if not isinstance(given, tuple) or not all(isinstance(entry, kind) for entry in given):
-            raise RequestError(f"{name} is {given!r}, but must be a tuple of {kind.__name__}.", field=name)
+            raise _wrong_type(name, given, f"a tuple that holds {kind.__name__} alone")
+
+
+def _wrong_type(name: str, given: object, needed: str) -> RequestError:
+    return RequestError("wrong_type", field=name, name=name, given=shown(given), needed=needed)

@@ -27,7 +27,7 @@ from headlight.model.core.transformer import Memory, Transformer, count_bytes
 from headlight.model.decoding.generation_defaults import GenerationDefaults
 from headlight.model.decoding.search import Beam, Candidate, OneByOne, Plan
 from headlight.model.decoding.step import Row, Sample, choose_best, ends_of, make_rules, never_written
-from headlight.model.errors import RequestError
+from headlight.model.errors import RequestError, not_choice
 from headlight.model.folders.checkpoint import check_vocabularies
 from headlight.model.foreign.loading import load_checkpoint
 from headlight.model.records import Progress, Timing, Translation, TranslationRequest
@@ -75,9 +75,7 @@ class Translator:
         self.habits = habits or GenerationDefaults()  # what counts where a caller names no option
         check_vocabularies("", self.model.config, source_tokenizer, target_tokenizer)
         if step_weights not in get_args(StepWeights):
-            raise RequestError(
-                f"step_weights is {step_weights!r}: choose {', '.join(get_args(StepWeights))}.", field="step_weights"
-            )
+            raise not_choice("step_weights", step_weights, get_args(StepWeights))
         on_cpu = self.device.type == "cpu" and self.choice.dtype == torch.float32
         self.intake = RequestChecker(
             self.model, source_tokenizer, target_tokenizer, name, self.device, self.languages, self.habits

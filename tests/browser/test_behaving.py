@@ -177,7 +177,7 @@ def test_a_model_that_is_not_here_is_said_to_be_missing(visit: Visit, translator
 
 def test_ids_of_another_model_are_said_to_be_wrong_and_the_rest_is_shown(page: Page, translator: Translator) -> None:
     follow(page, "#text=Guten+Tag.&target_ids=99999999&layer=0&head=1")
-    expect(page.locator("#option-target-error")).to_contain_text("ids that this model cannot write")
+    expect(page.locator("#option-target-error")).to_contain_text("token ids of this model")
     settled(page, OTHER)
     assert translation(page) == translator.translate(OTHER, beam_size=4, no_repeat=4).text
     assert title(page) == "Layer 1 · Head 2"
@@ -206,7 +206,7 @@ def test_nothing_from_a_stopped_request_is_no_fault(
 
 @pytest.mark.parametrize(
     ("locale", "says"),
-    [("en-US", "The server cannot be reached: try again in a moment."), ("zh-CN", "连接不上服务器：请稍后再试。")],
+    [("en-US", "The server cannot be reached. Try again in a moment."), ("zh-CN", "连接不上服务器：请稍后再试。")],
 )
 def test_a_server_that_is_gone_is_said_to_be_gone(
     browser: Browser, address: str, silent: Event, translator: Translator, locale: str, says: str
@@ -282,13 +282,13 @@ def test_an_empty_review_is_an_error_also_while_another_is_judged(page: Page) ->
     page.fill("#review", "")
     page.press("#review", "Enter")
     error = page.locator("#review-error")
-    expect(error).to_contain_text("nothing to see in this text")
+    expect(error).to_contain_text("There is no text yet")
     assert held
     with page.expect_response(judging):
         for route in held:
             route.continue_()
     page.wait_for_function("!document.querySelector('.headlight-sentiment').hasAttribute('aria-busy')")
-    expect(error).to_contain_text("nothing to see in this text")
+    expect(error).to_contain_text("There is no text yet")
     assert page.locator(".headlight-sentiment .verdict b").count() == 0
 
 

@@ -344,7 +344,7 @@ def test_what_broke_off_goes_on_from_there(page: Page, place: Place, hub: Hub) -
     panel = offered(page)
     hub.cuts = [10**9, 10**9, 40_009, 0, 0, 0]  # of the vocabularies nothing is lost; then of the weights nearly all
     panel.get_by_role("button", name="Fetch").click()
-    expect(page.locator("#option-model-error")).to_contain_text("The connection broke off after 40,009 of")
+    expect(page.locator("#option-model-error")).to_contain_text("The connection broke after 40,009 of")
     panel.get_by_role("button", name="Go on").click()
     came(page, BROKEN)
     assert hub.bodies(WEIGHTS) == [None, *["bytes=40009-"] * 4]
@@ -418,7 +418,9 @@ def test_a_model_of_the_hub_has_its_card_once_it_is_here(page: Page) -> None:
 
 def test_an_id_that_is_none_is_said_to_be_none_before_anybody_is_asked(page: Page, hub: Hub) -> None:
     by_id(page, "nonsense")
-    expect(page.locator("#hub-id-error")).to_contain_text("“nonsense” is no id of a model on the Hub: write owner/name")
+    expect(page.locator("#hub-id-error")).to_contain_text(
+        "“nonsense” is not the id of a model on Hugging Face. Write owner/name"
+    )
     expect(page.locator("#hub-id")).to_be_focused()
     expect(page.locator("#hub-id")).to_have_attribute("aria-invalid", "true")
     assert hub.asked == []
@@ -426,7 +428,7 @@ def test_an_id_that_is_none_is_said_to_be_none_before_anybody_is_asked(page: Pag
 
 @pytest.mark.parametrize(
     ("locale", "says"),
-    [("en-US", "knows no model somebody/nothing with revision main"), ("zh-CN", "上没有模型 somebody/nothing")],
+    [("en-US", "has no model somebody/nothing with revision main"), ("zh-CN", "上没有模型 somebody/nothing")],
 )
 def test_a_model_that_the_hub_does_not_know_is_said_to_be_missing(visit: Visit, locale: str, says: str) -> None:
     page = visit(locale=locale)
@@ -440,17 +442,17 @@ def test_a_model_that_the_hub_does_not_know_is_said_to_be_missing(visit: Visit, 
 
 def test_a_listed_model_that_is_gone_can_be_asked_for_again(page: Page, hub: Hub) -> None:
     choose(page, MISSING)
-    expect(page.locator("#option-model-error")).to_contain_text("knows no model")
+    expect(page.locator("#option-model-error")).to_contain_text("has no model")
     expect(page.locator(".offer")).to_contain_text("about 315 MB")
     page.locator(".offer").get_by_role("button", name="Try again").click()
-    expect(page.locator("#option-model-error")).to_contain_text("knows no model")
+    expect(page.locator("#option-model-error")).to_contain_text("has no model")
 
 
 def test_a_model_that_is_not_for_everybody_says_how_to_get_it(page: Page, hub: Hub) -> None:
     hub.repositories[REFUSED].gated = True
     choose(page, REFUSED)
     offered(page).get_by_role("button", name="Fetch").click()
-    expect(page.locator("#option-model-error")).to_contain_text("is not for everybody: accept its licence")
+    expect(page.locator("#option-model-error")).to_contain_text("asks for consent first. Accept its licence")
     hub.repositories[REFUSED].gated = False
 
 
@@ -479,7 +481,7 @@ def test_an_odd_model_that_cannot_be_loaded_leaves_the_page_as_it_was(page: Page
 def test_where_only_some_may_be_asked_for_no_other_is(browser: Browser, strict: str, hub: Hub) -> None:
     with visiting(browser, strict) as visit:
         page = visit(f"#text=Guten+Tag.&model={MANY}")
-        expect(page.locator("#option-model-error")).to_contain_text("cannot be asked for here")
+        expect(page.locator("#option-model-error")).to_contain_text("is not offered here")
         settled(page, HELLO)
         page.click(".models-picker .opens")
         expect(page.locator(".models-picker .by-id")).to_have_count(0)

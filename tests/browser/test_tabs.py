@@ -151,7 +151,7 @@ def test_a_review_of_nothing_is_refused_beside_its_field(page: Page) -> None:
     open_tab(page, "sentiment")
     page.fill("#review", "  ")
     page.press("#review", "Enter")
-    expect(page.locator("#review-error")).to_contain_text("type a sentence first")
+    expect(page.locator("#review-error")).to_contain_text("Type a sentence first")
     expect(page.locator(".headlight-sentiment .verdict b")).to_be_visible()
 
 

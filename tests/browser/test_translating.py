@@ -103,7 +103,7 @@ def test_nothing_typed_gets_a_kind_message_and_nothing_is_lost(page: Page) -> No
     before = translation(page)
     page.fill("#sentence", "   ")
     page.press("#sentence", "Enter")
-    expect(page.locator("#sentence-error")).to_contain_text("type a sentence first")
+    expect(page.locator("#sentence-error")).to_contain_text("Type a sentence first")
     assert translation(page) == before
 
 

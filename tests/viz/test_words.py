@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
 from headlight.viz.answers.examples import EXAMPLES
-from headlight.viz.errors import ERROR_WORDS
 from headlight.viz.figures import FIGURES
-from headlight.viz.figures import figure_words as english_figures
 from headlight.viz.tabs import TABS
 from headlight.viz.words import LANGUAGES, WORDS, figure_words, say, words
 
-WIDGETS = Path(__file__).resolve().parents[2] / "viz" / "widgets"
+VIZ = Path(__file__).resolve().parents[2] / "viz"
+WIDGETS = VIZ / "widgets"
 VISIBLE = re.compile(r"[A-Za-z一-鿿]{2,}")
 CALL = re.compile(r"""\bt\(\s*(['"`])(?P<key>[^'"`]+)\1""")
 CHOICE = re.compile(r"""\bt\((?P<inside>[^()`]*\?[^()`]*)\)""")
@@ -65,21 +66,64 @@ def test_modules_hold_no_words_of_their_own() -> None:
     assert not said
 
 
-def test_errors_are_said_in_every_language() -> None:
-    for word, text in ERROR_WORDS.items():
-        assert set(PLACES.findall(words("en")[f"error_{word}"])) == set(PLACES.findall(text)), word
+def literals(path: Path) -> Iterator[str]:
+    """The texts of a source file: whole ones, and templates as regular expressions of what they may become."""
+    source = path.read_text(encoding="utf-8")
+    if path.suffix == ".js":
+        yield from (re.escape(match["text"]) for match in re.finditer(r"(['\"])(?P<text>\w+)\1", source))
+        for match in re.finditer(r"`(?P<text>(?:\w|\$\{[^{}`]*\})+)`", source):
+            yield re.sub(r"\$\{[^{}]*\}", r"\\w+", match["text"])
+        return
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield re.escape(node.value)
+        elif isinstance(node, ast.JoinedStr):
+            parts = [re.escape(str(each.value)) if isinstance(each, ast.Constant) else r"\w+" for each in node.values]
+            yield "".join(parts)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_figures_find_all_their_words(language: str) -> None:
-    for name in FIGURES:
-        found = figure_words(name, language)
-        assert set(english_figures()[name]) <= set(found), name
+def unused(keys: Iterable[str], sources: Iterable[Path], prefix: str = "", *, templates: bool = True) -> list[str]:
+    """The keys that no source names, whole or by a template that holds more than a few letters of its own."""
+    said = {text for path in sources for text in literals(path)}
+    said = {text for text in said if r"\w+" not in text or (templates and len(text.replace(r"\w+", "")) > 2)}
+    whole = re.compile("|".join(sorted(said)))
+    return sorted(key for key in keys if not whole.fullmatch(key.removeprefix(prefix)))
 
 
-def test_english_figures_say_what_their_modules_say() -> None:
-    for name, own in english_figures().items():
-        assert {key: figure_words(name, "en")[key] for key in own} == own
+def modules() -> list[Path]:
+    return [*WIDGETS.rglob("*.js"), *VIZ.rglob("*.py"), *(VIZ.parent / "model").rglob("*.py")]
+
+
+def test_no_phrase_of_the_page_is_unused() -> None:
+    of_tools = ("scale_", "palette_")  # `${field}_${value}` of the panel's two selects
+    keys = [key for key in words() if not key.startswith(("figure_", "error_", *of_tools))]
+    assert unused(keys, modules()) == []
+    assert unused(["translate", "translate_nothing"], modules()) == ["translate_nothing"]
+
+
+def test_no_phrase_of_an_error_is_unused() -> None:
+    raised = [path for path in modules() if path.suffix == ".py"]
+    keys = [key for key in words() if key.startswith("error_") and not key.startswith("error_hub_")]
+    assert (
+        unused(set(keys) - {"error_unreachable"}, raised, "error_", templates=False) == []
+    )  # said where no server answers
+    assert unused(["error_nothing_at_all"], raised, "error_", templates=False) == ["error_nothing_at_all"]
+    hub = [key for key in words() if key.startswith("error_hub_")]
+    assert unused(hub, (VIZ.parent / "model" / "foreign" / "hub").rglob("*.py"), "error_hub_") == []
+
+
+@pytest.mark.parametrize("figure", ["any", *FIGURES])
+def test_no_phrase_of_a_figure_is_unused_and_none_is_missing(figure: str) -> None:
+    own = [VIZ / "figures" / f"{figure}.py"]
+    shared = [path for path in (VIZ / "figures").glob("*.py") if path.stem not in FIGURES]
+    sources = [*own, *shared]
+    if figure == "any":
+        sources = [*(VIZ / "figures").glob("*.py"), VIZ.parent / "model" / "records.py"]  # kinds are keys, too
+    keys = [key for key in words() if key.startswith(f"figure_{figure}_")]
+    assert unused(keys, sources, f"figure_{figure}_") == []
+    if figure != "any":
+        named = re.findall(r'said\["(\w+)"\]', own[0].read_text(encoding="utf-8"))
+        assert set(named) <= set(figure_words(figure))
 
 
 def test_every_tab_and_example_has_a_name() -> None:

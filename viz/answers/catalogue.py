@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from string import Formatter
 from threading import Event
 
 from headlight.model.foreign import FAMILIES
@@ -31,7 +30,7 @@ from headlight.model.foreign.hub import (
 from headlight.model.text.languages import languages_of
 from headlight.viz.answers.cards import ODD, ModelCard, can_be_read, read_card, read_cards
 from headlight.viz.answers.downloads import Downloads
-from headlight.viz.errors import ERROR_WORDS, PageError, logged, shown
+from headlight.viz.errors import PageError, logged, page_error, shown
 from headlight.viz.settings import ANY, Settings, hub_list
 
 LOG = logging.getLogger(__name__)
@@ -180,11 +179,9 @@ def _refusal(word: str, name: str, cards: Sequence[ModelCard]) -> PageError:
 
 @contextmanager
 def hub_words() -> Iterator[None]:
-    """What the Hub complains of becomes a phrase of the page, with nothing but the values that the phrase says."""
+    """An error of the Hub becomes one of the page, without the detail that is for the log alone."""
     try:
         yield
     except HubError as error:
         LOG.warning("The Hub: %s", logged(error))  # whoever runs the page is told more than a visitor
-        word = f"hub_{error.kind}"
-        said = {name for _, name, _, _ in Formatter().parse(ERROR_WORDS[word]) if name}
-        raise PageError("model", word, {name: error.values[name] for name in said}) from error
+        raise page_error(error) from error

@@ -1,12 +1,11 @@
 """Figures: records in, `plotly.graph_objects.Figure` out. Nothing is shown, fetched or kept.
 
-Every function takes `theme` and, for another language, `words`: its module's `WORDS` with other texts.
+Every function takes `theme` and, for another language than English, `words`: `figure_words(figure, language)`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 
 import plotly.graph_objects as go
 
@@ -34,15 +33,9 @@ __all__ = [
     "beam",
     "compare",
     "confidence",
-    "figure_words",
     "heatmap",
     "lines",
     "neurons",
     "overview",
     "positions",
 ]
-
-
-def figure_words() -> dict[str, dict[str, str]]:
-    """Every text that figures say of themselves, in English: figure → name → text with {placeholders}."""
-    return {name: dict(import_module(f"headlight.viz.figures.{name}").WORDS) for name in FIGURES}

@@ -13,17 +13,6 @@ from headlight.viz.figures.frame import caption, header_height
 from headlight.viz.labels import candidate, plotly_text, shorten
 from headlight.viz.theme import CAPTION, Theme, template
 
-WORDS = {
-    "title": "What the search looked at",
-    "says": "From left to right a token is added; the higher, the better its score among those of its step.",
-    "kept": "kept",
-    "finished": "finished",
-    "dropped": "dropped",
-    "best": "best finished",
-    "node": "{token}: {fate}, score {score}, log probability {log_probability}",
-    "empty": "There is no tree: one path alone was followed.",
-    "step": "step",
-}
 FATES = ("dropped", "kept", "finished")  # what matters most is drawn last
 SYMBOLS = {"dropped": "circle", "kept": "circle", "finished": "square"}
 ACROSS, DOWN = 84, 38  # pixels a step and a place
@@ -34,7 +23,7 @@ LEFT, RIGHT, FOOT = 40, 48, 56
 
 def beam(tree: BeamTree, *, theme: Theme, words: Mapping[str, str] | None = None) -> go.Figure:
     """All nodes of a search by step and rank, with the path of the best finished sentence on top."""
-    said = naming.wording(WORDS, words)
+    said = naming.wording("beam", words)
     nodes = tree.nodes
     ranks = _ranks(nodes)
     steps = 1 + max((node.step for node in nodes), default=0)

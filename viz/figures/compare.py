@@ -26,15 +26,6 @@ from headlight.viz.figures.cells import colour_bar, hatch, hover_texts, levels
 from headlight.viz.figures.frame import corner, header_height
 from headlight.viz.theme import LABEL, Theme, colour_scale, template
 
-WORDS = {
-    **naming.WORDS,
-    "title": "{first} beside {second}",
-    "says": "{row} A − B is each cell of A minus the same cell of B; on average they are {mean} apart.",
-    "first": "A  {name}",
-    "second": "B  {name}",
-    "difference": "A − B",
-    "more": "−1: B looks more · +1: A looks more",
-}
 MOST = 300  # pixels a map
 BETWEEN = 40
 FOOT = 100  # pixels: the legends
@@ -50,12 +41,9 @@ def compare(
 ) -> go.Figure:
     """A, B and A − B: maps of one kind and sentence. The colours of the difference always go from −1 to +1."""
     if first.kind != second.kind or first.weights.shape != second.weights.shape:
-        raise RequestError(
-            f"A {first.kind} map of {first.weights.shape} cannot be compared with a {second.kind} map of "
-            f"{second.weights.shape}: choose two heads of one kind.",
-            field="kind",
-        )
-    said = naming.wording(WORDS, words)
+        given = " + ".join(f"{each.kind} {' × '.join(map(str, each.weights.shape))}" for each in (first, second))
+        raise RequestError("maps_differ", field="kind", given=given)
+    said = naming.wording("compare", words)
     rows, columns = edges_of(first, MOST, 32)
     difference = np.where(first.allowed, first.weights - second.weights, np.float32(np.nan)).astype(np.float32)
     apart = float(np.abs(difference[first.allowed]).mean()) if first.allowed.any() else 0.0

@@ -13,15 +13,6 @@ from headlight.viz.figures.frame import caption, header_height
 from headlight.viz.labels import candidate, plotly_text, shorten
 from headlight.viz.theme import CAPTION, Theme, template
 
-WORDS = {
-    "title": "How sure of each word",
-    "says": "The bar is the probability of the token that was written; beside it stand the best others.",
-    "written": "{token}: {probability}",
-    "other": "{token} {probability}",
-    "unknown": "{token}: no probability",
-    "probability": "probability",
-    "others": "might have been",
-}
 ROW, TIGHT_ROW = 26, 8  # pixels a token, and in sentences of more than 44
 BARS, OTHER = 260, 132  # pixels of the bars, and of a column of others beside them
 SHOWN = 4  # such columns; all alternatives appear under the pointer
@@ -31,7 +22,7 @@ FOOT = 44
 
 def confidence(translation: Translation, *, theme: Theme, words: Mapping[str, str] | None = None) -> go.Figure:
     """A bar for each written token, from 0 to 1, with its best alternatives."""
-    said = naming.wording(WORDS, words)
+    said = naming.wording("confidence", words)
     tokens = translation.target_tokens
     dense = len(tokens) > DENSE
     row = TIGHT_ROW if dense else ROW

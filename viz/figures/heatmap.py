@@ -14,11 +14,6 @@ from headlight.viz.figures.cells import Scale, colour_bar, hatch, hover_texts, l
 from headlight.viz.figures.frame import corner, header_height
 from headlight.viz.theme import Theme, colour_scale, template
 
-WORDS = {
-    **naming.WORDS,
-    "log": "weight (logarithmic)",
-    "row": "share of the row's highest weight",
-}
 NARROWEST = 440  # pixels: what a title needs
 FOOT = 100  # pixels: the legend
 LEGEND = {"x": 0, "xanchor": "left", "y": 0, "yanchor": "top", "len": 220, "ypad": 24}
@@ -34,7 +29,7 @@ def heatmap(
     labels: bool = True,
 ) -> go.Figure:
     """Rows look at columns; colour is weight, from 0 to 1 whatever the map. Without `labels`, cells alone."""
-    said = naming.wording(WORDS, words)
+    said = naming.wording("heatmap", words)
     rows, columns = edges_of(map)
     figure = go.Figure()
     figure.add_heatmap(

@@ -15,14 +15,6 @@ from headlight.viz.figures.frame import caption, header_height
 from headlight.viz.labels import Label, labels, text_width
 from headlight.viz.theme import LABEL, Theme, template
 
-WORDS = {
-    **naming.WORDS,
-    "title": "Lines",
-    "says": "{row} The stronger the line, the higher the weight. Weights below {threshold} are not drawn.",
-    "look": "{name}: {cell}",
-    "rows": "looking",
-    "columns": "looked at",
-}
 STEPS = 20  # shades of a line; a weight takes the nearest
 MIDDLE = 280  # pixels between both sides
 ROW, TIGHT_ROW = 24, 16  # pixels a token, and in sentences of more than 44
@@ -38,11 +30,11 @@ def lines(
 ) -> go.Figure:
     """Maps of one kind and sentence, each with its colour (`viz.theme.head_colour` gives every head one)."""
     if not maps:
-        raise RequestError("No head was given to draw: give one or more, each with its colour.", field="head")
+        raise RequestError("no_map", field="head")
     first = maps[0][0]
     if len({(each.kind, each.weights.shape) for each, _ in maps}) > 1:
-        raise RequestError("Heads of different kinds cannot share one picture: choose one kind.", field="kind")
-    said = naming.wording(WORDS, words)
+        raise RequestError("maps_differ", field="kind", given=", ".join(sorted({each.kind for each, _ in maps})))
+    said = naming.wording("lines", words)
     row_labels, column_labels = labels(first.rows), labels(first.columns)
     figure = go.Figure()
     for map, colour in maps:  # noqa: A001 (the field's own word)

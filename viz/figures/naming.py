@@ -6,30 +6,14 @@ from collections.abc import Mapping
 
 from headlight.model.records import AttentionMap, Kind
 from headlight.viz.labels import wrap
+from headlight.viz.words import figure_words
 
-WORDS = {
-    "head": "Layer {layer} · Head {head}",
-    "mean": "Layer {layer} · Average of its heads",
-    "maximum": "Layer {layer} · Maximum of its heads",
-    "mean_layers": "Head {head} · Average of all layers",
-    "maximum_layers": "Head {head} · Maximum of all layers",
-    "mean_all": "Average of all heads",
-    "maximum_all": "Maximum of all heads",
-    "encoder": "Each word of the sentence (row) looks at every word of the sentence (column).",
-    "decoder": "Each word being written (row) looks back at what is already there (column).",
-    "cross": "Each word being written (row) looks at the words of the sentence (column).",
-    "not_one": "These are maxima: a row need not sum to one.",
-    "looked_at": "looked at →",
-    "looking": "looking ↓",
-    "cell": "{row} → {column}: {weight}",
-    "weight": "weight",
-}
 SUMS_TO_ONE = 1.001
 
 
-def wording(own: Mapping[str, str], given: Mapping[str, str] | None) -> dict[str, str]:
-    """A figure's own words with those of another language in their place."""
-    return {**own, **(given or {})}
+def wording(figure: str, given: Mapping[str, str] | None) -> Mapping[str, str]:
+    """The phrases of a figure: English where no others are given."""
+    return figure_words(figure) | dict(given or {})
 
 
 def map_name(map: AttentionMap, words: Mapping[str, str]) -> str:  # noqa: A002 (the field's own word)

@@ -16,19 +16,6 @@ from headlight.viz.figures.frame import caption, header_height
 from headlight.viz.labels import labels
 from headlight.viz.theme import CAPTION, Theme, colour_scale, template
 
-WORDS = {
-    "title": "{row} → {column}",
-    "sum": "{sum} ÷ {divisor} = {score}",
-    "bias": "{sum} ÷ {divisor} + {bias} (position) = {score}",
-    "says": "Query times key, dimension by dimension, sums up: {sum}. After the softmax over all tokens: {weight}.",
-    "query": "query",
-    "key": "key",
-    "product": "query × key",
-    "running": "sum so far ÷ {divisor}",
-    "dimension": "dimension {number}: {query} × {key} = {product}",
-    "so_far": "after dimension {number}: {sum}",
-    "axis": "dimension",
-}
 STRIP, SUM = 34, 180  # pixels
 BETWEEN = 32
 LEFT, RIGHT, FOOT = 112, 24, 44
@@ -54,11 +41,8 @@ def neurons(
     """
     query, key = np.asarray(query, dtype=np.float32), np.asarray(key, dtype=np.float32)
     if query.ndim != 1 or query.shape != key.shape or not query.size:
-        raise RequestError(
-            f"A query of shape {query.shape} and a key of shape {key.shape} make no pair: give two of one width.",
-            field="head",
-        )
-    said = naming.wording(WORDS, words)
+        raise RequestError("wrong_shape", field="head", given=f"{query.shape}, {key.shape}", needed="[width], [width]")
+    said = naming.wording("neurons", words)
     over = math.sqrt(len(query)) if divisor is None else divisor
     products = query * key
     running = (np.cumsum(products, dtype=np.float64) / over).astype(np.float32)

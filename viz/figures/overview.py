@@ -15,15 +15,6 @@ from headlight.viz.figures.cells import colour_bar
 from headlight.viz.figures.frame import caption, header_height
 from headlight.viz.theme import CAPTION, Theme, colour_scale, template
 
-WORDS = {
-    **naming.WORDS,
-    "title": "All heads",
-    "says": "Rows are layers, columns are heads. {kind}",
-    "coarse": "The sentence is long: each cell shows the highest weight of {rows} × {columns} tokens.",
-    "heads": "head",
-    "layers": "layer",
-    "average": "average",
-}
 MOST = 48  # cells of a tile along one side
 GAP = 0.12  # of a tile, between tiles
 APART = 0.2  # of a tile, before the averages
@@ -42,7 +33,7 @@ def overview(
     averages: bool = True,
 ) -> go.Figure:
     """One mosaic of layers × heads, with averages at its end. Colours show the square root, which brings out shapes."""
-    said = naming.wording(WORDS, words)
+    said = naming.wording("overview", words)
     weights = translation.attention.of(kind)  # [layer, head, query, key]
     layers, heads = weights.shape[:2]
     if averages:

@@ -8,33 +8,12 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from headlight.model.errors import RequestError
+from headlight.model.errors import RequestError, not_whole
 from headlight.model.records import FloatArray
 from headlight.viz.figures import naming
 from headlight.viz.figures.frame import caption, header_height
 from headlight.viz.theme import LABEL, Theme, colour_scale, head_colour, template
 
-WORDS = {
-    "title": "Positions",
-    "table": "Each row is a position, each column a dimension: what the model is told of where a token stands.",
-    "bias": "Each head adds a number to its scores, by how far the key lies from the query.",
-    "none": "This model is told nothing of positions.",
-    "encodings": "encodings",
-    "products": "dot products of positions",
-    "wave": "dimension {number}",
-    "bias_map": "added by head {number}",
-    "by_distance": "by distance, each head a line",
-    "position": "position",
-    "dimension": "dimension",
-    "query": "query position",
-    "key": "key position",
-    "distance": "key − query",
-    "cell": "position {position}, dimension {dimension}: {value}",
-    "product": "position {first} · position {second}: {value}",
-    "point": "position {position}: {value}",
-    "added": "query {query}, key {key}: {value}",
-    "head": "head {head}, distance {distance}: {value}",
-}
 MAP, WAVE, BETWEEN = 300, 150, 92  # pixels
 LEFT, RIGHT, FOOT = 64, 24, 56
 
@@ -43,18 +22,16 @@ def positions(
     table: FloatArray, *, theme: Theme, words: Mapping[str, str] | None = None, dimension: int = 0
 ) -> go.Figure:
     """Encodings `[position, width]`, with one `dimension`'s wave; or a bias `[head, query, key]`, of one head."""
-    said = naming.wording(WORDS, words)
+    said = naming.wording("positions", words)
     table = np.asarray(table, dtype=np.float32)
     if table.ndim not in (2, 3) or (table.ndim == 3 and table.shape[1] != table.shape[2]):
-        raise RequestError(
-            f"Positions of shape {table.shape} cannot be drawn: give [position, width] or [head, position, position].",
-            field="view",
-        )
+        needed = "[position, width], [head, position, position]"
+        raise RequestError("wrong_shape", field="view", given=str(table.shape), needed=needed)
     if not table.size:
         return _nothing(theme, said)
     count = table.shape[0] if table.ndim == 3 else table.shape[1]
     if not 0 <= dimension < count:
-        raise RequestError(f"There is no dimension {dimension}: choose 0 to {count - 1}.", field="view")
+        raise not_whole("dimension", dimension, 0, count - 1)
     figure = go.Figure()
     captions = (
         _add_bias(figure, table, dimension, said, theme)

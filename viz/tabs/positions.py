@@ -22,7 +22,7 @@ from headlight.viz.session import check_choice
 from headlight.viz.tabs.drawn import look_from
 from headlight.viz.wire.rpc import answering
 from headlight.viz.wire.widget import widget
-from headlight.viz.words import figure_words, say
+from headlight.viz.words import figure_words, words
 
 SHORTEST, LONGEST = 2, 100  # positions
 LEARNED = ("learned", "relative")  # their numbers come from training alone
@@ -118,8 +118,8 @@ def _numbers(tensor: Any) -> FloatArray:
 def _figure_words(language: str, form: str) -> dict[str, str]:
     said = figure_words("positions", language)
     if form == "buckets":  # whole numbers; the doubled braces leave this part to Plotly
-        said["added"] = say("positions_figure_bucket", language).replace("{bucket}", "%{{z:.0f}}")
-        said["head"] = say("positions_figure_bucket_distance", language).replace("{bucket}", "%{{y:.0f}}")
+        said["added"] = words(language)["positions_figure_bucket"].replace("{bucket}", "%{{z:.0f}}")
+        said["head"] = words(language)["positions_figure_bucket_distance"].replace("{bucket}", "%{{y:.0f}}")
     return said
 
 

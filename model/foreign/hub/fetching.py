@@ -210,7 +210,7 @@ class Download:
 
     def _throw_away(self, file: RemoteFile, part: Path, fault: str) -> NoReturn:
         part.unlink()
-        raise HubError("wrong_file", repository=str(self.wanted), file=file.name, fault=fault)
+        raise HubError("wrong_file", repository=str(self.wanted), file=file.name, detail=fault)
 
     def _report(self, file: RemoteFile, done: int) -> None:
         """Tell how far it is, but not too often; that all has come is always told."""

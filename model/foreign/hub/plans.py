@@ -224,7 +224,7 @@ def hub_errors(wanted: ModelId) -> Iterator[None]:
         raise offline(wanted) from None
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise HubError("not_writable", reason=f"{cache_folder()}: {reason}") from None
+        raise HubError("not_writable", detail=f"{cache_folder()}: {reason}") from None
 
 
 def by_status(wanted: ModelId, status: int) -> HubError:

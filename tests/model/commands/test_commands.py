@@ -187,7 +187,7 @@ def test_tokenizer_learns_from_plain_and_packed_files(tmp_path: Path, monkeypatc
     ("arguments", "words"),
     [
         (("translate", "Ja.", "--model", "no-such-model"), "There is no model 'no-such-model'"),
-        (("translate", "Ja.", "--beam", "0"), "beam_size is 0: choose a whole number from 1 to 64"),
+        (("translate", "Ja.", "--beam", "0"), "beam_size must be a whole number from 1 to 64, but 0 was given"),
         (("translate", "Ja.", "--batch-tokens", "0"), "--batch-tokens is 0"),
         (("inspect", "Ja.", "--output", "maps.txt"), "must end in .npz, .csv, .json"),
         (("inspect", "Ja.", "--output", "no/such/folder/maps.npz"), "there is no folder"),
@@ -217,7 +217,7 @@ def test_a_bad_line_is_told_with_its_number_and_the_others_are_translated(
     lines = "Ja.\n\n\nJa.\n" + "🙂 " * 60 + "\nJa.\n"
     assert run("translate", "--model", folder, monkeypatch=monkeypatch, stdin=lines) == 1
     captured = capsys.readouterr()
-    assert "Line 5 stays blank: The text has " in captured.err
+    assert "Line 5 stays blank: text has " in captured.err
     answers = captured.out.splitlines()
     assert len(answers) == 6
     assert answers[0] == answers[3] == answers[5] != ""

@@ -173,7 +173,7 @@ def test_a_long_text_is_judged_by_its_ends_and_says_so() -> None:
 
 
 def test_nothing_to_judge_is_said_kindly() -> None:
-    with pytest.raises(RequestError, match="type a sentence first"):
+    with pytest.raises(RequestError, match="Type a sentence first"):
         make_judge().judge("  ")
 
 

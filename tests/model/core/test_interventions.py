@@ -193,10 +193,26 @@ def test_the_same_factor_twice_acts_twice(translator: Translator) -> None:
 @pytest.mark.parametrize(
     ("intervention", "words", "field"),
     [
-        (change("encoder", "remove", layer=ENCODER_LAYERS), "There is no encoder layer 2: choose 0 to 1.", "layer"),
-        (change("decoder", "remove", layer=DECODER_LAYERS), "There is no decoder layer 3: choose 0 to 2.", "layer"),
-        (change("cross", "scale", layer=99), "There is no cross layer 99: choose 0 to 2.", "layer"),
-        (change("cross", "uniform", head=HEADS), "There is no head 5: choose 0 to 4.", "head"),
+        (
+            change("encoder", "remove", layer=ENCODER_LAYERS),
+            "layer must be a whole number from 0 to 1, but 2 was given. Choose one.",
+            "layer",
+        ),
+        (
+            change("decoder", "remove", layer=DECODER_LAYERS),
+            "layer must be a whole number from 0 to 2, but 3 was given. Choose one.",
+            "layer",
+        ),
+        (
+            change("cross", "scale", layer=99),
+            "layer must be a whole number from 0 to 2, but 99 was given. Choose one.",
+            "layer",
+        ),
+        (
+            change("cross", "uniform", head=HEADS),
+            "head must be a whole number from 0 to 4, but 5 was given. Choose one.",
+            "head",
+        ),
     ],
 )
 def test_a_head_that_the_model_lacks_is_an_error(

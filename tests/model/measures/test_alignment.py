@@ -11,7 +11,7 @@ import pytest
 
 from headlight.model.commands.heads import CORPORA, error_rates, read_gold
 from headlight.model.commands.main import main
-from headlight.model.errors import RequestError
+from headlight.model.errors import CommandError, RequestError
 from headlight.model.measures.alignment import Errors, Gold, count_errors, links_of, parse_gold, word_weights, words_of
 from headlight.model.records import Token
 from headlight.model.text.segmentation import word_indices
@@ -49,7 +49,7 @@ def test_a_word_is_looked_at_by_the_sum_of_its_tokens_and_looks_by_their_mean() 
 def test_links_go_to_the_best_word_of_the_row_or_of_the_row_after() -> None:
     assert links_of(WEIGHTS, TARGET, SOURCE) == {(1, 0), (1, 1)}
     assert links_of(WEIGHTS, TARGET, SOURCE, shift=1) == {(1, 0), (0, 1)}
-    with pytest.raises(RequestError, match="shift is 2"):
+    with pytest.raises(RequestError, match="shift must be a whole number from 0 to 1, but 2"):
         links_of(WEIGHTS, TARGET, SOURCE, shift=2)
 
 
@@ -67,7 +67,7 @@ def test_drawn_links_name_words_and_say_which_of_equal_ones() -> None:
     assert gold.sure == {(2, 1), (0, 0)}
     assert gold.possible == {(2, 1), (0, 0), (4, 3)}
     for wrong, complaint in (("Rad", "is no link"), ("Bad=bike", "stands 0 time"), ("mit#3=by", "stands 2 time")):
-        with pytest.raises(RequestError, match=complaint):
+        with pytest.raises(CommandError, match=complaint):
             parse_gold(wrong, source, target)
 
 
@@ -127,5 +127,5 @@ def test_the_command_prints_the_best_head_first(
 )
 def test_tables_that_do_not_fit_are_named(tmp_path: Path, links: str, source: str, complaint: str) -> None:
     (tmp_path / "links.tsv").write_text(links, encoding="utf-8")
-    with pytest.raises(RequestError, match=re.escape(complaint)):
+    with pytest.raises(CommandError, match=re.escape(complaint)):
         read_gold(CORPORA / "mini.tsv", tmp_path / "links.tsv", source, "en")

@@ -153,7 +153,7 @@ def test_maps_of_several_layers_belong_to_none_of_them() -> None:
 def test_maps_of_different_kinds_or_none_at_all_are_refused() -> None:
     with pytest.raises(RequestError, match="cross 3 × 5, decoder 3 × 3"):
         mean([CROSS, DECODER])
-    with pytest.raises(RequestError, match="give one or more"):
+    with pytest.raises(RequestError, match="Give one or more"):
         maximum([])
 
 

@@ -28,7 +28,7 @@ def test_marks_of_both_sides_come_together() -> None:
 
 @pytest.mark.parametrize(("side", "code"), [("source", "fr"), ("target", "de"), ("target", "FR")])
 def test_another_code_is_refused_with_the_choices(side: str, code: str) -> None:
-    with pytest.raises(RequestError, match=rf"no {side} language '{code}'. Choose one of: \w\w, \w\w\.") as caught:
+    with pytest.raises(RequestError, match=rf'must be one of \w\w, \w\w, but "{code}" was given\.') as caught:
         BOTH.route(**{side: code})
     assert caught.value.field == f"{side}_language"
 

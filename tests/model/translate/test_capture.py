@@ -266,12 +266,12 @@ def test_without_a_head_a_map_is_the_average_of_all(answers: list[Translation]) 
 @pytest.mark.parametrize(
     ("place", "words", "field"),
     [
-        (("encoder", 2, 0), "There is no layer 2: choose 0 to 1.", "layer"),
-        (("decoder", 3, 0), "There is no layer 3: choose 0 to 2.", "layer"),
-        (("cross", -1, 0), "There is no layer -1: choose 0 to 2.", "layer"),
-        (("cross", 0, 5), "There is no head 5: choose 0 to 4.", "head"),
-        (("cross", 0, -1), "There is no head -1: choose 0 to 4.", "head"),
-        (("self", 0, 0), "There is no attention 'self': choose encoder, decoder, cross.", "kind"),
+        (("encoder", 2, 0), "layer must be a whole number from 0 to 1, but 2 was given. Choose one.", "layer"),
+        (("decoder", 3, 0), "layer must be a whole number from 0 to 2, but 3 was given. Choose one.", "layer"),
+        (("cross", -1, 0), "layer must be a whole number from 0 to 2, but -1 was given. Choose one.", "layer"),
+        (("cross", 0, 5), "head must be a whole number from 0 to 4, but 5 was given. Choose one.", "head"),
+        (("cross", 0, -1), "head must be a whole number from 0 to 4, but -1 was given. Choose one.", "head"),
+        (("self", 0, 0), 'kind must be one of encoder, decoder, cross, but "self" was given. Choose one.', "kind"),
     ],
 )
 def test_a_map_that_is_not_there_is_an_error(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headlight.model.errors import RequestError
+from headlight.model.errors import RequestError, shown
 from headlight.model.records import Kind, Translation, TranslationRequest
 from headlight.model.text.cleaning import tidy
 from headlight.model.translate.translator import Translator
@@ -29,16 +30,28 @@ def ids_of(translation: Translation) -> tuple[int, ...]:
     return tuple(token.id for token in translation.target_tokens)
 
 
+def several(name: str, kind: str, given: str) -> str:
+    return f"{name} must be a tuple that holds {kind} alone, but {given} was given. Change it."
+
+
+def needed(low: object, high: object, given: object, number: str) -> str:
+    return f"must be {number} from {low} to {high}, but {shown(given)} was given. Choose one."
+
+
 def whole(name: str, value: object, low: int, high: int) -> tuple[dict[str, Any], str, str]:
-    return {name: value}, f"{name} is {value!r}: choose a whole number from {low} to {high}.", name
+    return (
+        {name: value},
+        f"{name} {needed(low, high, value, 'a whole number')}",
+        name,
+    )
 
 
 def real(name: str, value: object, high: int = 10) -> tuple[dict[str, Any], str, str]:
-    return {name: value}, f"{name} is {value!r}: choose a number from 0 to {high}.", name
+    return {name: value}, f"{name} {needed(0, high, value, 'a number')}", name
 
 
-IDS = "must be text, or token ids from 0 to 346."
-ONE_END = "must have a token, and none after the sentence's end (2)."
+IDS = "must be text, or token ids of this model. Take them from one of its translations."
+ONE_END = "needs at least one token id, and none after the end of the sentence (2)."
 
 
 @pytest.mark.parametrize(
@@ -67,19 +80,19 @@ ONE_END = "must have a token, and none after the sentence's end (2)."
         real("temperature", math.inf),
         real("top_p", 1.5, high=1),
         real("top_p", None, high=1),
-        ({"top_p": 0.0}, "top_p is 0, which allows no word at all: choose a number above 0.", "top_p"),
+        ({"top_p": 0.0}, "top_p is 0, which allows no token at all. Choose a number above 0.", "top_p"),
         (
             {"temperature": 1.0, "beam_size": 2},
-            "Sampling and beam search exclude each other: set beam_size to 1.",
+            "Sampling and beam search exclude each other. Set beam_size to 1, or temperature to 0.",
             "beam_size",
         ),
         (
             {"target": "a", "prefix": "b"},
-            "A whole translation and a beginning cannot both be given: drop one.",
+            "A whole translation and a prefix cannot both be given. Drop one.",
             "prefix",
         ),
-        ({"target": " \u200b"}, "The target has no word: write some, or leave it out.", "target"),
-        ({"prefix": ""}, "The prefix has no word: write some, or leave it out.", "prefix"),
+        ({"target": " \u200b"}, "target has no word in it. Write some, or leave it out.", "target"),
+        ({"prefix": ""}, "prefix has no word in it. Write some, or leave it out.", "prefix"),
         ({"target": 5}, f"target {IDS}", "target"),
         ({"target": b"Bier"}, f"target {IDS}", "target"),
         ({"target": ("a",)}, f"target {IDS}", "target"),
@@ -94,19 +107,27 @@ ONE_END = "must have a token, and none after the sentence's end (2)."
         ({"prefix": (END, END)}, f"prefix {ONE_END}", "prefix"),
         (
             {"target": (5,) * 62},
-            "The target has 62 tokens, but this model reads at most 61. Shorten it, or split it.",
+            "target has 62 tokens, but at most 61 are read here. Shorten it, or split it.",
             "target",
         ),
         (
             {"prefix": (5,) * 62},
-            "The prefix has 62 tokens, but this model reads at most 61. Shorten it, or split it.",
+            "prefix has 62 tokens, but at most 61 are read here. Shorten it, or split it.",
             "prefix",
         ),
-        ({"capture": "**.logits"}, "capture is '**.logits', but must be a tuple of str.", "capture"),
-        ({"capture": (5,)}, "capture is (5,), but must be a tuple of str.", "capture"),
+        (
+            {"capture": "**.logits"},
+            several("capture", "str", '"**.logits"'),
+            "capture",
+        ),
+        (
+            {"capture": (5,)},
+            several("capture", "str", "a tuple"),
+            "capture",
+        ),
         (
             {"interventions": ("remove",)},
-            "interventions is ('remove',), but must be a tuple of Intervention.",
+            several("interventions", "Intervention", "a tuple"),
             "interventions",
         ),
     ],
@@ -130,7 +151,9 @@ def test_unknown_options_are_named_with_the_known_ones(translator: Translator) -
     with pytest.raises(RequestError) as caught:
         translator.translate(TEXT, beam=4, max_lenght=3)
     words = str(caught.value)
-    assert words.startswith("There is no option beam, max_lenght. Known are: beam_size, length_penalty, ")
+    assert words.startswith(
+        'There is no parameter "beam", "max_lenght". The parameters are: beam_size, length_penalty, '
+    )
     for name in ("temperature", "target", "prefix", "interventions", "capture"):
         assert name in words
     assert caught.value.field == "options"
@@ -138,9 +161,7 @@ def test_unknown_options_are_named_with_the_known_ones(translator: Translator) -
 
 def test_a_request_takes_no_options_beside_its_own(translator: Translator) -> None:
     request = TranslationRequest(text=TEXT)
-    with pytest.raises(
-        RequestError, match="The request has options of its own: beam_size must be part of it"
-    ) as caught:
+    with pytest.raises(RequestError, match=r"The request carries its own options\. Set beam_size there") as caught:
         translator.translate(request, beam_size=2)
     assert caught.value.field == "options"
 
@@ -148,13 +169,19 @@ def test_a_request_takes_no_options_beside_its_own(translator: Translator) -> No
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"options": {"beam_size": 2}}, "options is {'beam_size': 2}, but must be DecodingOptions."),
-        ({"options": None}, "options is None, but must be DecodingOptions."),
-        ({"interventions": [5]}, "interventions is [5], but must be a tuple of Intervention."),
-        ({"interventions": None}, "interventions is None, but must be a tuple of Intervention."),
-        ({"capture": ["**.logits"]}, "capture is ['**.logits'], but must be a tuple of str."),
+        ({"options": {"beam_size": 2}}, "options must be DecodingOptions, but an object was given. Change it."),
+        ({"options": None}, "options must be DecodingOptions, but null was given. Change it."),
+        (
+            {"interventions": [5]},
+            several("interventions", "Intervention", "a list"),
+        ),
+        (
+            {"interventions": None},
+            several("interventions", "Intervention", "null"),
+        ),
+        ({"capture": ["**.logits"]}, several("capture", "str", "a list")),
         ({"target": [5, 6]}, f"target {IDS}"),
-        ({"text": None}, "A sentence is text, but this is NoneType."),
+        ({"text": None}, "text must be text, but null was given. Write it in quotation marks."),
     ],
     ids=str,
 )
@@ -170,7 +197,7 @@ def test_a_request_record_with_wrong_types_is_an_error_in_words(
 
 @pytest.mark.parametrize("text", [None, 5, b"Bier", ["Bier"], ("a", "b")])
 def test_what_is_no_text_is_an_error(translator: Translator, text: Any) -> None:
-    with pytest.raises(RequestError, match=rf"^A sentence is text, but this is {type(text).__name__}\.$"):
+    with pytest.raises(RequestError, match=f"^text must be text, but {re.escape(shown(text))} was given"):
         translator.translate(text)
 
 
@@ -180,7 +207,7 @@ def test_a_sentence_may_be_as_long_as_the_model_reads_and_no_longer(translator: 
     assert len(translator.translate(fits, max_length=2).source_tokens) == LONGEST
     with pytest.raises(RequestError) as caught:
         translator.translate(fits + "a")
-    assert str(caught.value) == "The text has 62 tokens, but this model reads at most 61. Shorten it, or split it."
+    assert str(caught.value) == "text has 62 tokens, but at most 61 are read here. Shorten it, or split it."
     assert caught.value.field == "text"
 
 

@@ -111,8 +111,8 @@ WRONG: list[tuple[str, list[Any], str]] = [
     ("translate", [True], "text must be text, but true was given"),
     ("translate", [["a"]], "text must be text, but a list was given"),
     ("translate", [{"a": 1}], "text must be text, but an object was given"),
-    ("translate", [""], "type a sentence first"),
-    ("translate", ["a\ud800"], "half a character at place 2"),
+    ("translate", [""], "Type a sentence first"),
+    ("translate", ["a\ud800"], "half a character at position 2"),
     ("translate", ["x" * 500], "500 characters, but at most 499"),
     ("translate", ["a b c " * 21], "tokens, but at most 61"),
     ("translate", ["a", 5], "model must be text"),
@@ -125,7 +125,7 @@ WRONG: list[tuple[str, list[Any], str]] = [
     ("translate", ["a", "", True], "beam_size must be a whole number"),
     ("translate", ["a", "", None], "beam_size must be a whole number"),
     ("translate", ["a", "", 1e300], "beam_size must be a whole number"),
-    ("translate", ["a", "", 1, "x"], "length_penalty must be a number from 0.0 to 10.0"),
+    ("translate", ["a", "", 1, "x"], "length_penalty must be a number from 0 to 10,"),
     ("translate", ["a", "", 1, 1, 5], "target must be text or a list of token ids"),
     ("translate", ["a", "", 1, 1, "b", "c"], "cannot both be given"),
     ("attention", ["a", "sideways"], "kind must be one of encoder, decoder, cross"),
@@ -260,7 +260,7 @@ def test_the_python_client_works_and_hears_what_is_wrong(server: Server) -> None
     client = Client(server.url, verbose=False)
     assert client.predict(BEER, api_name="/translate")["text"] == "i want a beer ."
     assert client.predict(text=BEER, kind="encoder", api_name="/attention")["kind"] == "encoder"
-    with pytest.raises(AppError, match="type a sentence first"):
+    with pytest.raises(AppError, match="Type a sentence first"):
         client.predict("", api_name="/translate")
     with pytest.raises(AppError, match="from 1 to 7, but 99 was given"):
         client.predict("a", beam_size=99, api_name="/translate")

@@ -15,9 +15,10 @@ import plotly.graph_objects as go
 import pytest
 
 from headlight.model.records import Translation
-from headlight.viz.figures import FIGURES, figure_words
+from headlight.viz.figures import FIGURES
 from headlight.viz.labels import visible
 from headlight.viz.theme import STOPS, THEMES, Theme, colour_scale, css_values, head_colour
+from headlight.viz.words import figure_words
 from tests.viz.figures_examples import HOSTILE, SCRIPTS, translation_of, tree_of, weights_of, words_of_length
 
 ROOT = Path(__file__).parents[3]
@@ -141,7 +142,7 @@ def test_colours_come_from_the_theme_alone(name: str, theme: Theme) -> None:
 
 @every_figure
 def test_a_figure_says_nothing_but_the_words_it_was_given(name: str) -> None:
-    english = figure_words()[name]
+    english = figure_words(name)
     silent = {key: " ".join(re.findall(r"\{\w+\}", text)) + " 词" for key, text in english.items()}
     translation = translation_of(GREEK, GREEK[:3], tree_of(3, GREEK[:3]))
     for text in read_texts(draw(name, translation, THEMES["dark"], silent)):
@@ -152,7 +153,7 @@ def test_a_figure_says_nothing_but_the_words_it_was_given(name: str) -> None:
 
 @every_figure
 def test_a_figure_takes_other_words_for_its_own(name: str) -> None:
-    words = {key: text + " ✓" for key, text in figure_words()[name].items()}
+    words = {key: text + " ✓" for key, text in figure_words(name).items()}
     figure = draw(name, example("fifteen tokens"), THEMES["light"], words)
     assert "✓" in figure.layout.title.text + figure.layout.title.subtitle.text
     assert "✓" not in draw(name, example("fifteen tokens"), THEMES["light"]).to_json()

@@ -1,0 +1,168 @@
+"""Every error that the page can say: a word of the tables with its values, and a request that causes it."""
+
+from __future__ import annotations
+
+import ast
+import pickle
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from headlight.model.errors import NoMemoryError, RequestError, WordedError
+from headlight.model.foreign.hub import HubError
+from headlight.model.measures.merging import mean
+from headlight.model.records import TranslationRequest
+from headlight.model.words import LANGUAGES, fill, places, say, words
+from headlight.viz.errors import PageError
+from headlight.viz.figures import neurons
+from headlight.viz.theme import THEMES
+from tests.tiny import tiny_translator
+
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = "Ja."
+
+
+def code() -> Iterator[tuple[str, ast.AST]]:
+    for path in sorted([*(ROOT / "model").rglob("*.py"), *(ROOT / "viz").rglob("*.py"), ROOT / "app.py"]):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            yield path.relative_to(ROOT).as_posix(), node
+
+
+def raised() -> Iterator[tuple[str, str, set[str] | None]]:
+    """Where an error is made, its word, and the names of its values where they are written out."""
+    for path, node in code():
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+            continue
+        given = {keyword.arg for keyword in node.keywords}
+        names = None if None in given else {str(name) for name in given - {"field", "detail"}}
+        place = {"RequestError": 0, "HubError": 0, "PageError": 1, "error_json": 1}.get(node.func.id)
+        if place is None or len(node.args) <= place or not isinstance(word := node.args[place], ast.Constant):
+            continue
+        if place == 1:
+            values = node.args[2] if len(node.args) > 2 else ast.Dict([], [])
+            written = isinstance(values, ast.Dict) and None not in values.keys
+            names = {ast.literal_eval(key) for key in values.keys} if written else None  # type: ignore[attr-defined]
+        yield path, f"hub_{word.value}" if node.func.id == "HubError" else str(word.value), names
+
+
+def test_every_error_that_is_raised_has_a_phrase_and_all_its_values() -> None:
+    found = list(raised())
+    assert len({word for _, word, _ in found}) > 50
+    for path, word, names in found:
+        for language in LANGUAGES:
+            phrase = words(language)[f"error_{word}"]
+            assert names is None or places(phrase) <= names, (path, word)
+
+
+def requests() -> set[str]:
+    """The words of every `RequestError` in the code."""
+    return {
+        str(node.args[0].value)
+        for _, node in code()
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "RequestError"
+        and isinstance(node.args[0], ast.Constant)
+    }
+
+
+def ask(**options: Any) -> Callable[[], object]:
+    return lambda: tiny_translator().translate(**({"text": TEXT} | options))
+
+
+def other_request() -> object:
+    return tiny_translator().translate(TranslationRequest(text=TEXT, model="another"))
+
+
+def maps_of_two_kinds() -> object:
+    answer = tiny_translator().translate(TEXT)
+    return mean([answer.attention_map("encoder", 0, 0), answer.attention_map("cross", 0, 0)])
+
+
+def vectors_of_two_widths() -> object:
+    token = tiny_translator().translate(TEXT).source_tokens[0]
+    return neurons(np.zeros(3), np.zeros(5), token, token, weight=0.1, theme=THEMES["light"])
+
+
+def languages() -> Any:
+    from headlight.model.text.languages import Language, Languages
+
+    return Languages(targets=(Language(code="fr"),))
+
+
+CAUSES: dict[str, Callable[[], object]] = {
+    "bad_line": lambda: tiny_translator().translate_lines([TEXT, "\ud800"]),
+    "blank_text": ask(text=" "),
+    "blank_words": ask(target=" "),
+    "half_character": ask(text="a\ud800"),
+    "maps_differ": maps_of_two_kinds,
+    "no_languages": ask(source_language="fr"),
+    "no_map": lambda: mean([]),
+    "not_choice": lambda: languages().route(target="de"),
+    "not_number": ask(temperature="hot"),
+    "not_text": ask(text=5),
+    "not_whole": ask(beam_size=0),
+    "one_text": lambda: tiny_translator().translate_lines(TEXT),
+    "options_twice": lambda: tiny_translator().translate(TranslationRequest(text=TEXT), beam_size=2),
+    "other_model": other_request,
+    "prefix_too_long": ask(prefix=(7, 8, 9), max_length=2),
+    "sampling_with_beam": ask(beam_size=2, temperature=1.0),
+    "target_and_prefix": ask(target="a", prefix="b"),
+    "too_many_tokens": ask(text="a " * 99),
+    "top_p_zero": ask(top_p=0.0),
+    "unknown_name": ask(beam=2),
+    "wrong_end": ask(target=()),
+    "wrong_ids": ask(target=(999_999,)),
+    "wrong_shape": vectors_of_two_widths,
+    "wrong_type": ask(capture="x"),
+}
+
+
+def test_every_word_of_a_request_error_has_a_cause_below() -> None:
+    assert set(CAUSES) == requests()
+
+
+@pytest.mark.parametrize("word", CAUSES)
+def test_what_is_asked_wrongly_is_said_in_every_language(word: str) -> None:
+    with pytest.raises(RequestError) as caught:
+        CAUSES[word]()
+    assert caught.value.word == word
+    assert str(caught.value) == say(f"error_{word}", **caught.value.values)
+    assert fill(words("zh")[f"error_{word}"], caught.value.values) != str(caught.value)
+    assert set(caught.value.values) == places(words()[f"error_{word}"])
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RequestError("prefix_too_long", field="prefix", given=5, limit=3),
+        HubError("not_writable", detail="/a/b: full"),
+        PageError("model", "line_full", {"before": 7}),
+        NoMemoryError("of cuda:0"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_an_error_travels_between_processes(error: WordedError) -> None:
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301 - made above
+    assert type(again) is type(error)
+    assert str(again) == str(error)
+    assert (again.word, again.field, again.detail) == (error.word, error.field, error.detail)
+    assert dict(again.values) == dict(error.values)
+
+
+def test_values_are_filled_in_once_and_none_may_be_missing() -> None:
+    assert fill("{a} and {b}", {"a": "{b}", "b": 0.5, "c": 7}) == "{b} and 0.5"
+    with pytest.raises(KeyError):
+        say("error_prefix_too_long", given=7)
+
+
+def test_a_request_that_is_wrong_names_its_field_and_no_line() -> None:
+    request = TranslationRequest(text=TEXT)
+    with pytest.raises(RequestError) as caught:
+        tiny_translator().translate(replace(request, target=(999_999,)))
+    assert (caught.value.field, caught.value.word) == ("target", "wrong_ids")
+    assert dict(caught.value.values) == {"name": "target"}
