@@ -1,31 +1,23 @@
-"""Downloads of models: equal ones at once are made once, and all who wait for one hear how far it is.
+"""Downloads of models: equal ones at once are made once, and every request that waits for one hears its progress.
 
-Who asks first makes it. Where that one stops, the next who waits goes on from what has come.
+Where the leading request stops, the next one that waits goes on from what has come.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from threading import Condition, Event
+from threading import Event
 
 from headlight.model.foreign.hub import HubError, Plan, Progress, fetch
-
-GLANCE = 0.1  # seconds between two looks at whether one who waits has left
+from headlight.viz.answers.single_flight import Lead, SingleFlight
 
 Report = Callable[[Progress], None]
 
 
-@dataclass(eq=False)
-class _Flight:
-    """A download on its way."""
-
-    news: Progress | None = None
-    over: bool = False
-    folder: Path | None = None
-    error: HubError | None = None
-    waiting: int = 0
+def _is_of_the_model(error: Exception) -> bool:
+    """Whether every request for the model would come to this error; a stop is one visitor's wish."""
+    return isinstance(error, HubError) and error.kind != "stopped"
 
 
 class Downloads:
@@ -33,72 +25,36 @@ class Downloads:
 
     def __init__(self, confirm: Callable[[Plan], bool] | None = None) -> None:
         self._confirm = confirm  # asked before anything comes
-        self._flights: dict[str, _Flight] = {}
-        self._changed = Condition()
+        self._flights: SingleFlight[Path] = SingleFlight(shares=_is_of_the_model)
 
     def fetch(self, name: str, on_progress: Report | None = None, stop: Event | None = None) -> Path:
-        """The folder of a model, after waiting for it if somebody fetches it already."""
+        """The folder of a model, after waiting while another request fetches it."""
         stop = stop or Event()
-        while True:
-            with self._changed:
-                flight = self._flights.get(name)
-                leads = flight is None
-                if flight is None:
-                    flight = self._flights[name] = _Flight()
-            if leads:
-                return self._lead(name, flight, on_progress, stop)
-            self._follow(name, flight, on_progress, stop)
-            if flight.error is not None:
-                raise flight.error
-            if flight.folder is not None:
-                return flight.folder
+        found = self._flights.enter(name, left=stop, on_progress=on_progress)
+        if found is None:
+            raise HubError("stopped", repository=name)
+        if isinstance(found, Path):
+            return found
+        with found as lead:
+            folder = fetch(name, confirm=self._confirm, on_progress=_told(lead, on_progress), stop=stop)
+            lead.done(folder)
+            return folder
 
     def waiting(self, name: str) -> int:
-        """How many wait for a download that somebody else makes."""
-        with self._changed:
-            flight = self._flights.get(name)
-            return flight.waiting if flight else 0
+        """How many requests wait for a download that another one makes."""
+        return self._flights.waiting(name)
 
     def names(self) -> set[str]:
-        """The ids of all that is on its way."""
-        with self._changed:
-            return set(self._flights)
+        """The ids of all that is being fetched."""
+        return {str(name) for name in self._flights.keys()}  # noqa: SIM118 - no dict
 
-    def _lead(self, name: str, flight: _Flight, on_progress: Report | None, stop: Event) -> Path:
-        def tell(news: Progress) -> None:
-            with self._changed:
-                flight.news = news
-                self._changed.notify_all()
-            if on_progress is not None:
-                on_progress(news)
 
-        try:
-            flight.folder = fetch(name, confirm=self._confirm, on_progress=tell, stop=stop)
-            return flight.folder
-        except HubError as error:
-            if error.kind != "stopped":  # that was this visitor's wish alone
-                flight.error = error
-            raise
-        finally:
-            with self._changed:
-                del self._flights[name]
-                flight.over = True
-                self._changed.notify_all()
+def _told(lead: Lead[Path], on_progress: Report | None) -> Report:
+    """A report that also reaches the requests that wait."""
 
-    def _follow(self, name: str, flight: _Flight, on_progress: Report | None, stop: Event) -> None:
-        """Until it is over, tell what its leader was told."""
-        told: Progress | None = None
-        while True:
-            with self._changed:
-                flight.waiting += 1
-                if not flight.over and flight.news is told:
-                    self._changed.wait(GLANCE)
-                flight.waiting -= 1
-                news, over = flight.news, flight.over
-            if stop.is_set():
-                raise HubError("stopped", repository=name)
-            if on_progress is not None and news is not None and news is not told:
-                on_progress(news)
-            told = news
-            if over:
-                return
+    def tell(progress: Progress) -> None:
+        lead.tell(progress)
+        if on_progress is not None:
+            on_progress(progress)
+
+    return tell

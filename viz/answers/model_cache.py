@@ -1,28 +1,28 @@
-"""Loaded models, bounded by bytes: the least recently used one that nobody holds leaves first.
+"""Loaded models, bounded by bytes: the least recently used one that no request holds leaves first.
 
-    with shelf.borrow("de-en", load) as translator:
+    with cache.borrow("de-en", load) as translator:
         translator.translate(text)
 
-Who asks first loads; who asks for the same in the meantime waits for that, and nobody waits for another's. A model in
-use never leaves, nor does the one that was used last, even where it alone is larger than the limit: it would only be
-loaded again.
+The first request loads a model, equal ones wait for it, and different models load at once. A model in use never leaves,
+nor does the one that was used last, even where it alone is larger than the limit: it would only be loaded again.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import Condition
 from typing import Generic, TypeVar
+
+from headlight.viz.answers.lru import ByteLru
+from headlight.viz.answers.single_flight import Lead, SingleFlight
 
 Model = TypeVar("Model")
 
 
 @dataclass
 class _Entry(Generic[Model]):
-    """A model with what it weighs, and by how many it is held."""
+    """A model with its size, and by how many requests it is held."""
 
     model: Model
     bytes: int
@@ -33,78 +33,51 @@ class ModelCache(Generic[Model]):
     """Models by key. `weigh` tells how many bytes one takes. Threads may share it."""
 
     def __init__(self, limit_bytes: int, weigh: Callable[[Model], int]) -> None:
-        self.limit_bytes = limit_bytes
         self._weigh = weigh
-        self._books: OrderedDict[Hashable, _Entry[Model]] = OrderedDict()  # the least recently used first
-        self._loading: set[Hashable] = set()
-        self._changed = Condition()
+        self._models: ByteLru[_Entry[Model]] = ByteLru(limit_bytes, in_use=lambda entry: entry.holders > 0)
+        # Where loading fails, each request that waited tries again: memory may be free by then.
+        self._flights: SingleFlight[_Entry[Model]] = SingleFlight(shares=lambda error: False, only_found=True)
 
     @property
     def bytes(self) -> int:
-        """Of all models that stand here."""
-        with self._changed:
-            return self._bytes()
+        """Of all models that are kept."""
+        with self._flights.changed:
+            return self._models.bytes
 
     def keys(self) -> list[Hashable]:
-        """Which models stand here, the least recently used first."""
-        with self._changed:
-            return list(self._books)
+        """Which models are kept, the least recently used first."""
+        with self._flights.changed:
+            return self._models.keys()
 
     def find(self, key: Hashable) -> Model | None:
-        """A model that stands here now; for those who hold it already. It takes no lock: a forked process may ask."""
-        book = self._books.get(key)
-        return None if book is None else book.model
+        """A model that is kept now, for requests that hold it. It takes no lock: a forked process may ask."""
+        entry = self._models.peek(key)
+        return None if entry is None else entry.model
 
     @contextmanager
     def borrow(self, key: Hashable, load: Callable[[], Model]) -> Iterator[Model]:
-        """The model of this key, loaded where it is not here; it stays until the end of the block.
-
-        Where loading fails, whoever waited for it tries again.
-        """
-        book = self._take(key) or self._load(key, load)
+        """The model of this key, loaded where it is not kept; it stays until the end of the block."""
+        found = self._flights.enter(key, find=lambda: self._take(key), keep=lambda made: self._keep(key, made))
+        entry = self._load(found, load) if isinstance(found, Lead) else found
+        assert entry is not None  # noqa: S101 - only a request that can be cancelled gets nothing
         try:
-            yield book.model
+            yield entry.model
         finally:
-            with self._changed:
-                book.holders -= 1
-                self._make_room()
+            with self._flights.changed:
+                entry.holders -= 1
+                self._models.shrink()
 
     def _take(self, key: Hashable) -> _Entry[Model] | None:
-        """The model that is here, after waiting for it if somebody loads it; or nothing, and it is ours to load."""
-        with self._changed:
-            self._changed.wait_for(lambda: key not in self._loading)
-            book = self._books.get(key)
-            if book is None:
-                self._loading.add(key)
-                return None
-            self._books.move_to_end(key)
-            book.holders += 1
-            self._make_room()  # the one that was used last until now may leave, where it is too large
-            return book
+        entry = self._models.get(key)
+        if entry is not None:
+            entry.holders += 1
+            self._models.shrink()  # the one that was used last until now may leave, where it is too large
+        return entry
 
-    def _load(self, key: Hashable, load: Callable[[], Model]) -> _Entry[Model]:
-        try:
+    def _load(self, lead: Lead[_Entry[Model]], load: Callable[[], Model]) -> _Entry[Model]:
+        with lead:
             model = load()
-            book = _Entry(model, self._weigh(model), holders=1)
-        except BaseException:
-            with self._changed:
-                self._loading.discard(key)
-                self._changed.notify_all()
-            raise
-        with self._changed:
-            self._loading.discard(key)
-            self._books[key] = book
-            self._make_room()
-            self._changed.notify_all()
-        return book
+            return lead.done(_Entry(model, self._weigh(model), holders=1))
 
-    def _make_room(self) -> None:
-        *others, _ = self._books.items() or [(None, None)]
-        for key, book in others:
-            if self._bytes() <= self.limit_bytes:
-                return
-            if book is not None and book.holders == 0:
-                del self._books[key]
-
-    def _bytes(self) -> int:
-        return sum(book.bytes for book in self._books.values())
+    def _keep(self, key: Hashable, made: _Entry[Model]) -> None:
+        self._models.put(key, made, made.bytes)

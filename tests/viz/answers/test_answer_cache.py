@@ -1,4 +1,4 @@
-"""The store keeps what there is room for, makes nothing twice at once, and mixes nothing up."""
+"""The cache keeps what there is room for, makes nothing twice at once, and mixes nothing up."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from time import monotonic
 import pytest
 
 from headlight.model.records import KINDS, Translation, TranslationRequest
-from headlight.viz.answers.answer_cache import AnswerCache, Key, Lead, bytes_of
+from headlight.viz.answers.answer_cache import AnswerCache, Key, bytes_of
+from headlight.viz.answers.single_flight import Lead
 from tests.tiny import SENTENCES, tiny_translator
 
 TRANSLATOR = tiny_translator()
@@ -43,10 +44,10 @@ def until(holds: Callable[[], bool]) -> None:
 
 
 def test_an_answer_is_made_once_and_then_kept() -> None:
-    store, calls = AnswerCache(PLENTY), []
-    assert store.answer(key(0), giving(0, calls)) is store.answer(key(0), giving(0, calls)) is ANSWERS[0]
+    cache, calls = AnswerCache(PLENTY), []
+    assert cache.answer(key(0), giving(0, calls)) is cache.answer(key(0), giving(0, calls)) is ANSWERS[0]
     assert calls == [0]
-    assert store.bytes == SIZES[0]
+    assert cache.bytes == SIZES[0]
 
 
 @pytest.mark.parametrize(
@@ -60,45 +61,45 @@ def test_an_answer_is_made_once_and_then_kept() -> None:
     ids=["text", "seed", "prefix", "revision"],
 )
 def test_what_is_not_quite_equal_is_made_anew(other: Key) -> None:
-    store, calls = AnswerCache(PLENTY), []
-    store.answer(key(0), giving(0, calls))
-    assert store.answer(other, giving(1, calls)) is ANSWERS[1]
+    cache, calls = AnswerCache(PLENTY), []
+    cache.answer(key(0), giving(0, calls))
+    assert cache.answer(other, giving(1, calls)) is ANSWERS[1]
     assert calls == [0, 1]
 
 
 def test_the_one_that_nobody_asked_for_longest_leaves_first() -> None:
-    store, calls = AnswerCache(SIZES[0] + SIZES[2] + SIZES[3]), []
+    cache, calls = AnswerCache(SIZES[0] + SIZES[2] + SIZES[3]), []
     for place in (0, 2, 3, 0):
-        store.answer(key(place), giving(place, calls))
-    store.answer(key(4), giving(4, calls))  # 2 must go, and no more than need be
+        cache.answer(key(place), giving(place, calls))
+    cache.answer(key(4), giving(4, calls))  # 2 must go, and no more than need be
     calls.clear()
-    store.answer(key(0), giving(0, calls))
+    cache.answer(key(0), giving(0, calls))
     assert calls == []
-    store.answer(key(2), giving(2, calls))
+    cache.answer(key(2), giving(2, calls))
     assert calls == [2]
 
 
 def test_the_bytes_never_pass_the_limit_and_are_those_of_what_is_kept() -> None:
     limit = max(SIZES) + min(SIZES)
-    store = AnswerCache(limit)
+    cache = AnswerCache(limit)
     kept = []
     for place in (0, 1, 2, 3, 4, 5, 6, 2, 0, 5):
-        store.answer(key(place), giving(place, []))
-        assert store.bytes <= limit
-        kept.append(len(store))
+        cache.answer(key(place), giving(place, []))
+        assert cache.bytes <= limit
+        kept.append(len(cache))
     assert max(kept) > 1
-    found = [place for place in range(len(SENTENCES)) if store.enter(key(place)) is ANSWERS[place]]
-    assert store.bytes == sum(SIZES[place] for place in found)
+    found = [place for place in range(len(SENTENCES)) if cache.enter(key(place)) is ANSWERS[place]]
+    assert cache.bytes == sum(SIZES[place] for place in found)
 
 
 def test_an_answer_larger_than_the_limit_is_given_but_not_kept() -> None:
-    store, calls = AnswerCache(SIZES[2] - 1), []
-    assert store.answer(key(2), giving(2, calls)) is ANSWERS[2]
-    assert store.answer(key(2), giving(2, calls)) is ANSWERS[2]
-    assert (calls, len(store), store.bytes) == ([2, 2], 0, 0)
-    store.answer(key(1), giving(1, calls))
-    store.answer(key(2), giving(2, calls))
-    assert store.enter(key(1)) is ANSWERS[1]  # nor does it drive out what is kept
+    cache, calls = AnswerCache(SIZES[2] - 1), []
+    assert cache.answer(key(2), giving(2, calls)) is ANSWERS[2]
+    assert cache.answer(key(2), giving(2, calls)) is ANSWERS[2]
+    assert (calls, len(cache), cache.bytes) == ([2, 2], 0, 0)
+    cache.answer(key(1), giving(1, calls))
+    cache.answer(key(2), giving(2, calls))
+    assert cache.enter(key(1)) is ANSWERS[1]  # nor does it drive out what is kept
 
 
 def test_records_count_about_what_python_says_and_arrays_exactly() -> None:
@@ -122,7 +123,7 @@ def test_records_count_about_what_python_says_and_arrays_exactly() -> None:
 
 @pytest.mark.parametrize("limit", [PLENTY, 0], ids=["kept", "too large to keep"])
 def test_equal_requests_at_once_are_made_once(limit: int) -> None:
-    store, calls, go = AnswerCache(limit), [], Event()
+    cache, calls, go = AnswerCache(limit), [], Event()
     visitors = 11
     start = Barrier(visitors)
 
@@ -133,18 +134,18 @@ def test_equal_requests_at_once_are_made_once(limit: int) -> None:
 
     def visit() -> Translation:
         start.wait(60)
-        return store.answer(key(0), slow)
+        return cache.answer(key(0), slow)
 
     with ThreadPoolExecutor(visitors) as pool:
         visits = [pool.submit(visit) for _ in range(visitors)]
-        until(lambda: store.waiting(key(0)) == visitors - 1)
+        until(lambda: cache.waiting(key(0)) == visitors - 1)
         go.set()
         assert all(visit.result(60) is ANSWERS[0] for visit in visits)
     assert calls == [0]
 
 
 def test_different_requests_do_not_wait_for_each_other() -> None:
-    store = AnswerCache(PLENTY)
+    cache = AnswerCache(PLENTY)
     both = Barrier(2)
 
     def make(place: int) -> Translation:
@@ -152,72 +153,72 @@ def test_different_requests_do_not_wait_for_each_other() -> None:
         return ANSWERS[place]
 
     with ThreadPoolExecutor(2) as pool:
-        visits = [pool.submit(store.answer, key(place), lambda place=place: make(place)) for place in (3, 5)]
+        visits = [pool.submit(cache.answer, key(place), lambda place=place: make(place)) for place in (3, 5)]
         assert [visit.result(60) for visit in visits] == [ANSWERS[3], ANSWERS[5]]
 
 
 def test_when_the_first_gives_up_one_who_waits_takes_over() -> None:
-    store, calls = AnswerCache(PLENTY), []
-    lead = store.enter(key(0))
+    cache, calls = AnswerCache(PLENTY), []
+    lead = cache.enter(key(0))
     assert isinstance(lead, Lead)
     with ThreadPoolExecutor(3) as pool:
         with lead:
-            visits = [pool.submit(store.answer, key(0), giving(0, calls)) for _ in range(3)]
-            until(lambda: store.waiting(key(0)) == 3)
+            visits = [pool.submit(cache.answer, key(0), giving(0, calls)) for _ in range(3)]
+            until(lambda: cache.waiting(key(0)) == 3)
         assert [visit.result(60) for visit in visits] == [ANSWERS[0]] * 3
     assert calls == [0]
 
 
 def test_an_error_is_told_to_all_who_wait_and_not_kept() -> None:
-    store, calls = AnswerCache(PLENTY), []
-    lead = store.enter(key(0))
+    cache, calls = AnswerCache(PLENTY), []
+    lead = cache.enter(key(0))
     assert isinstance(lead, Lead)
     with ThreadPoolExecutor(2) as pool:
 
         def fail() -> None:
             with lead:
-                until(lambda: store.waiting(key(0)) == 1)
+                until(lambda: cache.waiting(key(0)) == 1)
                 raise ZeroDivisionError("made up")
 
         failing = pool.submit(fail)
-        waiting = pool.submit(store.answer, key(0), giving(0, calls))
+        waiting = pool.submit(cache.answer, key(0), giving(0, calls))
         for visit in (failing, waiting):
             with pytest.raises(ZeroDivisionError, match="made up"):
                 visit.result(60)
     assert calls == []
-    assert store.answer(key(0), giving(0, calls)) is ANSWERS[0]
+    assert cache.answer(key(0), giving(0, calls)) is ANSWERS[0]
 
 
 def test_a_visitor_who_leaves_while_waiting_waits_no_longer() -> None:
-    store, left = AnswerCache(PLENTY), Event()
-    lead = store.enter(key(0))
+    cache, left = AnswerCache(PLENTY), Event()
+    lead = cache.enter(key(0))
     assert isinstance(lead, Lead)
     with lead, ThreadPoolExecutor(1) as pool:
-        visit = pool.submit(store.enter, key(0), left)
-        until(lambda: store.waiting(key(0)) == 1)
+        visit = pool.submit(cache.enter, key(0), left)
+        until(lambda: cache.waiting(key(0)) == 1)
         left.set()
         assert visit.result(60) is None
-    assert isinstance(store.enter(key(0)), Lead)
+    assert isinstance(cache.enter(key(0)), Lead)
 
 
 def test_a_lead_that_gives_no_sign_of_life_is_not_waited_for() -> None:
-    store, calls = AnswerCache(PLENTY, patience=0.0), []
-    dead = store.enter(key(0))
+    cache, calls = AnswerCache(PLENTY, patience=0.0), []
+    dead = cache.enter(key(0))
     assert isinstance(dead, Lead)
-    assert store.answer(key(0), giving(0, calls)) is ANSWERS[0]
+    assert cache.answer(key(0), giving(0, calls)) is ANSWERS[0]
     dead.done(ANSWERS[0])  # it comes back after all
     assert calls == [0]
-    assert (len(store), store.bytes) == (1, SIZES[0])
+    assert (len(cache), cache.bytes) == (1, SIZES[0])
 
 
 def test_many_visitors_each_get_their_own_answer_whatever_is_kept() -> None:
-    store = AnswerCache(max(SIZES) + min(SIZES))  # things come and go
+    cache = AnswerCache(max(SIZES) + min(SIZES))  # things come and go
     start = Barrier(8)
 
     def visit(seed: int) -> list[bool]:
         start.wait(60)
         places = [(seed * 5 + step * (seed + 1)) % len(SENTENCES) for step in range(200)]
-        return [store.answer(key(place), giving(place, [])) is ANSWERS[place] for place in places]
+        return [cache.answer(key(place), giving(place, [])) is ANSWERS[place] for place in places]
 
     with ThreadPoolExecutor(8) as pool:
         assert all(all(visit) for visit in pool.map(visit, range(8)))

@@ -1,4 +1,4 @@
-"""The shelf holds what there is room for, drops nothing that is in use, and loads nothing twice at once."""
+"""The cache holds what there is room for, drops nothing that is in use, and loads nothing twice at once."""
 
 from __future__ import annotations
 
@@ -34,71 +34,71 @@ class Thing:
         return SIZES[self.key]
 
 
-def shelf_of(limit: int) -> ModelCache[Thing]:
+def cache_of(limit: int) -> ModelCache[Thing]:
     return ModelCache(limit, lambda thing: thing.weight)
 
 
-def use(shelf: ModelCache[Thing], *keys: str) -> list[Thing]:
+def use(cache: ModelCache[Thing], *keys: str) -> list[Thing]:
     found = []
     for key in keys:
-        with shelf.borrow(key, lambda key=key: Thing(key)) as thing:
+        with cache.borrow(key, lambda key=key: Thing(key)) as thing:
             found.append(thing)
     return found
 
 
 def test_a_model_is_loaded_once_and_then_kept() -> None:
-    shelf = shelf_of(100)
-    first, second = use(shelf, "a", "a")
+    cache = cache_of(100)
+    first, second = use(cache, "a", "a")
     assert first is second
-    assert shelf.bytes == 2
+    assert cache.bytes == 2
 
 
 def test_the_least_recently_used_leaves_first_and_no_more_than_need_be() -> None:
-    shelf = shelf_of(2 + 3 + 5)
-    use(shelf, "a", "b", "c", "a", "d")
-    assert shelf.keys() == ["a", "d"]  # b and c made room for d, which needs both
+    cache = cache_of(2 + 3 + 5)
+    use(cache, "a", "b", "c", "a", "d")
+    assert cache.keys() == ["a", "d"]  # b and c made room for d, which needs both
 
 
 def test_what_is_used_never_leaves_and_does_once_it_is_given_back() -> None:
-    shelf = shelf_of(7)
-    with shelf.borrow("c", lambda: Thing("c")) as held:
-        use(shelf, "d", "a")
-        assert shelf.keys() == ["c", "a"]
-        assert use(shelf, "c") == [held]
-        use(shelf, "d")
-        assert shelf.keys() == ["c", "d"]
-        assert shelf.bytes == 12
-    assert shelf.keys() == ["d"]
+    cache = cache_of(7)
+    with cache.borrow("c", lambda: Thing("c")) as held:
+        use(cache, "d", "a")
+        assert cache.keys() == ["c", "a"]
+        assert use(cache, "c") == [held]
+        use(cache, "d")
+        assert cache.keys() == ["c", "d"]
+        assert cache.bytes == 12
+    assert cache.keys() == ["d"]
 
 
 def test_the_one_used_last_stays_even_where_it_alone_is_too_large() -> None:
-    shelf = shelf_of(7)
-    assert len(set(use(shelf, "f", "f"))) == 1
-    assert shelf.keys() == ["f"]
-    use(shelf, "a")
-    assert shelf.keys() == ["a"]
+    cache = cache_of(7)
+    assert len(set(use(cache, "f", "f"))) == 1
+    assert cache.keys() == ["f"]
+    use(cache, "a")
+    assert cache.keys() == ["a"]
 
 
 def test_one_that_two_hold_stays_until_both_gave_it_back() -> None:
-    shelf = shelf_of(1)
-    with shelf.borrow("a", lambda: Thing("a")) as thing:
-        with shelf.borrow("a", lambda: Thing("a")) as same:
+    cache = cache_of(1)
+    with cache.borrow("a", lambda: Thing("a")) as thing:
+        with cache.borrow("a", lambda: Thing("a")) as same:
             assert same is thing
-        use(shelf, "b")
-        assert shelf.keys() == ["a", "b"]
-    assert shelf.keys() == ["b"]
+        use(cache, "b")
+        assert cache.keys() == ["a", "b"]
+    assert cache.keys() == ["b"]
 
 
 def test_an_error_in_the_block_gives_the_model_back() -> None:
-    shelf = shelf_of(1)
-    with pytest.raises(ZeroDivisionError), shelf.borrow("a", lambda: Thing("a")):
+    cache = cache_of(1)
+    with pytest.raises(ZeroDivisionError), cache.borrow("a", lambda: Thing("a")):
         raise ZeroDivisionError
-    use(shelf, "b")
-    assert shelf.keys() == ["b"]
+    use(cache, "b")
+    assert cache.keys() == ["b"]
 
 
 def test_who_asks_at_once_waits_for_one_load() -> None:
-    shelf, loads, start = shelf_of(100), [], Barrier(7)
+    cache, loads, start = cache_of(100), [], Barrier(7)
 
     def load() -> Thing:
         loads.append(1)
@@ -106,7 +106,7 @@ def test_who_asks_at_once_waits_for_one_load() -> None:
 
     def ask(_: int) -> Thing:
         start.wait(60)
-        with shelf.borrow("a", load) as thing:
+        with cache.borrow("a", load) as thing:
             return thing
 
     with ThreadPoolExecutor(7) as pool:
@@ -115,14 +115,14 @@ def test_who_asks_at_once_waits_for_one_load() -> None:
 
 
 def test_nobody_waits_for_another_model() -> None:
-    shelf, both = shelf_of(100), Barrier(2)
+    cache, both = cache_of(100), Barrier(2)
 
     def ask(key: str) -> str:
         def load() -> Thing:
             both.wait(60)  # passed only if both load at once
             return Thing(key)
 
-        with shelf.borrow(key, load) as thing:
+        with cache.borrow(key, load) as thing:
             return thing.key
 
     with ThreadPoolExecutor(2) as pool:
@@ -130,7 +130,7 @@ def test_nobody_waits_for_another_model() -> None:
 
 
 def test_where_loading_fails_the_next_who_waits_tries_again() -> None:
-    shelf, loading, go = shelf_of(100), Event(), Event()
+    cache, loading, go = cache_of(100), Event(), Event()
 
     def fail() -> Thing:
         loading.set()
@@ -138,40 +138,40 @@ def test_where_loading_fails_the_next_who_waits_tries_again() -> None:
         raise OSError("made up")
 
     def ask_in_vain() -> None:
-        with shelf.borrow("a", fail):
+        with cache.borrow("a", fail):
             raise AssertionError
 
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(ask_in_vain)
         assert loading.wait(60)
-        second = pool.submit(use, shelf, "a")
+        second = pool.submit(use, cache, "a")
         go.set()
         with pytest.raises(OSError, match="made up"):
             first.result(60)
         assert second.result(60)[0].key == "a"
-    assert shelf.keys() == ["a"]
+    assert cache.keys() == ["a"]
 
 
 def test_what_cannot_be_weighed_is_not_kept() -> None:
-    shelf: ModelCache[str] = ModelCache(100, {"sound": 1}.__getitem__)
-    with pytest.raises(KeyError), shelf.borrow("x", lambda: "odd"):
+    cache: ModelCache[str] = ModelCache(100, {"sound": 1}.__getitem__)
+    with pytest.raises(KeyError), cache.borrow("x", lambda: "odd"):
         raise AssertionError
-    with shelf.borrow("x", lambda: "sound") as found:
+    with cache.borrow("x", lambda: "sound") as found:
         assert found == "sound"
 
 
 def test_who_holds_a_model_finds_it_without_a_lock() -> None:
-    shelf = shelf_of(100)
-    assert shelf.find("a") is None
-    with shelf.borrow("a", lambda: Thing("a")) as thing, shelf._changed, ThreadPoolExecutor(1) as pool:
-        assert pool.submit(shelf.find, "a").result(60) is thing
+    cache = cache_of(100)
+    assert cache.find("a") is None
+    with cache.borrow("a", lambda: Thing("a")) as thing, cache._flights.changed, ThreadPoolExecutor(1) as pool:
+        assert pool.submit(cache.find, "a").result(60) is thing
 
 
 def test_a_model_that_left_gives_its_memory_back() -> None:
-    shelf: ModelCache[Translator] = ModelCache(1, lambda translator: translator.weight_bytes)
+    cache: ModelCache[Translator] = ModelCache(1, lambda translator: translator.weight_bytes)
 
     def translate(key: str) -> weakref.ref[object]:
-        with shelf.borrow(key, lambda: Translator.load(MODELS / "toy")) as translator:
+        with cache.borrow(key, lambda: Translator.load(MODELS / "toy")) as translator:
             translator.translate("ich mochte ein bier")
             return weakref.ref(translator.model)
 
@@ -181,13 +181,13 @@ def test_a_model_that_left_gives_its_memory_back() -> None:
 
 
 class Visitors(RuleBasedStateMachine):
-    """Borrow and give back in any order; a plain model of the shelf says what must be on it."""
+    """Borrow and give back in any order; a plain model of the cache says what must be on it."""
 
     LIMIT = 13
 
     def __init__(self) -> None:
         super().__init__()
-        self.shelf = shelf_of(self.LIMIT)
+        self.cache = cache_of(self.LIMIT)
         self.order: list[str] = []
         self.held: list[tuple[str, ExitStack]] = []
         self.things: dict[str, Thing] = {}
@@ -195,7 +195,7 @@ class Visitors(RuleBasedStateMachine):
     @rule(key=st.sampled_from(sorted(SIZES)))
     def borrow(self, key: str) -> None:
         stack = ExitStack()
-        thing = stack.enter_context(self.shelf.borrow(key, lambda: Thing(key)))
+        thing = stack.enter_context(self.cache.borrow(key, lambda: Thing(key)))
         if key in self.order:
             assert thing is self.things[key]
             self.order.remove(key)
@@ -222,8 +222,8 @@ class Visitors(RuleBasedStateMachine):
 
     @invariant()
     def all_is_as_it_must_be(self) -> None:
-        assert self.shelf.keys() == self.order
-        assert self.shelf.bytes == sum(SIZES[key] for key in self.order)
+        assert self.cache.keys() == self.order
+        assert self.cache.bytes == sum(SIZES[key] for key in self.order)
         assert {key for key, _ in self.held} <= set(self.order)
 
     def teardown(self) -> None:
@@ -236,7 +236,7 @@ TestVisitors = Visitors.TestCase
 
 
 def test_many_visitors_at_once_never_lose_what_they_hold_and_never_load_it_twice() -> None:
-    shelf, start, lock = shelf_of(13), Barrier(8), Lock()
+    cache, start, lock = cache_of(13), Barrier(8), Lock()
     loading: Counter[str] = Counter()
     alive: Counter[str] = Counter()  # how many hold it
     faults: list[str] = []
@@ -260,10 +260,10 @@ def test_many_visitors_at_once_never_lose_what_they_hold_and_never_load_it_twice
         for _ in range(300):
             assert monotonic() < end
             key = chance.choice("abcdef")
-            with shelf.borrow(key, lambda key=key: load(key)) as thing:
+            with cache.borrow(key, lambda key=key: load(key)) as thing:
                 with lock:
                     alive[key] += 1
-                if thing.key != key or shelf.find(key) is not thing:
+                if thing.key != key or cache.find(key) is not thing:
                     faults.append(f"{key} left while it was held")
                 with lock:
                     alive[key] -= 1
@@ -272,4 +272,4 @@ def test_many_visitors_at_once_never_lose_what_they_hold_and_never_load_it_twice
         for each in [pool.submit(visit, seed) for seed in range(8)]:
             each.result(120)
     assert faults == []
-    assert shelf.bytes <= 13 or len(shelf.keys()) == 1
+    assert cache.bytes <= 13 or len(cache.keys()) == 1

@@ -1,0 +1,172 @@
+"""The same work is done once at a time: the first request leads, and equal ones wait for what it makes.
+
+    found = flights.enter(key, find=lambda: cache.get(key), keep=lambda made: cache.put(key, made))
+    if isinstance(found, Lead):
+        with found as lead:
+            lead.done(make())
+
+A lead that ends without a result or an error that is shared is given up, and the next request that waits leads.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from threading import Condition, Event
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
+
+Result = TypeVar("Result")
+
+GLANCE = 0.05  # seconds between two looks at whether a request that waits was cancelled
+
+
+@dataclass(eq=False)
+class _Flight(Generic[Result]):
+    """Work that is being done."""
+
+    alive: float  # when its lead was last heard of
+    progress: Any = None
+    over: bool = False
+    result: Result | None = None
+    error: Exception | None = None
+    waiting: int = 0
+
+
+def _every_error(error: Exception) -> bool:
+    return isinstance(error, Exception)
+
+
+class SingleFlight(Generic[Result]):
+    """What is being made now, by key. Threads may share it."""
+
+    def __init__(
+        self,
+        *,
+        patience: float = math.inf,
+        shares: Callable[[Exception], bool] = _every_error,
+        only_found: bool = False,
+    ) -> None:
+        """A lead counts as given up after `patience` seconds without a sign of life.
+
+        `shares` tells which errors of a lead are raised for the requests that wait, too: they would come to the same.
+        `only_found`: a request that waited takes the result from `find` or leads itself.
+        """
+        self.patience = patience
+        self.changed = Condition()  # guards the flights, and what `find` and `keep` touch
+        self._shares, self._only_found = shares, only_found
+        self._flights: dict[Hashable, _Flight[Result]] = {}
+
+    def enter(
+        self,
+        key: Hashable,
+        *,
+        find: Callable[[], Result | None] = lambda: None,
+        keep: Callable[[Result], None] = lambda made: None,
+        left: Event | None = None,
+        on_progress: Callable[[Any], None] | None = None,
+    ) -> Result | Lead[Result] | None:
+        """What `find` gives, or another request has made by then; else the lead; None once `left` is set.
+
+        `find` and `keep`, which gets what this request makes if it leads, run under the lock. `on_progress` hears what
+        the lead tells while this request waits.
+        """
+        while left is None or not left.is_set():
+            with self.changed:
+                found = find()
+                if found is not None:
+                    return found
+                flight = self._flights.get(key)
+                if flight is None or self._is_stuck(flight):
+                    self._flights[key] = flight = _Flight(time.monotonic())
+                    return Lead(self, key, flight, keep)
+            self._wait(flight, left, on_progress)
+            if flight.error is not None:
+                raise flight.error
+            if (
+                flight.result is not None and not self._only_found
+            ):  # `find` need not give it: it may be too large for a cache
+                return flight.result
+        return None
+
+    def waiting(self, key: Hashable) -> int:
+        """How many requests wait for this key."""
+        with self.changed:
+            flight = self._flights.get(key)
+            return flight.waiting if flight else 0
+
+    def keys(self) -> set[Hashable]:
+        """The keys of all that is being made."""
+        with self.changed:
+            return set(self._flights)
+
+    def _wait(self, flight: _Flight[Result], left: Event | None, on_progress: Callable[[Any], None] | None) -> None:
+        told = None
+        with self.changed:
+            flight.waiting += 1
+        try:
+            while not flight.over and not self._is_stuck(flight) and not (left is not None and left.is_set()):
+                with self.changed:
+                    self.changed.wait_for(lambda told=told: flight.over or flight.progress is not told, GLANCE)  # type: ignore[misc]
+                    progress = flight.progress
+                if on_progress is not None and progress is not told:
+                    on_progress(progress)
+                told = progress
+        finally:
+            with self.changed:
+                flight.waiting -= 1
+
+    def _is_stuck(self, flight: _Flight[Result]) -> bool:
+        return time.monotonic() - flight.alive > self.patience
+
+
+class Lead(Generic[Result]):
+    """The right, and the duty, to do the work: a `with` block, which gives it up if it ends without a result."""
+
+    def __init__(
+        self,
+        flights: SingleFlight[Result],
+        key: Hashable,
+        flight: _Flight[Result],
+        keep: Callable[[Result], None],
+    ) -> None:
+        self._flights, self._key, self._flight, self._keep = flights, key, flight, keep
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # A closed generator and an interrupt are no `Exception`: they say nothing about the work.
+        shared = error if isinstance(error, Exception) and self._flights._shares(error) else None
+        self._land(None, shared)
+
+    def alive(self) -> None:
+        """Tell those who wait that the work goes on."""
+        self._flight.alive = time.monotonic()
+
+    def tell(self, progress: Any) -> None:
+        """Tell those who wait how far the work is."""
+        with self._flights.changed:
+            self._flight.progress = progress
+            self._flights.changed.notify_all()
+
+    def done(self, result: Result) -> Result:
+        """Give the result to the requests that wait, and to later ones by way of `keep`."""
+        self._land(result, None)
+        return result
+
+    def _land(self, result: Result | None, error: Exception | None) -> None:
+        flights, flight = self._flights, self._flight
+        with flights.changed:
+            if flight.over:
+                return
+            flight.over, flight.result, flight.error = True, result, error
+            if flights._flights.get(self._key) is flight:  # another may have taken over from a lead that seemed dead
+                del flights._flights[self._key]
+            if result is not None:
+                self._keep(result)
+            flights.changed.notify_all()
