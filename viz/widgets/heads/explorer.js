@@ -1,6 +1,5 @@
 // The Heads tab: kinds, wall, one head large, comparison. It gets the numbers once; no click asks the server.
 
-import { loadPlotly } from '../core/boot.js';
 import { icon, make, narrow, replace } from '../core/dom.js';
 import { ready } from '../core/page.js';
 import { comparing, on, set, shown, state } from '../core/state.js';
@@ -9,6 +8,7 @@ import { t } from '../core/words.js';
 import { mountKinds } from '../parts/kinds.js';
 import { mountLegend } from '../parts/legend.js';
 import { headName, patternSays } from '../parts/naming.js';
+import { quickPlotly } from '../parts/quickplotly.js';
 import { mountList, mountReadout } from '../parts/readout.js';
 import { mountStrips } from '../parts/strips.js';
 import { turnButtons } from '../parts/turning.js';
@@ -24,9 +24,8 @@ const PIN = ['M5 1.5h5l-.7 5 2.2 2.5h-8l2.2-2.5zM7.5 9v5'];
 
 export async function mount({ element, server }) {
   await ready;
-  const plotly = await loadPlotly();
   if (narrow()) set({ fit: false }); // on a phone the whole map of a long sentence would have cells of two pixels
-  new Explorer(element, plotly, server);
+  new Explorer(element, quickPlotly(), server);
 }
 
 class Explorer {

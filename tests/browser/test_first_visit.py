@@ -1,0 +1,91 @@
+"""What a first visit costs: few requests, and a map that is there before Plotly, in the very pixels of Plotly's."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import Browser, Page, Route
+
+from tests.browser.conftest import Visit
+
+MOST = 42  # requests, Gradio's own 35 among them
+QUICK = ".explorer .plot > canvas"
+DRAWN = ".explorer .plot .main-svg"
+
+
+@contextmanager
+def without_plotly(browser: Browser, address: str, **options: Any) -> Iterator[tuple[Page, list[Route]]]:
+    """A page whose Plotly is held back, and the requests for it."""
+    usual: dict[str, Any] = {"viewport": {"width": 1280, "height": 900}, "locale": "en-US"}
+    context = browser.new_context(**{**usual, **options})
+    page = context.new_page()
+    held: list[Route] = []
+    page.route("**/plotly.js", lambda route: held.append(route))  # Playwright wants a plain function
+    page.goto(address)
+    page.wait_for_selector(QUICK)
+    page.wait_for_function("() => document.querySelector('.explorer .plot > canvas').width > 0")
+    yield page, held
+    context.close()
+
+
+def release(page: Page, held: list[Route]) -> None:
+    """Let Plotly come, and take the map over."""
+    while not held:
+        page.wait_for_timeout(20)
+    held.pop().continue_()
+    page.wait_for_selector(DRAWN)
+    page.wait_for_selector(QUICK, state="detached")
+
+
+def pixels(page: Page) -> np.ndarray:
+    picture = page.locator(".explorer .plane").first.screenshot(animations="disabled")
+    return np.asarray(Image.open(io.BytesIO(picture)).convert("RGB")).astype(int)
+
+
+def test_a_first_visit_asks_for_few_things(visit: Visit) -> None:
+    page = visit()
+    asked = page.evaluate("performance.getEntriesByType('resource').map((each) => each.name)")
+    ours = [name.rpartition("/")[2] for name in asked if "/headlight/" in name]
+    assert sorted(ours) == ["headlight.js", "plotly.js"]  # words, colours and styles came with them
+    assert 1 + len([name for name in asked if name.startswith("http")]) <= MOST
+
+
+@pytest.mark.parametrize(
+    ("hash_", "options"),
+    [
+        ("", {}),
+        ("", {"color_scheme": "dark"}),
+        ("#kind=decoder&layer=1&head=2", {}),
+        ("#kind=encoder&scale=log&palette=cividis", {}),
+        ("#scale=row", {"viewport": {"width": 360, "height": 740}, "device_scale_factor": 2}),
+        ("#text=" + "%20".join(["Der%20alte%20Mann%20wohnt%20hier."] * 8), {}),
+    ],
+)
+def test_the_first_map_looks_as_plotly_draws_it(
+    browser: Browser, address: str, hash_: str, options: dict[str, Any]
+) -> None:
+    with without_plotly(browser, f"{address}{hash_}", **options) as (page, held):
+        page.wait_for_function("() => !document.querySelector('.explorer').classList.contains('busy')")
+        before = pixels(page)
+        release(page, held)
+        after = pixels(page)
+    assert before.shape == after.shape
+    assert before.std() > 5  # something is drawn
+    assert np.abs(before - after).max() <= 2
+
+
+def test_the_first_map_can_be_used_before_plotly_is_there(browser: Browser, address: str) -> None:
+    with without_plotly(browser, address) as (page, held):
+        first = pixels(page)
+        page.locator(".wall-grid button[data-layer='0'][data-head='3']").click()
+        assert page.locator(DRAWN).count() == 0
+        turned = pixels(page)
+        assert np.abs(first - turned).max() > 20
+        release(page, held)
+        assert np.abs(pixels(page) - turned).max() <= 2
