@@ -29,9 +29,10 @@ PAINTED = """() => new Promise((done) => requestAnimationFrame(() => {
   channel.port1.onmessage = () => done(performance.now());
   channel.port2.postMessage(0);
 }))"""
-STATE = """performance.getEntriesByType('resource').find((each) => each.name.endsWith('/state.js')).name"""
+MODULES = """performance.getEntriesByType('resource').find((each) => each.name.endsWith('/headlight.js')).name"""
+STATE = f"(await import({MODULES})).modules['core/state.js']"
 TRANSLATE = f"""async (text) => {{
-  const {{ on, state }} = await import({STATE});
+  const {{ on, state }} = {STATE};
   const painted = {PAINTED};
   const sentence = document.getElementById('sentence');
   sentence.value = text;
@@ -114,7 +115,7 @@ def _page(browser: Any, process: Any, repetitions: int, say: Say) -> dict[str, A
         switches = page.evaluate(SWITCH, 10 * repetitions)[5:]
         say(f"{name}: {sorted(switches)[len(switches) // 2]:.1f} ms")
         result[name] = summary([each / 1000 for each in switches])
-        result[f"{name}_tokens"] = page.evaluate(f"async () => (await import({STATE})).state.answer.source.length")
+        result[f"{name}_tokens"] = page.evaluate(f"async () => {STATE}.state.answer.source.length")
     result["payload"] = _payload(say)
     page.context.close()
     return result

@@ -16,6 +16,7 @@ from headlight.viz.tabs import TABS, Tab
 from headlight.viz.tabs.download import AT_ONCE, DownloadWidget
 from headlight.viz.tabs.translate import TranslateWidget
 from headlight.viz.theme import FONT, THEMES
+from headlight.viz.wire.first_visit import quick_page
 from headlight.viz.wire.listening import listen
 from headlight.viz.wire.shutdown import hear_signals, stay
 from headlight.viz.wire.static import routes, styles
@@ -49,6 +50,7 @@ def build_page(settings: Settings | None = None, tabs: Mapping[str, Tab] = TABS)
 def launch_page(page: gr.Blocks, settings: Settings | None = None, **more: Any) -> None:
     """Serve it where the settings say, until the process is told to stop; `more` is for tests."""
     settings = settings or read_settings()
+    guarded = app_kwargs(settings)
     told = None if more.pop("prevent_thread_lock", False) else hear_signals()
     page.launch(
         prevent_thread_lock=True,
@@ -60,7 +62,7 @@ def launch_page(page: gr.Blocks, settings: Settings | None = None, **more: Any) 
         footer_links=["api"],
         run_history=False,
         show_error=False,
-        app_kwargs={"routes": routes(), **app_kwargs(settings)},
+        app_kwargs={"routes": routes(), **guarded, "middleware": [*guarded["middleware"], quick_page()]},
         **more,
     )
     if told is not None:

@@ -32,8 +32,8 @@ def modules(page: Page) -> None:
     """Let later scripts read the page's own state: the very one that it runs on."""
     page.evaluate(
         """async () => {
-          const script = performance.getEntriesByType('resource').find((each) => each.name.endsWith('/state.js'));
-          window.headlight ??= (await import(script.name)).state;
+          const script = performance.getEntriesByType('resource').find((each) => each.name.endsWith('/headlight.js'));
+          window.headlight ??= (await import(script.name)).modules['core/state.js'].state;
         }"""
     )
 

@@ -278,8 +278,8 @@ def test_the_second_model_is_the_one_that_fits_best(
     models = [("first", "de", "en"), *others]
     listed = [{"name": name, "source": source, "target": target} for name, source, target in models]
     script = """async ([models, model]) => {
-      const script = performance.getEntriesByType('resource').find((each) => each.name.endsWith('/secondmodel.js'));
-      return (await import(script.name)).secondName({ models }, { model });
+      const script = performance.getEntriesByType('resource').find((each) => each.name.endsWith('/headlight.js'));
+      return (await import(script.name)).modules['beside/secondmodel.js'].secondName({ models }, { model });
     }"""
     assert page.evaluate(script, [listed, listed[0]]) == chosen
 

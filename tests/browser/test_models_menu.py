@@ -41,8 +41,8 @@ CODES = ("fra", "deu", "spa")
 WEIGHTS = "model.safetensors"
 NEAR = 1 / 65_535
 SPEAK = """async (language) => {
-  const script = performance.getEntriesByType('resource').find((each) => each.name.endsWith('/words.js'));
-  await (await import(script.name)).speak(language);
+  const script = performance.getEntriesByType('resource').find((each) => each.name.endsWith('/headlight.js'));
+  await (await import(script.name)).modules['core/words.js'].speak(language);
 }"""
 
 
@@ -201,8 +201,8 @@ def test_languages_are_named_in_the_language_of_the_page(visit: Visit) -> None:
 def test_languages_are_named_whatever_a_model_calls_them(visit: Visit, locale: str, named: str) -> None:
     said = visit(locale=locale).evaluate(
         """async (codes) => {
-          const script = performance.getEntriesByType('resource').find((each) => each.name.endsWith('/words.js'));
-          return codes.map((await import(script.name)).languageName).join();
+          const script = performance.getEntriesByType('resource').find((each) => each.name.endsWith('/headlight.js'));
+          return codes.map((await import(script.name)).modules['core/words.js'].languageName).join();
         }""",
         ["deu_Latn", "zho_Hant", "zho_Hans", "jap", "kor_Hang", "en→ro", "french", "Klingonisch", "qqq_Latn", "?!"],
     )

@@ -12,11 +12,11 @@ import { mount as mountExplorer } from './heads/explorer.js';
 import { Translation } from './parts/translation.js';
 
 export async function open(root) {
-  const { answer, selection, language } = globalThis.headlightFiles.shown;
+  const { answer, selection, language } = globalThis.headlightShown;
   const given = new Answer(answer);
   document.body.classList.toggle('dark', matchMedia('(prefers-color-scheme: dark)').matches);
   await ready;
-  await speak(state.chosenLanguage ?? language);
+  speak(state.chosenLanguage ?? language);
   const pinned = selection.pinned && { layer: selection.pinned[0], head: selection.pinned[1] };
   const { request, language: _, ...linked } = readLink(); // since it was saved, somebody may have looked elsewhere
   const look = { ...selection, pinned, ...linked };

@@ -1,9 +1,8 @@
-"""What the browser fetches beside Gradio's own page: our modules, styles, words, colours, and Plotly. No other host."""
+"""What the browser fetches beside Gradio's own page: our modules as one file, and Plotly. No other host is asked."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -14,11 +13,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from headlight.viz.theme import FONT, THEMES, browser_theme, css_variables
-from headlight.viz.words import LANGUAGES, words_json
+from headlight.viz.wire.bundle import Bundle, bundle
+from headlight.viz.words import LANGUAGES, words
 
 WIDGETS = Path(__file__).resolve().parents[1] / "widgets"
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
-TYPES = {".js": "text/javascript", ".css": "text/css", ".json": "application/json"}
+MODULES, MAP, DRAWS, ALIVE = "headlight.js", "headlight.js.map", "plotly.js", "alive.json"
+TYPES = {".js": "text/javascript", ".map": "application/json", ".json": "application/json"}
 YEAR = 31_536_000
 SHEETS = (
     "frame/gradio",
@@ -36,36 +37,50 @@ SHEETS = (
 
 
 @cache
-def contents() -> dict[str, Callable[[], bytes]]:
-    """Every file by its name: nothing else is ever served from here, so no name can climb out."""
-    files = {path.relative_to(WIDGETS).as_posix(): path.read_bytes for path in sorted(WIDGETS.rglob("*.js"))}
-    made: dict[str, Callable[[], bytes]] = {
-        "plotly.js": PLOTLY.read_bytes,
-        "theme.json": lambda: json.dumps(browser_theme(), separators=(",", ":")).encode(),
+def modules() -> Bundle:
+    """All modules as one, with the words and colours that they say and draw with."""
+    sources = {path.relative_to(WIDGETS).as_posix(): path.read_text(encoding="utf-8") for path in WIDGETS.rglob("*.js")}
+    tables = {
+        "words": {language: dict(words(language)) for language in LANGUAGES},
+        "theme": browser_theme(),
+        "versions": {name: version(name) for name in (DRAWS, ALIVE)},
     }
-    for language in LANGUAGES:
-        made[f"words/{language}.json"] = lambda language=language: words_json(language)  # type: ignore[misc]
-    return {**files, **made}
+    return bundle(sources, tables)
+
+
+# Every file by its name: nothing else is ever served from here, so no name can climb out.
+FILES: dict[str, Callable[[], bytes]] = {
+    MODULES: lambda: f"{modules().code}//# sourceMappingURL={MAP}\n".encode(),
+    MAP: lambda: modules().source_map.encode(),  # asked for by the tools of a browser, when they are open
+    DRAWS: PLOTLY.read_bytes,
+    ALIVE: lambda: b"{}",  # asked for when answers fail to come
+}
 
 
 @cache
-def version() -> str:
-    """Changes whenever a file does, so that browsers may keep what they have for a year."""
-    digest = hashlib.sha256(plotly.__version__.encode())
-    for name, read in contents().items():
-        if name != "plotly.js":
-            digest.update(name.encode() + read())
-    return digest.hexdigest()[:12]
+def content(name: str) -> bytes:
+    """One of the files, made once."""
+    return FILES[name]()
+
+
+@cache
+def version(name: str) -> str:
+    """Changes when the file does, so that browsers may keep it for a year."""
+    return hashlib.sha256(content(name)).hexdigest()[:12]
+
+
+def place(name: str) -> str:
+    """Where a file is served, from the page's own address."""
+    return f"headlight/{version(name)}/{name}"
 
 
 async def serve(request: Request) -> Response:
-    """One of our files. The version in the path is for caches alone: an older page still finds its modules."""
+    """One of our files. The version in the path is for caches alone: an older page still finds its files."""
     name = request.path_params["name"]
-    read = contents().get(name)
-    if read is None:
+    if name not in FILES:
         return Response(status_code=404)
-    kept = f"public, max-age={YEAR}, immutable" if request.path_params["version"] == version() else "no-cache"
-    return Response(read(), media_type=TYPES[Path(name).suffix], headers={"Cache-Control": kept})
+    kept = f"public, max-age={YEAR}, immutable" if request.path_params["version"] == version(name) else "no-cache"
+    return Response(content(name), media_type=TYPES[Path(name).suffix], headers={"Cache-Control": kept})
 
 
 def routes() -> list[Route]:

@@ -11,12 +11,12 @@ from typing import Any
 
 import gradio as gr
 
-from headlight.viz.wire.static import version
+from headlight.viz.wire.static import MODULES, place
 
 # The browser's own name of the page knows under which path, or in whose frame, it is served.
 LOADER = (
-    "import(`${window.gradio_config?.root ?? ''}/headlight/VERSION/MODULE.js`)"
-    ".then((module) => module.mount({element, trigger, props, server, watch}));"
+    "import(`${window.gradio_config?.root ?? ''}/PLACE`)"
+    ".then(({ modules }) => modules['MODULE.js'].mount({element, trigger, props, server, watch}));"
 )
 
 
@@ -29,7 +29,7 @@ def widget(module: str, *, value: str = "", server: Sequence[Callable[..., Any]]
     return gr.HTML(
         value=value,
         html_template="",
-        js_on_load=LOADER.replace("VERSION", version()).replace("MODULE", module),
+        js_on_load=LOADER.replace("PLACE", place(MODULES)).replace("MODULE", module),
         apply_default_css=False,
         server_functions=list(server) or None,
         elem_classes=["headlight", f"headlight-{name}"],

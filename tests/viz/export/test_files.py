@@ -206,7 +206,7 @@ def test_a_picture_of_a_comparison_has_three_maps(service: Service) -> None:
 def test_the_saved_page_carries_everything_and_asks_for_nothing(service: Service) -> None:
     page = content(take(service, "html", kind="cross", layer=0, head=0)).decode()
     ours = page[: page.index("Plotly")] if "Plotly" in page else page
-    assert "headlight/heads/explorer.js" in page
+    assert "modules['heads/explorer.js'] = " in page
     assert not re.search(r'<(?:script|link|img)[^>]+(?:src|href)="', ours)
     assert "</script><img" not in page
 

@@ -1,17 +1,22 @@
-"""The browser's files: ours and Plotly's alone, kept for a year, found under any version."""
+"""The browser's files: our modules as one and Plotly alone, kept for a year, found under any version."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 
 import pytest
 from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from headlight.viz.wire.static import SHEETS, WIDGETS, routes, styles, version
+from headlight.viz.wire.first_visit import FirstVisit
+from headlight.viz.wire.static import FILES, MODULES, SHEETS, WIDGETS, content, modules, place, routes, styles, version
 
-OTHERS = ["../app.py", "%2e%2e/app.py", "widget.py", "", "core", "core/state.js/", "words/xx.json"]
+OTHERS = ["../app.py", "%2e%2e/app.py", "widget.py", "", "core", "core/state.js", "words/en.json", "headlight.js/"]
 
 
 @pytest.fixture(scope="module")
@@ -19,14 +24,20 @@ def client() -> TestClient:
     return TestClient(Starlette(routes=routes()))
 
 
-def test_every_module_is_served_as_javascript(client: TestClient) -> None:
+def test_every_module_is_served_within_one(client: TestClient) -> None:
+    answer = client.get(f"/{place(MODULES)}")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("text/javascript")
     paths = list(WIDGETS.rglob("*.js"))
     assert paths
     for path in paths:
-        answer = client.get(f"/headlight/{version()}/{path.relative_to(WIDGETS).as_posix()}")
-        assert answer.status_code == 200
-        assert answer.headers["content-type"].startswith("text/javascript")
-        assert answer.content == path.read_bytes()
+        assert f"modules['{path.relative_to(WIDGETS).as_posix()}'] = " in answer.text
+
+
+def test_the_map_of_the_modules_is_served_where_they_name_it(client: TestClient) -> None:
+    name = client.get(f"/{place(MODULES)}").text.rstrip().rpartition("sourceMappingURL=")[2]
+    found = client.get(f"/headlight/{version(MODULES)}/{name}").json()
+    assert found["sourcesContent"][found["sources"].index("core/state.js")] == (WIDGETS / "core/state.js").read_text()
 
 
 def test_modules_name_no_other_host() -> None:
@@ -37,25 +48,49 @@ def test_modules_name_no_other_host() -> None:
 
 
 def test_plotly_comes_from_the_installed_package(client: TestClient) -> None:
-    assert b"plotly.js" in client.get(f"/headlight/{version()}/plotly.js").content[:2000]
+    assert b"plotly.js" in client.get(f"/{place('plotly.js')}").content[:2000]
 
 
-def test_words_and_colours_are_json(client: TestClient) -> None:
-    assert "wall" in client.get(f"/headlight/{version()}/words/zh.json").json()
-    theme = json.loads(client.get(f"/headlight/{version()}/theme.json").content)
-    assert set(theme) == {"light", "dark"}
+def test_words_and_colours_travel_with_the_modules() -> None:
+    first = modules().code.partition("\n")[0]
+    tables = json.loads(first.removeprefix("globalThis.headlightTables = ").removesuffix(";"))
+    assert set(tables["theme"]) == {"light", "dark"}
+    assert "wall" in tables["words"]["zh"]
+    assert tables["versions"]["plotly.js"] == version("plotly.js")
 
 
-def test_caches_keep_the_right_version_for_a_year_and_ask_for_any_other(client: TestClient) -> None:
-    assert "immutable" in client.get(f"/headlight/{version()}/core/state.js").headers["cache-control"]
-    assert client.get("/headlight/older/core/state.js").headers["cache-control"] == "no-cache"
+@pytest.mark.parametrize("name", FILES)
+def test_caches_keep_the_right_version_for_a_year_and_ask_for_any_other(client: TestClient, name: str) -> None:
+    assert version(name) == hashlib.sha256(content(name)).hexdigest()[:12]
+    assert "immutable" in client.get(f"/{place(name)}").headers["cache-control"]
+    assert client.get(f"/headlight/older/{name}").headers["cache-control"] == "no-cache"
 
 
-@pytest.mark.parametrize(
-    "name", ["../app.py", "%2e%2e/app.py", "widget.py", "", "core", "core/state.js/", "words/xx.json"]
-)
+@pytest.mark.parametrize("name", OTHERS)
 def test_nothing_else_is_served(client: TestClient, name: str) -> None:
-    assert client.get(f"/headlight/{version()}/{name}").status_code == 404
+    assert client.get(f"/headlight/{version(MODULES)}/{name}").status_code == 404
+
+
+async def page(_: Request) -> HTMLResponse:
+    return HTMLResponse("<p>" + "x" * 10_000)
+
+
+@pytest.mark.parametrize(("root", "path", "is_page"), [("", "/", True), ("/below", "/below/", True), ("", "/a", False)])
+def test_the_page_alone_is_compressed_and_names_the_modules(root: str, path: str, is_page: bool) -> None:
+    app = FirstVisit(Starlette(routes=[Route("/", page), Route("/a", page)]))
+    answer = TestClient(app, root_path=root).get(path)
+    assert len(answer.text) == 10_003
+    assert answer.headers.get("content-encoding") == ("gzip" if is_page else None)
+    hint = f"<{place(MODULES)}>; rel=modulepreload; fetchpriority=low"
+    assert answer.headers.get("link") == (hint if is_page else None)
+
+
+def test_what_is_no_page_gets_no_hint() -> None:
+    async def picture(_: Request) -> Response:
+        return Response(b"x", media_type="image/png")
+
+    answer = TestClient(FirstVisit(Starlette(routes=[Route("/", picture)]))).get("/")
+    assert "link" not in answer.headers
 
 
 def test_every_sheet_belongs_to_the_page() -> None:

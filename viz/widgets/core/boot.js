@@ -1,16 +1,10 @@
 // Where our files lie, and the tables that everything needs before it can draw.
 
-// A page that was saved as a file carries its tables with it.
-const carried = globalThis.headlightFiles;
+// Words, colours and versions of files, which came with the modules.
+export const tables = globalThis.headlightTables;
 
-export const asset = (name) => new URL(`../${name}`, import.meta.url).href;
-
-export async function fetchJson(name) {
-  if (carried) return carried[name];
-  const answer = await fetch(asset(name));
-  if (!answer.ok) throw new Error(`${name}: ${answer.status}`);
-  return answer.json();
-}
+/** The address of a file beside ours; its version is for caches. */
+export const asset = (name) => new URL(`../../${tables.versions[name]}/${name}`, import.meta.url).href;
 
 let plotly = null;
 

@@ -2,12 +2,13 @@
 
 import { lookOf, readLink, watchState } from './link.js';
 import { USUAL, set, state } from './state.js';
-import { loadTheme } from './theme.js';
+import { followTheme } from './theme.js';
 import { browserLanguage, speak } from './words.js';
 
 export const ready = (async () => {
   const { request, language, ...selection } = readLink();
-  await Promise.all([speak(language ?? browserLanguage()), loadTheme()]);
+  speak(language ?? browserLanguage());
+  followTheme();
   set(language ? { ...selection, chosenLanguage: language } : selection);
   watchState();
   addEventListener('hashchange', follow);
@@ -17,7 +18,10 @@ export const ready = (async () => {
 function follow() {
   const wanted = readLink();
   const { language } = wanted;
-  if (language) speak(language).then(() => set({ chosenLanguage: language }));
+  if (language) {
+    speak(language);
+    set({ chosenLanguage: language });
+  }
   dispatchEvent(new CustomEvent('headlight-link')); // another sentence: its answer brings heads and words that it has
   const look = state.answer && !state.busy ? lookOf(state.answer, wanted) : {};
   set({ ...look, tab: known(wanted.tab) });

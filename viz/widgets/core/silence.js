@@ -33,7 +33,7 @@ export class Silence {
 /** Whether the server that served this page still answers. */
 async function reachable() {
   try {
-    return (await fetch(asset('theme.json'), { cache: 'no-store', signal: AbortSignal.timeout(PATIENCE) })).ok;
+    return (await fetch(asset('alive.json'), { cache: 'no-store', signal: AbortSignal.timeout(PATIENCE) })).ok;
   } catch {
     return false;
   }

@@ -1,13 +1,12 @@
 // Light and dark: the colours of the one table that the figures use too.
 
-import { fetchJson } from './boot.js';
+import { tables as carried } from './boot.js';
 import { set, state } from './state.js';
 
-let themes = null;
+const themes = carried.theme;
 const tables = new Map();
 
-export async function loadTheme() {
-  themes ??= await fetchJson('theme.json');
+export function followTheme() {
   new MutationObserver(follow).observe(document.body, { attributes: true, attributeFilter: ['class'] });
   follow();
 }

@@ -1,10 +1,10 @@
 // What the page says, in the reader's language.
 
-import { fetchJson } from './boot.js';
+import { tables as carried } from './boot.js';
 import { set, state } from './state.js';
 import { languageTag } from './tags.js';
 
-const tables = {};
+const tables = carried.words;
 
 /** A phrase; `{names}` in it stand for values. */
 export function t(key, values = {}) {
@@ -22,12 +22,7 @@ export function browserLanguage() {
   return wanted.map((tag) => tag.slice(0, 2)).find((tag) => tag === 'zh' || tag === 'en') ?? 'en';
 }
 
-async function loadWords(language) {
-  tables[language] ??= await fetchJson(`words/${language}.json`);
-}
-
-export async function speak(language) {
-  await loadWords(language);
+export function speak(language) {
   document.documentElement.lang = language === 'zh' ? 'zh-CN' : 'en';
   set({ language });
 }

@@ -33,8 +33,8 @@ export async function mount({ element }) {
   });
   element.classList.add('top');
   element.append(skip, mark, make('h1', {}, 'Headlight'), line, make('div', { class: 'right' }, languages, theme));
-  const choose = async (language) => {
-    await speak(language);
+  const choose = (language) => {
+    speak(language);
     set({ chosenLanguage: language });
   };
   const draw = () => {

@@ -1,0 +1,142 @@
+"""All modules of the browser as one: a first visit asks for one file instead of a hundred, seven imports deep.
+
+Our modules keep to a form that needs no parser: each import stands at the beginning of a line and names what it takes
+from a relative path, and exported are functions, classes and constants by their own names. A module becomes a function
+that runs once and returns its exports, after those that it needs. Whatever goes beyond that form is an error here.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+from typing import NamedTuple
+
+STATEMENT = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)  # of either kind, whatever its form
+IMPORT = re.compile(r"^import \{([^{}]*)\} from '(\.{1,2}/[\w./-]+\.js)';$", re.MULTILINE)
+EXPORT = re.compile(r"^export (?=(?:async function|function|class|const) (\w+))", re.MULTILINE)
+EXPORTS = re.compile(r"^export \{([^{}]*)\};$", re.MULTILINE)
+FAMILIAR = re.compile(r"^(\w+)(?: as (\w+))?$")  # one name of a list
+FORBIDDEN = {
+    "import(": "imports a module late; name it at the beginning",
+    "</script": "would end the script that the saved page holds",
+    "<!--": "would begin a comment in the saved page",
+}
+
+
+class BundleError(ValueError):
+    """A module in a form that the bundle does not take."""
+
+
+class Bundle(NamedTuple):
+    """The code, and the map from its lines to those of the modules."""
+
+    code: str
+    source_map: str
+
+
+def bundle(sources: Mapping[str, str], tables: object) -> Bundle:
+    """One module of `sources`, text by path; it exports `modules`: the exports of each by its path.
+
+    `tables` is what every module may read as `globalThis.headlightTables`.
+    """
+    given = json.dumps(tables, ensure_ascii=False, separators=(",", ":"), sort_keys=True).replace("<", "\\u003c")
+    lines = [f"globalThis.headlightTables = {given};", "export const modules = {};"]
+    places: list[tuple[int, int] | None] = [None, None]  # of each line: its module, and its line there
+    order = ordered(sources)
+    for number, path in enumerate(order):
+        body = wrapped(path, sources[path]).split("\n")
+        lines += [f"modules['{path}'] = (() => {{", *body, "})();"]
+        # The last line of a body returns the exports, and has no original.
+        places += [None, *((number, line) for line in range(len(body) - 1)), None, None]
+    contents = [sources[path] for path in order]
+    source_map = {"version": 3, "sources": order, "sourcesContent": contents, "names": [], "mappings": mappings(places)}
+    return Bundle("\n".join(lines) + "\n", json.dumps(source_map, ensure_ascii=False))
+
+
+def ordered(sources: Mapping[str, str]) -> list[str]:
+    """Every module after those that it imports."""
+    graph = {path: sorted(imports(path, sources[path])) for path in sorted(sources)}
+    for path, needed in graph.items():
+        for other in needed:
+            if other not in sources:
+                raise BundleError(f"{path} imports {other}, which is not there.")
+    try:
+        return list(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        raise BundleError(f"Modules import each other in a circle: {' → '.join(error.args[1])}.") from error
+
+
+def imports(path: str, source: str) -> Iterator[str]:
+    """The modules that one imports, by their paths."""
+    for found in IMPORT.finditer(source):
+        yield posixpath.normpath(posixpath.join(posixpath.dirname(path), found[2]))
+
+
+def wrapped(path: str, source: str) -> str:
+    """The body of the function that runs a module. Every line stays where it is; one more returns the exports."""
+    known = sum(len(form.findall(source)) for form in (IMPORT, EXPORT, EXPORTS))
+    if known != len(STATEMENT.findall(source)):
+        forms = "import { a, b as c } from './d.js'; and export function, class, const, or { a, b as c };"
+        raise BundleError(f"{path} imports or exports in a form that the bundle does not take. It takes {forms}")
+    for text, why in FORBIDDEN.items():
+        if text in source:
+            raise BundleError(f"{path} holds `{text}`, which {why}.")
+
+    def taken(found: re.Match[str]) -> str:
+        other = posixpath.normpath(posixpath.join(posixpath.dirname(path), found[2]))
+        names = [name if name == alias else f"{name}: {alias}" for name, alias in _pairs(path, found[1])]
+        kept = "\n" * found[0].count("\n")
+        return f"const {{ {', '.join(names)} }} = modules['{other}'];{kept}"
+
+    exported = [(name, name) for name in EXPORT.findall(source)]
+    for names in EXPORTS.findall(source):
+        exported += _pairs(path, names)
+    body = EXPORT.sub("", IMPORT.sub(taken, source))
+    body = EXPORTS.sub(lambda found: "\n" * found[0].count("\n"), body)
+    # An address is relative to the module that says it, also from within the bundle.
+    body = body.replace("import.meta.url", f"new URL('{path}', import.meta.url).href")
+    given = ", ".join(f"{alias}: {name}" for name, alias in exported)
+    return f"{body.rstrip(chr(10))}\nreturn {{ {given} }};"
+
+
+def _pairs(path: str, names: str) -> list[tuple[str, str]]:
+    """`a, b as c` → (a, a), (b, c)."""
+    pairs = []
+    for each in filter(None, (name.strip() for name in names.split(","))):
+        found = FAMILIAR.match(each)
+        if found is None:
+            raise BundleError(f"{path} imports or exports {each!r}, which is no name.")
+        pairs.append((found[1], found[2] or found[1]))
+    return pairs
+
+
+# ------------------------------------------------------------ the map of lines
+
+DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
+
+def mappings(places: list[tuple[int, int] | None]) -> str:
+    """The field of a source map (https://tc39.es/ecma426/): each line's beginning, as differences to the last one."""
+    lines = []
+    last = (0, 0)
+    for place in places:
+        if place is None:
+            lines.append("")
+        else:
+            lines.append("".join(_digits(number) for number in (0, place[0] - last[0], place[1] - last[1], 0)))
+            last = place
+    return ";".join(lines)
+
+
+def _digits(number: int) -> str:
+    """A whole number in groups of five bits, the sign in the lowest one."""
+    rest = abs(number) << 1 | (number < 0)
+    text = ""
+    while True:
+        group, rest = rest & 31, rest >> 5
+        text += DIGITS[group | (32 if rest else 0)]
+        if not rest:
+            return text
