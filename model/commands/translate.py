@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _tell_what_counts(translator: Translator, arguments: argparse.Namespace) -> None:
     """What was chosen for whoever names nothing, and what the model's makers wish for in vain."""
-    languages, left_out = translator.languages, translator.habits.left_out
+    languages, left_out = translator.languages, translator.generation_defaults.left_out
     if languages.target and len(languages.targets) > 1 and arguments.target_language is None:
         count = len(languages.targets)
         print(f"Into {languages.target}, one of {count} languages: name another with --to.", file=sys.stderr)

@@ -1,7 +1,7 @@
 """How a model's makers want it to write: the options that count where nobody names others, and rules of its own.
 
 A foreign folder says so in `generation_config.json`, one of ours in `habits.json`. Without the latter a model of ours
-has the plain habits: greedy, and what rules change is not counted.
+has the plain ones: greedy, and what rules change is not counted.
 """
 
 from __future__ import annotations
@@ -69,18 +69,20 @@ class GenerationDefaults:
                 raise ValueError("patience or counted has no such choice")
             if set(values) != {field.name for field in dataclasses.fields(cls)}:
                 raise ValueError("a field is missing or unknown")
-            habits = cls(**values)
-            habits.options({})
+            defaults = cls(**values)
+            defaults.options({})
         except (ValueError, KeyError, TypeError, RecursionError, RequestError) as error:
-            raise CheckpointError(f"{origin} does not tell habits ({error}). Save or download it again.") from error
-        return habits
+            raise CheckpointError(
+                f"{origin} holds no sound generation defaults ({error}). Save or download it again."
+            ) from error
+        return defaults
 
 
 COUNTED = ("before", "after", "renormalised")
 
 
-def load_habits(folder: Path) -> GenerationDefaults:
-    """The habits of a model folder of ours; the plain ones where it says nothing."""
+def load_generation_defaults(folder: Path) -> GenerationDefaults:
+    """The defaults in one of our model folders; the plain ones where it says nothing."""
     path = folder / FILE
     return (
         GenerationDefaults.from_json(path.read_text(encoding="utf-8"), origin=str(path))

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from headlight.model.core.transformer import DecoderState
 from headlight.model.decoding.generation_defaults import GenerationDefaults
-from headlight.model.decoding.step import FORBIDDEN, PLAIN, DecoderStep, Row, Rule
+from headlight.model.decoding.step import FORBIDDEN, NO_DEFAULTS, DecoderStep, Row, Rule
 
 STAY = 7 / 8  # moving the others together costs more than computing an eighth of the rows in vain
 
@@ -123,15 +123,21 @@ class Beam:
 
     A sentence is finished when it has as many finished hypotheses as the beam is wide, and no open one could still
     reach a better score than the worst of them if it ended now. Whatever ends by itself comes before what was cut off
-    at the limit, however likely: a model that stumbles into a loop finds each round likelier. A model's habits may
-    want each of these otherwise.
+    at the limit, however likely: a model that stumbles into a loop finds each round likelier. A model's generation
+    defaults may want each of these otherwise.
     """
 
     def __init__(
-        self, plan: Plan, *, width: int, length_penalty: float, keep_tree: bool, habits: GenerationDefaults = PLAIN
+        self,
+        plan: Plan,
+        *,
+        width: int,
+        length_penalty: float,
+        keep_tree: bool,
+        defaults: GenerationDefaults = NO_DEFAULTS,
     ) -> None:
         self.plan = plan
-        self.habits = habits
+        self.generation_defaults = defaults
         self.width = width
         self.reach = (1 + len(plan.ends)) * width
         self.length_penalty = length_penalty
@@ -151,11 +157,11 @@ class Beam:
         plan = self.plan
         logits = plan.decoder(self.next_ids, plan.state)[:, -1].float()  # [rows, vocabulary]
         log_probabilities = logits.log_softmax(dim=-1)
-        if self.habits.counted != "before":
+        if self.generation_defaults.counted != "before":
             logits = log_probabilities
         for rule in plan.rules:
             rule(logits, self.rows)
-        if self.habits.counted == "renormalised":
+        if self.generation_defaults.counted == "renormalised":
             logits = log_probabilities = logits.log_softmax(dim=-1)
         # Of each row so many continuations are enough: with one end, at most width of 2 × width of them can be ends.
         best, tokens = logits.topk(min(self.reach, logits.shape[-1]), dim=-1)
@@ -211,7 +217,7 @@ class Beam:
             else:
                 node = self._note(sentence, old, token, log_probability, score, "kept")
                 survivors.append((Row(sentence, ids, log_probability, gains, node), origin))
-        first = self.habits.ended_first
+        first = self.generation_defaults.ended_first
         finished.sort(key=lambda candidate: (-candidate.ended if first else 0, -candidate.score))
         del finished[self.width :]
         leader = survivors[0][0] if survivors else None
@@ -220,9 +226,11 @@ class Beam:
             leader = Row(sentence, finished[0].ids, finished[0].log_probability, finished[0].gains)
         if leader is not None:
             self._best[sentence] = leader
-        if self.habits.patience == "longest" and leader and survivors:
+        if self.generation_defaults.patience == "longest" and leader and survivors:
             reachable = survivors[0][0].log_probability / limit**self.length_penalty
-        if len(finished) == self.width and (self.habits.patience == "none" or finished[-1].score >= reachable):
+        if len(finished) == self.width and (
+            self.generation_defaults.patience == "none" or finished[-1].score >= reachable
+        ):
             self._drop(sentence, survivors)
             survivors = []
         return survivors

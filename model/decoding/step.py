@@ -2,8 +2,8 @@
 
 A rule is a small class that is called with the logits of the next word, `[rows, vocabulary]`, and the rows; it may
 write −∞ where a word is not allowed. The logits are the step's own, so rules change them in place. A rule decides what
-may be chosen, not what it counts: log probabilities are taken before the rules act, unless a model's habits say
-otherwise.
+may be chosen, not what it counts: log probabilities are taken before the rules act, unless a model's generation
+defaults say otherwise.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from headlight.model.decoding.generation_defaults import GenerationDefaults
 from headlight.model.records import DecodingOptions
 
 FORBIDDEN = float("-inf")
-PLAIN = GenerationDefaults()
+NO_DEFAULTS = GenerationDefaults()
 DecoderStep = Callable[[Tensor, DecoderState], Tensor]  # ids [rows, 1] → logits [rows, 1, vocabulary]
 
 
@@ -125,19 +125,19 @@ class Forced:
                 logits[position, prefix[step]] = 0.0  # any finite number: nothing else is left to choose
 
 
-def ends_of(config: TransformerConfig, habits: GenerationDefaults = PLAIN) -> frozenset[int]:
+def ends_of(config: TransformerConfig, defaults: GenerationDefaults = NO_DEFAULTS) -> frozenset[int]:
     """The tokens that end a translation."""
-    return frozenset(habits.ends or (config.end_id,))
+    return frozenset(defaults.ends or (config.end_id,))
 
 
-def never_written(config: TransformerConfig, habits: GenerationDefaults = PLAIN) -> list[int]:
-    """The tokens that stand in no translation: what the model's habits say, else padding and the start.
+def never_written(config: TransformerConfig, defaults: GenerationDefaults = NO_DEFAULTS) -> list[int]:
+    """The tokens that stand in no translation: what the model's generation defaults say, else padding and the start.
 
     Whatever marks the end can be written.
     """
-    if habits.never is None:
-        return sorted({config.pad_id, config.start_id} - ends_of(config, habits))
-    return sorted({run[0] for run in habits.never if len(run) == 1} - ends_of(config, habits))
+    if defaults.never is None:
+        return sorted({config.pad_id, config.start_id} - ends_of(config, defaults))
+    return sorted({run[0] for run in defaults.never if len(run) == 1} - ends_of(config, defaults))
 
 
 def make_rules(
@@ -145,21 +145,21 @@ def make_rules(
     options: DecodingOptions,
     prefixes: Sequence[Sequence[int]],
     device: torch.device,
-    habits: GenerationDefaults = PLAIN,
+    defaults: GenerationDefaults = NO_DEFAULTS,
     limits: Sequence[int] = (),
 ) -> list[Rule]:
-    """The rules that a request and the model's habits ask for, in the order in which they act."""
+    """The rules that a request and the model's generation defaults ask for, in the order in which they act."""
     rules: list[Rule] = []
-    if never := never_written(config, habits):
+    if never := never_written(config, defaults):
         rules.append(Never(never, device))
-    if runs := [run for run in habits.never or () if len(run) > 1]:
+    if runs := [run for run in defaults.never or () if len(run) > 1]:
         rules.append(NeverRuns(runs))
     if options.no_repeat:
         rules.append(NoRepeat(options.no_repeat))
-    if habits.least_length:
-        rules.append(LeastLength(habits.least_length, ends_of(config, habits)))
-    if habits.forced_end is not None:
-        rules.append(ForcedEnd(habits.forced_end, limits))
+    if defaults.least_length:
+        rules.append(LeastLength(defaults.least_length, ends_of(config, defaults)))
+    if defaults.forced_end is not None:
+        rules.append(ForcedEnd(defaults.forced_end, limits))
     if any(prefixes):
         rules.append(Forced(prefixes))
     return rules

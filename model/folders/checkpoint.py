@@ -27,7 +27,7 @@ from torch import Tensor, nn
 from headlight.model.core.classifier import SelfAttentionClassifier
 from headlight.model.core.config import ClassifierConfig, Config, TransformerConfig
 from headlight.model.core.transformer import Transformer
-from headlight.model.decoding.generation_defaults import GenerationDefaults, load_habits
+from headlight.model.decoding.generation_defaults import GenerationDefaults, load_generation_defaults
 from headlight.model.errors import CheckpointError, ConfigError
 from headlight.model.folders.checksums import (
     CARD,
@@ -67,7 +67,7 @@ class Checkpoint(Generic[ModelType]):
     folder: Path
     fingerprint: str  # changes with config, weights and vocabulary; empty without SHA256SUMS
     languages: Languages = field(default_factory=Languages)
-    habits: GenerationDefaults = field(default_factory=GenerationDefaults)
+    generation_defaults: GenerationDefaults = field(default_factory=GenerationDefaults)
 
 
 class Kind(NamedTuple):
@@ -123,8 +123,8 @@ class HeadlightReader(FolderReader):
     def languages(self, folder: Path, config: Any, source: Vocabulary) -> Languages:
         return load_languages(folder)
 
-    def habits(self, folder: Path, config: Any, languages: Languages) -> GenerationDefaults:
-        return load_habits(folder)
+    def generation_defaults(self, folder: Path, config: Any, languages: Languages) -> GenerationDefaults:
+        return load_generation_defaults(folder)
 
 
 # ------------------------------------------------------------ saving

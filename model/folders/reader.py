@@ -57,6 +57,6 @@ class FolderReader:
         """What the model can be asked for."""
         return Languages()
 
-    def habits(self, folder: Path, config: Any, languages: Languages) -> GenerationDefaults:
+    def generation_defaults(self, folder: Path, config: Any, languages: Languages) -> GenerationDefaults:
         """How the model is used to write."""
         return GenerationDefaults()

@@ -144,7 +144,7 @@ def of_bart(fields: Fields) -> dict[str, Any]:
         "dropout": 0.0,
         "pad_id": fields.token("pad_token_id"),
         "start_id": fields.token("decoder_start_token_id"),
-        "end_id": fields.tokens("eos_token_id")[0],  # of several, `read_habits` takes the others
+        "end_id": fields.tokens("eos_token_id")[0],  # of several, `read_generation_defaults` takes the others
     }
 
 
@@ -243,8 +243,8 @@ class ForeignReader(FolderReader):
     def tokenizers(self, folder: Path, config: TransformerConfig) -> tuple[Vocabulary, Vocabulary]:
         raise NotImplementedError
 
-    def habits(self, folder: Path, config: TransformerConfig, languages: Languages) -> GenerationDefaults:
-        return read_habits(folder, config, languages)
+    def generation_defaults(self, folder: Path, config: TransformerConfig, languages: Languages) -> GenerationDefaults:
+        return read_generation_defaults(folder, config, languages)
 
 
 # ---------------------------------------------------------------- vocabularies
@@ -351,7 +351,7 @@ def filled_up(entries: list[Entry], size: int, origin: str) -> list[Entry]:
     return [*entries, *(Entry(f"⟨unused {place}⟩", "special") for place in range(len(entries), size))]
 
 
-# ---------------------------------------------------------------- habits
+# ---------------------------------------------------------------- defaults
 
 # What would change the answer and is not known here, with the values that change nothing. It is left out, and said.
 NEUTRAL: dict[str, tuple[Any, ...]] = {
@@ -363,7 +363,7 @@ NEUTRAL: dict[str, tuple[Any, ...]] = {
 }  # fmt: skip
 
 
-def read_habits(
+def read_generation_defaults(
     folder: Path, config: TransformerConfig, languages: Languages, task: Mapping[str, Any] | None = None
 ) -> GenerationDefaults:
     """How a folder wants to write: `generation_config.json`, else `config.json`, with a task's own wishes below it."""
@@ -388,7 +388,7 @@ def read_habits(
     numbers += [fields.token(key) for key in ("forced_bos_token_id", "forced_eos_token_id") if fields.has(key)]
     if not all(type(number) is int and 0 <= number < config.target_vocabulary for number in numbers):
         fields.refuse("it names tokens that the vocabulary does not have")
-    habits = GenerationDefaults(
+    defaults = GenerationDefaults(
         beam_size=fields.whole("num_beams") if fields.has("num_beams") else 1,
         length_penalty=penalty,
         max_length=limit if limit is None else max(1, min(limit, LARGEST_LIMIT)),
@@ -404,7 +404,7 @@ def read_habits(
         left_out=tuple(f"{key} = {json.dumps(fields.get(key), ensure_ascii=False)[:MOST_SAID]}" for key in unknown),
     )
     try:
-        habits.options({})
+        defaults.options({})
     except RequestError as error:
         fields.refuse(str(error).rstrip("."))
-    return habits
+    return defaults

@@ -24,7 +24,7 @@ def import_folder(source: Path, folder: Path, *, origin: str, revision: str = ""
     if read_json(source / CONFIG).get("format") == "headlight":
         raise CheckpointError(f"{source}: is a folder of ours already. Copy it.")
     loaded = load_checkpoint(source)
-    others = {generation_defaults.FILE: loaded.habits.to_json()}
+    others = {generation_defaults.FILE: loaded.generation_defaults.to_json()}
     if loaded.languages.sources or loaded.languages.targets:
         others[languages.FILE] = loaded.languages.to_json()
     save_checkpoint(
@@ -33,7 +33,7 @@ def import_folder(source: Path, folder: Path, *, origin: str, revision: str = ""
         loaded.source_tokenizer,
         loaded.target_tokenizer,
         storage=storage,
-        card=card(source, folder.resolve().name, origin, revision, storage, loaded.habits.left_out),
+        card=card(source, folder.resolve().name, origin, revision, storage, loaded.generation_defaults.left_out),
         others=others,
     )
 
@@ -54,9 +54,9 @@ def card(source: Path, name: str, origin: str, revision: str, storage: str, left
     head = "\n".join(["---", *matter, "---", "", ""]) if matter else ""
     return f"""{head}# {name}
 
-Imported from {origin}{at}: a model of the family "{values.get("model_type")}", with its own vocabulary and its habits
-of writing. The numbers are the same, stored in {storage}. What it was trained on, how good it is and where it fails is
-told at its source.
+Imported from {origin}{at}: a model of the family "{values.get("model_type")}", with its own vocabulary and generation
+defaults. The numbers are the same, stored in {storage}. What it was trained on, how good it is and where it fails is told
+at its source.
 
 - Source: {origin}{at}
 - Licence: {stated or "not stated"}

@@ -83,7 +83,7 @@ def _read(
         source, target = reader.tokenizers(folder, config)
         check_vocabularies(f"{folder}: ", config, source, target)
         languages = reader.languages(folder, config, source)
-        habits = reader.habits(folder, config, languages)
+        defaults = reader.generation_defaults(folder, config, languages)
         with torch.device("meta"), WithoutFirstNumbers():  # shapes alone: the numbers come straight from the file
             model = reader.build(config)
         if not isinstance(model, wanted):
@@ -92,7 +92,7 @@ def _read(
             )
         _fill(model, store, reader, device, dtype)
         model.to(device=device).eval().requires_grad_(False)
-        return Checkpoint(model, config, source, target, folder, fingerprint(folder), languages, habits)
+        return Checkpoint(model, config, source, target, folder, fingerprint(folder), languages, defaults)
 
 
 class WithoutFirstNumbers(TorchFunctionMode):

@@ -29,7 +29,7 @@ from headlight.model.foreign.common import (
     ForeignReader,
     entries_of,
     filled_up,
-    read_habits,
+    read_generation_defaults,
     safe_json,
 )
 from headlight.model.text.languages import Language, Languages
@@ -155,9 +155,9 @@ class T5(ForeignReader):
             sources=(Language(code=sources[0]),), source=sources[0], targets=targets, target=targets[0].code
         )
 
-    def habits(self, folder: Path, config: TransformerConfig, languages: Languages) -> GenerationDefaults:
+    def generation_defaults(self, folder: Path, config: TransformerConfig, languages: Languages) -> GenerationDefaults:
         task = next(iter(_tasks(folder).values()), {}) if languages.targets else {}
-        return read_habits(folder, config, languages, task)
+        return read_generation_defaults(folder, config, languages, task)
 
 
 def _tasks(folder: Path) -> dict[str, dict[str, Any]]:

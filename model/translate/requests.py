@@ -54,7 +54,7 @@ class RequestChecker:
         name: str,
         device: torch.device,
         languages: Languages,
-        habits: GenerationDefaults,
+        generation_defaults: GenerationDefaults,
     ) -> None:
         self.model = model
         self.config = model.config
@@ -63,7 +63,7 @@ class RequestChecker:
         self.name = name
         self.device = device
         self.languages = languages
-        self.habits = habits
+        self.generation_defaults = generation_defaults
 
     def request(self, text: str | TranslationRequest, **options: Any) -> TranslationRequest:
         """A checked request to this model, from text and options or from a request."""
@@ -89,7 +89,7 @@ class RequestChecker:
         if unknown:
             known = ", ".join([*OPTION_NAMES, *also])
             raise RequestError("unknown_name", field="options", given=", ".join(map(shown, unknown)), choices=known)
-        return self.habits.options(options)
+        return self.generation_defaults.options(options)
 
     def route(self, request: TranslationRequest) -> Route:
         """What the model must be told of the languages; an unknown one is an error."""
@@ -131,7 +131,7 @@ class RequestChecker:
         for source in ids:
             self.check_length(len(source), "text")
         longest, padding = max(map(len, ids)), self.config.pad_id
-        firsts = [list(self.route(request).first or self.habits.first) for request in requests]
+        firsts = [list(self.route(request).first or self.generation_defaults.first) for request in requests]
         prefixes = [
             self._ids(request.prefix, "prefix", first, ended=False) or first
             for request, first in zip(requests, firsts, strict=True)

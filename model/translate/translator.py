@@ -62,7 +62,7 @@ class Translator:
         step_weights: StepWeights = "float16",
         rule: ConfidenceRule | None = None,
         languages: Languages | None = None,
-        habits: GenerationDefaults | None = None,
+        generation_defaults: GenerationDefaults | None = None,
     ) -> None:
         self.choice = choice or DeviceChoice(torch.device("cpu"), torch.float32, "given by the caller.")
         self.device = self.choice.device
@@ -72,13 +72,15 @@ class Translator:
         self.name = name
         self.rule = rule
         self.languages = languages or Languages()  # what a request may ask for
-        self.habits = habits or GenerationDefaults()  # what counts where a caller names no option
+        self.generation_defaults = (
+            generation_defaults or GenerationDefaults()
+        )  # what counts where a caller names no option
         check_vocabularies("", self.model.config, source_tokenizer, target_tokenizer)
         if step_weights not in get_args(StepWeights):
             raise not_choice("step_weights", step_weights, get_args(StepWeights))
         on_cpu = self.device.type == "cpu" and self.choice.dtype == torch.float32
         self.intake = RequestChecker(
-            self.model, source_tokenizer, target_tokenizer, name, self.device, self.languages, self.habits
+            self.model, source_tokenizer, target_tokenizer, name, self.device, self.languages, self.generation_defaults
         )
         own_bytes = count_bytes(self.model)
         self.step: Any = self.model.decoder
@@ -106,7 +108,7 @@ class Translator:
             step_weights=step_weights,
             rule=load_rule(loaded.folder),
             languages=loaded.languages,
-            habits=loaded.habits,
+            generation_defaults=loaded.generation_defaults,
         )
 
     # ------------------------------------------------------------ translating
@@ -227,15 +229,21 @@ class Translator:
             # The step has no probes; where somebody changes what passes them, words are chosen by a twin that has.
             decoder=self.passes.decoder if self._is_changed(job) else self.step,
             state=state,
-            rules=make_rules(config, options, job.prefixes, self.device, self.habits, job.limits),
+            rules=make_rules(config, options, job.prefixes, self.device, self.generation_defaults, job.limits),
             limits=job.limits,
             start_id=config.start_id,
-            ends=ends_of(config, self.habits),
+            ends=ends_of(config, self.generation_defaults),
             device=self.device,
         )
         if options.beam_size > 1:
             width, penalty = options.beam_size, options.length_penalty
-            return Beam(plan, width=width, length_penalty=penalty, keep_tree=keep_tree, habits=self.habits), cross
+            return Beam(
+                plan,
+                width=width,
+                length_penalty=penalty,
+                keep_tree=keep_tree,
+                defaults=self.generation_defaults,
+            ), cross
         choose = Sample(options, len(job.limits)) if options.samples else choose_best
         return OneByOne(plan, choose, scored=scored), cross
 
@@ -262,7 +270,7 @@ class Translator:
         request = job.requests[0]
         with torch.inference_mode(), intervening(self.model, request.interventions):
             ids = self.intake.pad(starts), self.intake.pad(rows)
-            alternatives, never = job.options.alternatives, never_written(self.model.config, self.habits)
+            alternatives, never = job.options.alternatives, never_written(self.model.config, self.generation_defaults)
             scores = read_target(
                 self.model, self.passes, memory, cross, *ids, sight, request.capture, alternatives, never
             )
@@ -295,7 +303,7 @@ class Translator:
             timing=clock.timing(),
             device=str(self.device),
             rule=self.rule,
-            searched=self.habits.counted != "before",
+            searched=self.generation_defaults.counted != "before",
         )
 
     def _progress(self, step: int, row: Row) -> Progress:

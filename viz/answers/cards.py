@@ -16,7 +16,7 @@ from headlight.model.text.languages import languages_of
 from headlight.viz.errors import logged
 
 CONFIG, CARD, SUMS, HEADS = "config.json", "README.md", "SHA256SUMS", "heads.json"
-MANNERS = ("habits.json", "languages.json")
+OWN_DEFAULTS = ("habits.json", "languages.json")
 LANGUAGE = re.compile(r"[a-z]{2,3}")
 LONGEST_CARD, LONGEST_SUMMARY = 50_000, 600  # characters: strangers may write as much as they like
 LARGEST_HEADER = 100_000_000  # bytes: what the format of the weights allows
@@ -41,7 +41,7 @@ class ModelCard:
     default: bool = False
     where: Literal["here", "hub"] = "here"  # in the models' folder, or fetched by its id
     downloaded: bool = True
-    manners: bool = False  # whether it may bring options or languages of its own: see `viz/answers/defaults.py`
+    brings_defaults: bool = False  # whether it may bring options or languages of its own: see `viz/answers/defaults.py`
 
 
 def read_cards(folder: Path) -> tuple[ModelCard, ...]:
@@ -91,7 +91,7 @@ def read_card(folder: Path, name: str = "") -> ModelCard:
         summary=_summary(body),
         revision=_revision(folder),
         best_head=_best_head(folder),
-        manners=family is not None or any((folder / name).exists() for name in MANNERS),
+        brings_defaults=family is not None or any((folder / name).exists() for name in OWN_DEFAULTS),
     )
 
 

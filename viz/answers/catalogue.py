@@ -17,9 +17,9 @@ from headlight.model.foreign.hub import (
     HubError,
     Plan,
     Progress,
+    cached_models,
     claim,
     find_folder,
-    kept_models,
     make_room,
     megabytes,
     plan,
@@ -84,7 +84,7 @@ class Catalogue:
 
     def _find_kept(self) -> None:
         """Models that an earlier run fetched, or another program: of families that we read."""
-        for kept in kept_models():
+        for kept in cached_models():
             name, folder = str(kept), find_folder(kept)
             if folder is not None and can_be_read(folder):
                 self._hub.setdefault(name, (languages_of(name), 0))

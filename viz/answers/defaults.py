@@ -1,7 +1,7 @@
-"""How a model is used where nobody says otherwise: its own options, and the languages that it can be asked for.
+"""A model's defaults: the options and languages of a request that names none, and the languages to choose from.
 
-A model that brings no habits is used as the page likes it. What a model's makers wish never goes beyond the limits of
-whoever runs the page.
+A model without generation defaults gets those of the page. What a model's makers ask for never passes the limits that
+the page is run with.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ SHOWN = 12  # so many choices a complaint names
 
 
 @dataclass(frozen=True, kw_only=True)
-class Manners:
-    """What is known of a model's use without loading it again."""
+class ModelDefaults:
+    """A model's defaults and choices, known without loading it again."""
 
     usual: DecodingOptions
     longest: int | None = None  # tokens written; None: the model says nothing
@@ -50,20 +50,20 @@ class Manners:
         return {name: usual[name] for name in OPTIONS}
 
 
-def plain_manners(settings: Settings) -> Manners:
+def plain_model_defaults(settings: Settings) -> ModelDefaults:
     """Of a model that brings nothing of its own."""
-    return Manners(usual=default_options(settings))
+    return ModelDefaults(usual=default_options(settings))
 
 
-def manners_of(translator: Translator, settings: Settings) -> Manners:
+def model_defaults_of(translator: Translator, settings: Settings) -> ModelDefaults:
     """Of a model that is loaded."""
-    habits, languages = translator.habits, translator.languages
+    defaults, languages = translator.generation_defaults, translator.languages
     usual = default_options(settings)
-    if habits != GenerationDefaults():
-        usual = habits.options({"beam_size": min(habits.beam_size, settings.max_beam), "max_length": None})
-    return Manners(
+    if defaults != GenerationDefaults():
+        usual = defaults.options({"beam_size": min(defaults.beam_size, settings.max_beam), "max_length": None})
+    return ModelDefaults(
         usual=usual,
-        longest=habits.max_length,
+        longest=defaults.max_length,
         sources=tuple(language.code for language in languages.sources),
         targets=tuple(language.code for language in languages.targets),
         source=languages.source,

@@ -55,15 +55,15 @@ def hint_of(service: Service, translation: Translation) -> dict[str, Any] | None
     """
     request = translation.request
     name = request.model or service.default
-    card, manners = service.library.card(name, "transformer"), service.manners(name)
-    reads = request.source_language or manners.source or "".join(card.languages[:1])
-    writes = request.target_language or manners.target or "".join(card.languages[1:2])
+    card, defaults = service.catalogue.card(name, "transformer"), service.model_defaults(name)
+    reads = request.source_language or defaults.source or "".join(card.languages[:1])
+    writes = request.target_language or defaults.target or "".join(card.languages[1:2])
     found = identify(request.text)
     if found is None or not reads or found == two_letters(reads):
         return None
     offers = [
         {"model": name, "source_language": code, "source": code, "target": writes}
-        for code in manners.sources
+        for code in defaults.sources
         if two_letters(code) == found and two_letters(writes) != found
     ]
     others = [each for each in service.models() if _translates(each, found) and each.name != name]

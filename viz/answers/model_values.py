@@ -6,7 +6,7 @@ from typing import Any
 
 from headlight.model.records import Translation
 from headlight.viz.answers.cards import ModelCard
-from headlight.viz.answers.defaults import plain_manners
+from headlight.viz.answers.defaults import plain_model_defaults
 from headlight.viz.answers.hints import hint_of
 from headlight.viz.answers.payload import translation_json
 from headlight.viz.answers.service import Service
@@ -15,7 +15,7 @@ from headlight.viz.answers.service import Service
 def default_request(service: Service) -> dict[str, Any]:
     """What a request holds where the visitor changes nothing."""
     open_fields = {"target": None, "prefix": None, "source_language": "", "target_language": ""}
-    return {"model": service.default, **service.manners().options(), **open_fields}
+    return {"model": service.default, **service.model_defaults().options(), **open_fields}
 
 
 def answer_of(service: Service, translation: Translation, *, cached: bool = False) -> str:
@@ -28,25 +28,26 @@ def model_of(service: Service, translation: Translation) -> dict[str, Any]:
     """What is known of a translation's model: how it is used, and which languages it read and wrote."""
     request = translation.request
     name = request.model or service.default
-    found = about(service.library.card(name, "transformer"))
-    manners = service.manners(name)
+    found = about(service.catalogue.card(name, "transformer"))
+    defaults = service.model_defaults(name)
     return found | {
-        "usual": manners.options(),
-        "source": request.source_language or manners.source or found["source"],
-        "target": request.target_language or manners.target or found["target"],
-        "sources": manners.sources,
-        "targets": manners.targets,
-        "usual_source": manners.source,
-        "usual_target": manners.target,
+        "usual": defaults.options(),
+        "source": request.source_language or defaults.source or found["source"],
+        "target": request.target_language or defaults.target or found["target"],
+        "sources": defaults.sources,
+        "targets": defaults.targets,
+        "usual_source": defaults.source,
+        "usual_target": defaults.target,
     }
 
 
 def translators(service: Service) -> list[dict[str, Any]]:
     """All that translate, as a menu lists them: the usual one first, the one that knows two sentences last."""
     cards = [card for card in service.models() if card.kind == "transformer"]
-    plain = plain_manners(service.settings).options()
+    plain = plain_model_defaults(service.settings).options()
     return [
-        about(card) | {"usual": None if card.manners or not card.downloaded else plain}  # None: its answer will tell
+        about(card)
+        | {"usual": None if card.brings_defaults or not card.downloaded else plain}  # None: its answer will tell
         for card in sorted(cards, key=lambda card: (card.where == "hub", not card.default, card.name == "toy"))
     ]
 

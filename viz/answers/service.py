@@ -24,7 +24,7 @@ from headlight.model.translate.translator import Translator
 from headlight.viz.answers.answer_cache import AnswerCache, Key
 from headlight.viz.answers.cards import ModelCard
 from headlight.viz.answers.catalogue import Catalogue
-from headlight.viz.answers.defaults import Manners, manners_of, plain_manners
+from headlight.viz.answers.defaults import ModelDefaults, model_defaults_of, plain_model_defaults
 from headlight.viz.answers.lent_gpu import on_borrowed_gpu
 from headlight.viz.answers.line import Line
 from headlight.viz.answers.model_cache import ModelCache
@@ -50,11 +50,11 @@ class Service:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.line = Line(settings.concurrency, settings.line)  # before whatever computes
-        self.store = AnswerCache(settings.cache_mb * MEGABYTE)
-        self.library = Catalogue(settings)
-        self.shelf: ModelCache[Any] = ModelCache(settings.models_mb * MEGABYTE, _weight)
-        self._manners: dict[tuple[str, str], Manners] = {}  # also of models that left memory
-        names = [card.name for card in self.library.cards() if card.kind == "transformer" and card.downloaded]
+        self.answer_cache = AnswerCache(settings.cache_mb * MEGABYTE)
+        self.catalogue = Catalogue(settings)
+        self.model_cache: ModelCache[Any] = ModelCache(settings.models_mb * MEGABYTE, _weight)
+        self._model_defaults: dict[tuple[str, str], ModelDefaults] = {}  # also of models that left memory
+        names = [card.name for card in self.catalogue.cards() if card.kind == "transformer" and card.downloaded]
         if settings.model and settings.model not in names:
             raise SettingsError(
                 f"HEADLIGHT_MODEL is {settings.model!r}, but the translators in {settings.models_folder} are: "
@@ -67,49 +67,49 @@ class Service:
 
     def models(self) -> tuple[ModelCard, ...]:
         """All models: first those that are here, by name, then those of the Hub; one translator is the default."""
-        return tuple(replace(card, default=card.name == self.default) for card in self.library.cards())
+        return tuple(replace(card, default=card.name == self.default) for card in self.catalogue.cards())
 
     def offer(self, name: str) -> Plan:
         """What would come with a model of the Hub: asked of the Hub, so that a visitor can be asked."""
-        return self.library.offer(name)
+        return self.catalogue.offer(name)
 
     def fetch(
         self, name: str, on_progress: Callable[[Arrived], None] | None = None, stop: Event | None = None
     ) -> ModelCard:
         """Fetch a model of the Hub that may be asked for. `on_progress` hears how far it is; `stop` ends it soon."""
-        return self.library.fetch(name, on_progress, stop)
+        return self.catalogue.fetch(name, on_progress, stop)
 
     @contextmanager
-    def lent(self, name: str = "") -> Iterator[Translator]:
+    def borrowed(self, name: str = "") -> Iterator[Translator]:
         """The translator of this name, or the default one: it does not leave memory before the end of the block."""
-        card = self.library.card(name or self.default, "transformer")
-        with self.shelf.borrow(_place(card), lambda: self._load(card, Translator)) as translator:
-            self.library.used(card)
+        card = self.catalogue.card(name or self.default, "transformer")
+        with self.model_cache.borrow(_place(card), lambda: self._load(card, Translator)) as translator:
+            self.catalogue.used(card)
             yield translator
 
     def translator(self, name: str = "") -> Translator:
         """The same for a glance at its configuration or vocabulary. Who lets it work borrows it for that long."""
-        with self.lent(name) as translator:
+        with self.borrowed(name) as translator:
             return translator
 
-    def manners(self, name: str = "") -> Manners:
+    def model_defaults(self, name: str = "") -> ModelDefaults:
         """How a translator is used where nobody says otherwise. Only one that brings ways of its own is loaded."""
-        card = self.library.card(name or self.default, "transformer")
-        if not card.manners and card.downloaded:
-            return plain_manners(self.settings)
-        if _place(card) not in self._manners:
+        card = self.catalogue.card(name or self.default, "transformer")
+        if not card.brings_defaults and card.downloaded:
+            return plain_model_defaults(self.settings)
+        if _place(card) not in self._model_defaults:
             self.translator(card.name)
-        return self._manners[_place(card)]
+        return self._model_defaults[_place(card)]
 
     @contextmanager
     def _judge(self, name: str) -> Iterator[Judge]:
-        named = name or next((card.name for card in self.library.cards() if card.kind == "classifier"), "")
-        card = self.library.card(named, "classifier")
-        with self.shelf.borrow(_place(card), lambda: self._load(card, Judge)) as judge:
+        named = name or next((card.name for card in self.catalogue.cards() if card.kind == "classifier"), "")
+        card = self.catalogue.card(named, "classifier")
+        with self.model_cache.borrow(_place(card), lambda: self._load(card, Judge)) as judge:
             yield judge
 
     def _load(self, card: ModelCard, kind: type[Translator] | type[Judge]) -> Any:
-        folder = self.library.folder(card)
+        folder = self.catalogue.folder(card)
         try:
             model = kind.load(folder)
         except (ModelError, OSError) as error:
@@ -117,7 +117,7 @@ class Service:
             raise PageError("model", "model_cannot_load", {"given": card.name}) from error
         if isinstance(model, Translator):
             model.name = model.intake.name = card.name  # a folder of the cache is called after a commit
-            self._manners[_place(card)] = manners_of(model, self.settings)
+            self._model_defaults[_place(card)] = model_defaults_of(model, self.settings)
         return model
 
     # ------------------------------------------------------------ translating
@@ -131,11 +131,11 @@ class Service:
         if is_blank(request.text):
             raise PageError("text", "blank_text")
         most = self.settings.max_tokens
-        with self.lent(request.model) as translator, _in_our_words():
-            manners = self.manners(request.model)
+        with self.borrowed(request.model) as translator, _in_our_words():
+            defaults = self.model_defaults(request.model)
             if usual:
-                request = session_from(values, self.settings, manners.usual).request
-            request = translator.request(manners.checked(request, most))
+                request = session_from(values, self.settings, defaults.usual).request
+            request = translator.request(defaults.checked(request, most))
             job = translator.intake.job([request])  # cuts all texts into tokens, and runs nothing
         for name, ids in (("text", job.sources[0]), ("target", job.targets[0] or ()), ("prefix", job.prefixes[0])):
             if len(ids) > most:
@@ -157,7 +157,7 @@ class Service:
             return made[0]
 
         with _in_our_words():
-            return self.store.answer(self._key(request), make), not made
+            return self.answer_cache.answer(self._key(request), make), not made
 
     def stream(self, request: TranslationRequest, stop: Event) -> Iterator[Progress]:
         """News after each word; the last carries the translation. A kept answer comes at once, and alone.
@@ -166,7 +166,7 @@ class Service:
         one call, without news on the way.
         """
         with _in_our_words():
-            seat = self.store.enter(self._key(request), stop)
+            seat = self.answer_cache.enter(self._key(request), stop)
             if seat is None:
                 return
             if isinstance(seat, Translation):
@@ -176,7 +176,7 @@ class Service:
                 if self._away is not None:
                     yield _last(lead.done(self._make(request)))
                     return
-                with self.lent(request.model) as translator, closing(_steps(translator, request)) as steps:
+                with self.borrowed(request.model) as translator, closing(_steps(translator, request)) as steps:
                     while not stop.is_set() and (progress := next(steps, None)) is not None:
                         lead.alive()
                         if progress.translation is not None:
@@ -184,17 +184,17 @@ class Service:
                         yield progress
 
     def _make(self, request: TranslationRequest) -> Translation:
-        with self.lent(request.model):  # loaded here, so that a lent GPU's process finds it
+        with self.borrowed(request.model):  # loaded here, so that a lent GPU's process finds it
             return (self._away or self._compute)(request)
 
     def _compute(self, request: TranslationRequest) -> Translation:
-        card = self.library.card(request.model or self.default, "transformer")
-        found = self.shelf.find(_place(card)) or self.translator(card.name)
+        card = self.catalogue.card(request.model or self.default, "transformer")
+        found = self.model_cache.find(_place(card)) or self.translator(card.name)
         translation: Translation = found.translate(request)
         return translation
 
     def _key(self, request: TranslationRequest) -> Key:
-        card = self.library.card(request.model or self.default, "transformer")
+        card = self.catalogue.card(request.model or self.default, "transformer")
         return Key(card.revision, replace(request, model=card.name))
 
     # ------------------------------------------------------------ judging

@@ -56,10 +56,10 @@ def second_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]
 
 def in_languages_of(first: Translation, request: TranslationRequest, service: Service) -> TranslationRequest:
     """The second request in the first one's languages, as far as its model has a choice and nobody made another."""
-    spoken, manners = model_of(service, first), service.manners(request.model)
-    if not request.source_language and spoken["source"] in manners.sources:
+    spoken, defaults = model_of(service, first), service.model_defaults(request.model)
+    if not request.source_language and spoken["source"] in defaults.sources:
         request = replace(request, source_language=spoken["source"])
-    if not request.target_language and spoken["target"] in manners.targets:
+    if not request.target_language and spoken["target"] in defaults.targets:
         request = replace(request, target_language=spoken["target"])
     return request
 

@@ -54,7 +54,9 @@ class DownloadWidget(OneEach):
     def offer(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """What a model of the Hub is and how much of it would come; nothing of it is fetched."""
         name = _name(values)
-        if self.service.library.card(name, "transformer").downloaded:  # somebody fetched it since this page was opened
+        if self.service.catalogue.card(
+            name, "transformer"
+        ).downloaded:  # somebody fetched it since this page was opened
             return {"name": name, "here": True, "models": translators(self.service)}
         plan = self.service.offer(name)
         source, target = (*languages_of(name), "", "")[:2]

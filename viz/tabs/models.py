@@ -36,7 +36,7 @@ def cards_values(service: Service) -> list[dict[str, Any]]:
 
 
 def _card_values(service: Service, card: ModelCard) -> dict[str, Any]:
-    folder = service.library.folder(card) if card.downloaded else None
+    folder = service.catalogue.folder(card) if card.downloaded else None
     text = card_text(folder) if folder else ""
     introduction, *rest = sections(text)
     summary: list[Block] = [block for block in introduction.blocks if block["tag"] == "p"][:1]

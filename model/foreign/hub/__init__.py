@@ -9,7 +9,7 @@ when something is fetched, and not before.
 
 from __future__ import annotations
 
-from headlight.model.foreign.hub.cache import find_folder, kept_models
+from headlight.model.foreign.hub.cache import cached_models, find_folder
 from headlight.model.foreign.hub.fetching import fetch
 from headlight.model.foreign.hub.names import HubError, ModelId, read_id
 from headlight.model.foreign.hub.plans import Plan, Progress, RemoteFile, megabytes, plan, require_vocabulary
@@ -21,10 +21,10 @@ __all__ = [
     "Plan",
     "Progress",
     "RemoteFile",
+    "cached_models",
     "claim",
     "fetch",
     "find_folder",
-    "kept_models",
     "make_room",
     "megabytes",
     "plan",

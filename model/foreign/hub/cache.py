@@ -70,7 +70,7 @@ def find_folder(wanted: ModelId) -> Path | None:
     return folder if _whole(folder) else None
 
 
-def kept_models() -> Iterator[ModelId]:
+def cached_models() -> Iterator[ModelId]:
     """Every model that is wholly in the cache: by the branches and tags it was asked for, else by its commits."""
     for repository in sorted(cache_folder().glob("models--*--*")):
         name = repository.name.removeprefix("models--").replace("--", "/")

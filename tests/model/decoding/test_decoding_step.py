@@ -153,13 +153,13 @@ def test_the_best_word_is_the_one_with_the_largest_logit() -> None:
     assert choose_best(logits, []).tolist() == [1, 0, 1]
 
 
-# ------------------------------------------------------------ what a model's habits ask for
+# ------------------------------------------------------------ what a model's generation defaults ask for
 
 
-def written_by(habits: GenerationDefaults, given: list[Row], limits: Sequence[int] = (9, 9, 9)) -> torch.Tensor:
+def written_by(defaults: GenerationDefaults, given: list[Row], limits: Sequence[int] = (9, 9, 9)) -> torch.Tensor:
     """Which tokens stay possible, `[rows, vocabulary]`."""
     logits = torch.randn(len(given), TARGET_VOCABULARY)
-    for rule in make_rules(small_config(), DecodingOptions(), [[]], CPU, habits, limits):
+    for rule in make_rules(small_config(), DecodingOptions(), [[]], CPU, defaults, limits):
         rule(logits, given)
     return logits > FORBIDDEN
 

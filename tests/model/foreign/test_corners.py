@@ -272,7 +272,7 @@ def test_each_of_several_ends_ends_a_translation(tmp_path: Path, opus: Path, whe
     if where == "config.json":
         (folder / "generation_config.json").unlink()
     ours = translator(folder)
-    assert ours.habits.ends == (0, end)
+    assert ours.generation_defaults.ends == (0, end)
     results = ours.translate_batch(TEXTS, beam_size=beam)
     written = ids_of(results)
     assert written != plain
@@ -282,7 +282,7 @@ def test_each_of_several_ends_ends_a_translation(tmp_path: Path, opus: Path, whe
     if where == "generation_config.json":
         theirs = generated_until(folder, ids_of(results, "source"), (0, end), num_beams=beam)
         assert written == theirs
-    assert GenerationDefaults.from_json(ours.habits.to_json()) == ours.habits
+    assert GenerationDefaults.from_json(ours.generation_defaults.to_json()) == ours.generation_defaults
 
 
 def generated_until(folder: Path, sources: list[list[int]], ends: tuple[int, ...], **options: Any) -> list[list[int]]:
@@ -314,14 +314,14 @@ def test_a_rule_that_is_not_known_is_left_out_and_said(
     folder = copied(opus, tmp_path / "model")
     edit(folder, "generation_config.json", **wish)
     ours = translator(folder)
-    assert ours.habits.left_out[0].startswith(said)
-    assert len(ours.habits.left_out[0]) < 80
+    assert ours.generation_defaults.left_out[0].startswith(said)
+    assert len(ours.generation_defaults.left_out[0]) < 80
     assert ids_of(ours.translate_batch(TEXTS)) == ids_of(translator(opus).translate_batch(TEXTS))
     assert main(["translate", "--model", str(folder), "--device", "cpu", TEXTS[0]]) == 0
     assert f"not known here and are left out: {said}" in capsys.readouterr().err
     assert main(["import", str(folder), str(tmp_path / "ours")]) == 0
     assert said in (tmp_path / "ours" / "README.md").read_text()
-    assert translator(tmp_path / "ours").habits.left_out == ours.habits.left_out
+    assert translator(tmp_path / "ours").generation_defaults.left_out == ours.generation_defaults.left_out
 
 
 def test_habits_of_an_older_import_are_still_read() -> None:

@@ -74,7 +74,7 @@ def test_all_numbers_are_those_of_transformers(folder: Path) -> None:
 
 def test_greedy_and_beam_write_the_ids_of_generate(folder: Path) -> None:
     ours = translator(folder)
-    assert ours.habits.beam_size > 1
+    assert ours.generation_defaults.beam_size > 1
     for named, theirs in (({"beam_size": 1}, {"num_beams": 1, "early_stopping": False}), ({}, {})):
         results = ours.translate_batch(SENTENCES, **named)
         written = ids_of(results)

@@ -1,4 +1,4 @@
-"""Foreign folders in all the forms they come in: files, habits, languages, what is broken, and what is made of them."""
+"""Foreign folders in all their forms: files, defaults, languages, what is broken, and what is made of them."""
 
 from __future__ import annotations
 
@@ -129,12 +129,12 @@ def test_a_folder_without_a_bias_of_the_output_has_none(tmp_path: Path, opus: Pa
     assert not translator(folder).model.config.final_logits_bias
 
 
-# ------------------------------------------------------------ habits and languages
+# ------------------------------------------------------------ defaults and languages
 
 
 def test_options_that_nobody_names_are_the_models_habits(opus: Path) -> None:
     ours = translator(opus)
-    assert (ours.habits.beam_size, ours.habits.max_length) == (4, 39)
+    assert (ours.generation_defaults.beam_size, ours.generation_defaults.max_length) == (4, 39)
     assert ours.request("Tür").options == DecodingOptions(beam_size=4, max_length=39)
     assert ours.request("Tür", beam_size=2).options == DecodingOptions(beam_size=2, max_length=39)
     assert ours.request("Tür", temperature=0.5).options.beam_size == 1
@@ -176,15 +176,15 @@ def test_habits_are_those_of_config_where_nothing_else_tells(tmp_path: Path, opu
     folder = copied(opus, tmp_path / "model")
     (folder / "generation_config.json").unlink()
     edit(folder, "config.json", num_beams=3, max_length=21, bad_words_ids=[[4]])
-    habits = translator(folder).habits
-    assert (habits.beam_size, habits.max_length, habits.never, habits.forced_end) == (3, 20, ((4,),), 0)
+    defaults = translator(folder).generation_defaults
+    assert (defaults.beam_size, defaults.max_length, defaults.never, defaults.forced_end) == (3, 20, ((4,),), 0)
 
 
 def test_a_task_of_t5_brings_its_own_habits(tmp_path: Path) -> None:
     folder = t5(tmp_path / "model")
     (folder / "generation_config.json").write_text('{"max_length": 30}')
-    habits = translator(folder).habits
-    assert (habits.beam_size, habits.max_length, habits.patience) == (4, 29, "none")
+    defaults = translator(folder).generation_defaults
+    assert (defaults.beam_size, defaults.max_length, defaults.patience) == (4, 29, "none")
 
 
 def test_the_target_language_decides_the_answer(many: Path) -> None:
@@ -263,7 +263,7 @@ def test_an_imported_folder_gives_the_same(
     assert main(["import", str(source), str(to), "--storage", "float32"]) == 0
     assert f"{to}: written" in capsys.readouterr().out
     theirs, ours = translator(source), translator(to)
-    assert (ours.habits, ours.languages) == (theirs.habits, theirs.languages)
+    assert (ours.generation_defaults, ours.languages) == (theirs.generation_defaults, theirs.languages)
     for text in TEXTS:
         first, second = theirs.translate(text), ours.translate(text)
         assert first.target_tokens == second.target_tokens
@@ -465,7 +465,7 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str]] = {
     "sparse numbers": (lambda f: torch_saved(f, torch.eye(3).to_sparse()), "without a number for each of its places"),
     "stretched numbers": (lambda f: torch_saved(f, torch.zeros(1).expand(10**6, 10**6)), "without a number for each"),
     "numbers of nothing": (lambda f: torch_saved(f, torch.ones(3, device="meta")), "without a number for each"),
-    "habits no JSON": (lambda f: (f / "generation_config.json").write_text("{"), "is not JSON"),
+    "defaults no JSON": (lambda f: (f / "generation_config.json").write_text("{"), "is not JSON"),
 }
 
 
@@ -594,7 +594,10 @@ def test_commands_take_an_id_of_the_hub(
 
 def test_habits_and_languages_of_ours_that_are_damaged_are_refused(tmp_path: Path, many: Path) -> None:
     assert main(["import", str(many), str(tmp_path / "ours")]) == 0
-    for name, complaint in (("habits.json", "does not tell habits"), ("languages.json", "does not list languages")):
+    for name, complaint in (
+        ("habits.json", "holds no sound generation defaults"),
+        ("languages.json", "does not list languages"),
+    ):
         folder = Path(shutil.copytree(tmp_path / "ours", tmp_path / name))
         (folder / name).write_text("{}")
         with pytest.raises(ModelError, match=f"{name} differs from its checksum"):
@@ -610,5 +613,9 @@ def test_our_own_folders_have_plain_habits(tmp_path: Path) -> None:
     shipped = Path(__file__).parents[3] / "assets" / "models" / "toy"
     ours = translator(shipped)
     assert ours.request("Hallo").options == DecodingOptions()
-    assert (ours.habits.never, ours.habits.counted, ours.habits.ended_first) == (None, "before", True)
+    assert (ours.generation_defaults.never, ours.generation_defaults.counted, ours.generation_defaults.ended_first) == (
+        None,
+        "before",
+        True,
+    )
     assert isinstance(ours.source_tokenizer, Tokenizer)

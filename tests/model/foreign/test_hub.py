@@ -21,10 +21,10 @@ from headlight.model.foreign.hub import (
     Plan,
     Progress,
     RemoteFile,
+    cached_models,
     fetch,
     fetching,
     find_folder,
-    kept_models,
     plan,
     plans,
     read_id,
@@ -550,9 +550,9 @@ def test_a_branch_and_a_proposal_have_references_of_their_own(hub: Hub) -> None:
 
 
 def test_what_is_kept_is_known_by_what_it_was_asked_for(hub: Hub) -> None:
-    assert list(kept_models()) == []
+    assert list(cached_models()) == []
     fetch(NAME)
-    assert [str(each) for each in kept_models()] == [NAME]
+    assert [str(each) for each in cached_models()] == [NAME]
     hub.repositories[NAME].push(marian_files(vocab__json=b'{"new": 1}'))
     fetch(NAME)  # its main has moved: the older commit stays in the cache, but nobody asked for it by itself
     hub.repositories[NAME].push(marian_files(), "refs/pr/7")
@@ -560,7 +560,7 @@ def test_what_is_kept_is_known_by_what_it_was_asked_for(hub: Hub) -> None:
     hub.repositories["me/other"] = Repository()
     commit = hub.repositories["me/other"].push(marian_files())
     fetch("me/other", revision=commit)
-    assert {str(each) for each in kept_models()} == {f"me/other@{commit}", NAME, f"{NAME}@refs/pr/7"}
+    assert {str(each) for each in cached_models()} == {f"me/other@{commit}", NAME, f"{NAME}@refs/pr/7"}
 
 
 def test_every_file_that_a_family_reads_is_fetched(hub: Hub) -> None:
@@ -587,9 +587,9 @@ def test_what_is_in_pieces_or_of_others_is_not_kept(hub: Hub) -> None:
     for strange in ("models--gpt2", "models--a--b--c", "models--me--.git", "datasets--me--data"):
         shutil.copytree(folder.parents[1], cache / strange, symlinks=True)
     (cache / "models--me--empty").mkdir()
-    assert [str(each) for each in kept_models()] == [NAME]
+    assert [str(each) for each in cached_models()] == [NAME]
     (folder / WEIGHTS).unlink()
-    assert list(kept_models()) == []
+    assert list(cached_models()) == []
 
 
 # ---------------------------------------------------------------- ids

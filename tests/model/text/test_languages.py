@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headlight.model.decoding.generation_defaults import GenerationDefaults, load_habits
+from headlight.model.decoding.generation_defaults import GenerationDefaults, load_generation_defaults
 from headlight.model.errors import CheckpointError, RequestError
 from headlight.model.records import Token
 from headlight.model.text.languages import Language, Languages, Route, load_languages, marked
@@ -63,15 +63,15 @@ def test_marks_have_no_place_and_the_sentence_keeps_its_own() -> None:
 
 def test_languages_and_habits_travel_as_json(tmp_path: Path) -> None:
     assert Languages.from_json(BOTH.to_json()) == BOTH
-    habits = GenerationDefaults(
+    defaults = GenerationDefaults(
         beam_size=3, never=((1,), (2, 3)), first=(4,), forced_end=0, patience="longest", counted="after"
     )
-    assert GenerationDefaults.from_json(habits.to_json()) == habits
+    assert GenerationDefaults.from_json(defaults.to_json()) == defaults
     assert GenerationDefaults.from_json(GenerationDefaults().to_json()) == GenerationDefaults()
-    assert (load_languages(tmp_path), load_habits(tmp_path)) == (Languages(), GenerationDefaults())
+    assert (load_languages(tmp_path), load_generation_defaults(tmp_path)) == (Languages(), GenerationDefaults())
     (tmp_path / "languages.json").write_text(BOTH.to_json())
-    (tmp_path / "habits.json").write_text(habits.to_json())
-    assert (load_languages(tmp_path), load_habits(tmp_path)) == (BOTH, habits)
+    (tmp_path / "habits.json").write_text(defaults.to_json())
+    assert (load_languages(tmp_path), load_generation_defaults(tmp_path)) == (BOTH, defaults)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_damaged_languages_are_refused(change: dict[str, object]) -> None:
 )
 def test_damaged_habits_are_refused(change: dict[str, object]) -> None:
     values = json.loads(GenerationDefaults().to_json()) | change
-    with pytest.raises(CheckpointError, match="does not tell habits"):
+    with pytest.raises(CheckpointError, match="holds no sound generation defaults"):
         GenerationDefaults.from_json(json.dumps(values))
 
 

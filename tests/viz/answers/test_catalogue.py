@@ -302,7 +302,7 @@ def test_a_new_revision_is_another_model(settings: Settings, hub: Hub) -> None:
     second = next(card for card in service.models() if card.name == TOY)
     assert second.revision != first
     assert service.translate(service.check({"text": BEER, "model": TOY})).text == "i want a beer ."
-    assert len([key for key in service.shelf.keys() if key[0] == TOY]) == 2  # type: ignore[index]  # noqa: SIM118
+    assert len([key for key in service.model_cache.keys() if key[0] == TOY]) == 2  # type: ignore[index]  # noqa: SIM118
 
 
 @pytest.mark.parametrize(
@@ -359,7 +359,7 @@ def test_equal_fetches_at_once_are_made_once_and_all_hear_of_it(settings: Settin
         first = pool.submit(service.fetch, TOY)
         assert hub.halted.wait(60)
         others = [pool.submit(service.fetch, TOY, heard.append) for _ in range(2)]
-        until(lambda: service.library.waiting(TOY) == 2)
+        until(lambda: service.catalogue.waiting(TOY) == 2)
         hub.going.set()
         assert {each.result(60).downloaded for each in (first, *others)} == {True}
     assert hub.bodies("model.safetensors") == [None]
@@ -373,7 +373,7 @@ def test_who_waits_goes_on_where_the_first_stopped(settings: Settings, hub: Hub)
         first = pool.submit(service.fetch, TOY, None, stop)
         assert hub.halted.wait(60)
         second = pool.submit(service.fetch, TOY)
-        until(lambda: service.library.waiting(TOY) == 1)
+        until(lambda: service.catalogue.waiting(TOY) == 1)
         stop.set()
         hub.going.set()
         assert second.result(60).downloaded
@@ -387,7 +387,7 @@ def test_who_leaves_while_waiting_waits_no_longer(settings: Settings, hub: Hub) 
         first = pool.submit(service.fetch, TOY)
         assert hub.halted.wait(60)
         second = pool.submit(service.fetch, TOY, None, stop)
-        until(lambda: service.library.waiting(TOY) == 1)
+        until(lambda: service.catalogue.waiting(TOY) == 1)
         stop.set()
         assert word_of(lambda: second.result(60)).word == "hub_stopped"
         assert not first.done()
@@ -403,7 +403,7 @@ def test_an_error_is_told_to_all_who_wait(settings: Settings, hub: Hub) -> None:
         first = pool.submit(service.fetch, TOY)
         assert hub.halted.wait(60)
         second = pool.submit(service.fetch, TOY)
-        until(lambda: service.library.waiting(TOY) == 1)
+        until(lambda: service.catalogue.waiting(TOY) == 1)
         hub.going.set()
         for each in (first, second):
             with pytest.raises(PageError) as caught:
@@ -424,7 +424,7 @@ def toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Service:
 
 
 def names(service: Service) -> list[str]:
-    return [key[0] for key in service.shelf.keys()]  # type: ignore[index]  # noqa: SIM118
+    return [key[0] for key in service.model_cache.keys()]  # type: ignore[index]  # noqa: SIM118
 
 
 def test_models_leave_memory_where_there_are_too_many(toys: Service) -> None:
@@ -463,7 +463,7 @@ def test_a_classifier_counts_too(tmp_path: Path, caplog: pytest.LogCaptureFixtur
         shutil.copytree(MODELS / name, tmp_path / name)
     service = Service(Settings(models_folder=tmp_path, models_mb=5))
     service.judge("A quiet film with a warm heart.")
-    assert service.shelf.bytes > 10_000_000
+    assert service.model_cache.bytes > 10_000_000
     service.check({"text": BEER})
     assert names(service) == ["toy"]
 
@@ -488,7 +488,7 @@ def test_the_model_that_was_used_least_recently_leaves_first(settings: Settings,
     (foreign / "theirs").write_bytes(b"x" * 4_000_000)  # what other programs fetched neither counts nor leaves
     service.fetch(TOY)
     service.fetch(OTHER)
-    with service.lent(TOY):  # now the other one is the older
+    with service.borrowed(TOY):  # now the other one is the older
         pass
     service.fetch(third)
     here = {card.name for card in service.models() if card.downloaded and card.where == "hub"}
@@ -496,8 +496,8 @@ def test_the_model_that_was_used_least_recently_leaves_first(settings: Settings,
     assert not repository_folder(OTHER).exists()
     assert (foreign / "theirs").exists()
     service.fetch(OTHER)  # and it may come again
-    assert service.library.card(OTHER, "transformer").downloaded
-    assert service.library.card(third, "transformer").downloaded
+    assert service.catalogue.card(OTHER, "transformer").downloaded
+    assert service.catalogue.card(third, "transformer").downloaded
 
 
 def test_a_model_that_is_larger_than_all_the_room_is_not_fetched(settings: Settings, third: str, hub: Hub) -> None:

@@ -72,9 +72,9 @@ def test_a_model_is_used_as_its_makers_wish_where_nobody_says_otherwise(
     assert answer["request"]["options"] | {"alternatives": 5} == vars(expected.request.options)
     assert [token["id"] for token in answer["target"]] == [token.id for token in expected.target_tokens]
     assert answer["score"] == pytest.approx(expected.score, abs=1e-5)
-    habits = alone.habits
-    assert (habits.length_penalty, habits.no_repeat) == ((1.0, 0) if name == MANY else (0.7, 3))
-    usual = {"beam_size": 4, "length_penalty": habits.length_penalty, "no_repeat": habits.no_repeat}
+    defaults = alone.generation_defaults
+    assert (defaults.length_penalty, defaults.no_repeat) == ((1.0, 0) if name == MANY else (0.7, 3))
+    usual = {"beam_size": 4, "length_penalty": defaults.length_penalty, "no_repeat": defaults.no_repeat}
     assert answer["model"]["usual"] == usual | {"temperature": 0.0, "seed": 0}
 
 
@@ -87,7 +87,7 @@ def test_what_a_visitor_changes_counts_more_than_habits(service: Service) -> Non
 
 def test_our_own_models_are_used_as_the_page_likes_it(service: Service) -> None:
     assert ask(service, text="ich mochte ein bier", model="toy")["request"]["options"]["no_repeat"] == 4
-    assert service.manners("toy").longest is None
+    assert service.model_defaults("toy").longest is None
     menu = {each["name"]: each["usual"] for each in translators(service)}
     assert menu["toy"]["beam_size"] == 4
     assert menu[MANY] is None  # its answer tells
@@ -103,16 +103,16 @@ def test_what_makers_wish_ends_at_the_limits_of_whoever_runs_the_page(models: Pa
 
 def test_a_model_without_ways_of_its_own_is_not_loaded_to_ask_for_them(models: Path) -> None:
     service = Service(Settings(models_folder=models))
-    assert service.manners("toy").usual.beam_size == 4
-    assert list(service.shelf.keys()) == []
+    assert service.model_defaults("toy").usual.beam_size == 4
+    assert list(service.model_cache.keys()) == []
 
 
 def test_a_model_that_left_memory_is_not_loaded_again_for_its_manners(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = service.manners(MANY)
+    known = service.model_defaults(MANY)
     monkeypatch.setattr(service, "lent", None)
-    assert service.manners(MANY) is known
+    assert service.model_defaults(MANY) is known
     assert known.targets == CODES
 
 

@@ -263,7 +263,7 @@ def test_a_stream_ends_within_one_step_of_being_stopped(
             stop.set()
     assert [progress.translation for progress in news] == [None] * told
     assert len(steps) == told
-    assert len(fresh.store) == 0
+    assert len(fresh.answer_cache) == 0
     assert fresh.translate(request).text == "i want a beer ."  # and nobody waits for what was stopped
 
 
@@ -273,7 +273,7 @@ def test_who_waits_takes_over_from_a_stream_that_is_left(fresh: Service) -> None
     next(first)
     with ThreadPoolExecutor(1) as pool:
         other = pool.submit(lambda: list(fresh.stream(request, Event())))
-        while fresh.store.waiting(fresh._key(request)) == 0:
+        while fresh.answer_cache.waiting(fresh._key(request)) == 0:
             assert not other.done()
         first.close()  # type: ignore[attr-defined]
         news = other.result(60)
@@ -288,7 +288,7 @@ def test_two_streams_of_one_request_are_made_once(fresh: Service, monkeypatch: p
     next(first)
     with ThreadPoolExecutor(1) as pool:
         other = pool.submit(lambda: list(fresh.stream(request, Event())))
-        while fresh.store.waiting(fresh._key(request)) == 0:
+        while fresh.answer_cache.waiting(fresh._key(request)) == 0:
             assert not other.done()
         _, answer = news_of(first)
         (only,) = other.result(60)

@@ -100,20 +100,20 @@ class ModelCache:
 
     def __init__(self, *cards: ModelCard) -> None:
         self.cards = cards
-        self.known: dict[str, Manners] = {}
+        self.known: dict[str, ModelDefaults] = {}
 
     def models(self) -> tuple[ModelCard, ...]:
         return self.cards
 
     @property
-    def library(self) -> ModelCache:
+    def catalogue(self) -> ModelCache:
         return self
 
     def card(self, name: str, kind: str) -> ModelCard:
         return next(card for card in self.cards if (card.name, card.kind) == (name, kind))
 
-    def manners(self, name: str) -> Manners:
-        return self.known.get(name, Manners())
+    def model_defaults(self, name: str) -> ModelDefaults:
+        return self.known.get(name, ModelDefaults())
 
 
 def card(name: str, **changed: Any) -> ModelCard:
@@ -121,7 +121,7 @@ def card(name: str, **changed: Any) -> ModelCard:
     return ModelCard(**(about | {"name": name, "summary": "", "revision": ""} | changed))
 
 
-class Manners(NamedTuple):
+class ModelDefaults(NamedTuple):
     """What a model may be asked for."""
 
     sources: tuple[str, ...] = ()
@@ -134,20 +134,20 @@ class Manners(NamedTuple):
 
 
 @pytest.mark.parametrize(
-    ("manners", "given", "expected"),
+    ("defaults", "given", "expected"),
     [
-        (Manners(("cs", "de"), ("en", "fr"), "cs", "fr"), {}, ("de", "en")),
-        (Manners(("cs", "de"), ("en", "fr"), "cs", "fr"), {"target_language": "fr"}, ("de", "fr")),
-        (Manners((), ("fr", "it"), "", "fr"), {}, ("", "")),
-        (Manners(), {}, ("", "")),
+        (ModelDefaults(("cs", "de"), ("en", "fr"), "cs", "fr"), {}, ("de", "en")),
+        (ModelDefaults(("cs", "de"), ("en", "fr"), "cs", "fr"), {"target_language": "fr"}, ("de", "fr")),
+        (ModelDefaults((), ("fr", "it"), "", "fr"), {}, ("", "")),
+        (ModelDefaults(), {}, ("", "")),
     ],
 )
 def test_a_model_of_many_languages_takes_those_of_the_first(
-    manners: Manners, given: dict[str, str], expected: tuple[str, str]
+    defaults: ModelDefaults, given: dict[str, str], expected: tuple[str, str]
 ) -> None:
     first = SimpleNamespace(request=TranslationRequest(text="", model="one"))
     shelf = ModelCache(card("one"), card("many", languages=()))
-    shelf.known = {"many": manners}
+    shelf.known = {"many": defaults}
     found = in_languages_of(first, TranslationRequest(text="", model="many", **given), shelf)  # type: ignore[arg-type]
     assert (found.source_language, found.target_language) == expected
 

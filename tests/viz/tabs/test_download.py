@@ -155,7 +155,7 @@ def test_two_visitors_share_one_download(fetching: DownloadWidget, hub: Hub) -> 
     threads[0].start()
     assert hub.halted.wait(60)
     threads[1].start()
-    while fetching.service.library.waiting(TOY) < 1:
+    while fetching.service.catalogue.waiting(TOY) < 1:
         assert threads[1].is_alive()
     hub.going.set()
     for thread in threads:

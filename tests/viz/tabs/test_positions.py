@@ -152,4 +152,4 @@ def test_what_a_browser_sends_is_checked(service: Service, wrong: dict[str, Any]
 def test_the_tab_is_built_without_loading_a_model() -> None:
     fresh = Service(Settings(model="toy"))
     assert isinstance(build(fresh), gr.HTML)
-    assert fresh.shelf.keys() == []
+    assert fresh.model_cache.keys() == []
