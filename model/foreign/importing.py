@@ -55,8 +55,8 @@ def card(source: Path, name: str, origin: str, revision: str, storage: str, left
     return f"""{head}# {name}
 
 Imported from {origin}{at}: a model of the family "{values.get("model_type")}", with its own vocabulary and generation
-defaults. The numbers are the same, stored in {storage}. What it was trained on, how good it is and where it fails is told
-at its source.
+defaults. The numbers are the same, stored in {storage}. What it was trained on, how good it is and where it fails is
+told at its source.
 
 - Source: {origin}{at}
 - Licence: {stated or "not stated"}
