@@ -107,11 +107,11 @@ def test_a_model_without_ways_of_its_own_is_not_loaded_to_ask_for_them(models: P
     assert list(service.model_cache.keys()) == []
 
 
-def test_a_model_that_left_memory_is_not_loaded_again_for_its_manners(
+def test_a_model_that_left_memory_is_not_loaded_again_for_its_defaults(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = service.model_defaults(MANY)
-    monkeypatch.setattr(service, "lent", None)
+    monkeypatch.setattr(service, "borrowed", None)
     assert service.model_defaults(MANY) is known
     assert known.targets == CODES
 
