@@ -113,7 +113,6 @@ STOPS: dict[str, dict[ThemeName, tuple[Stop, ...]]] = {
             (0.955, 0.10, 101),
         ),
     },
-    "grey": {"light": ((0.96, 0, 0), (0.2, 0, 0)), "dark": ((0.22, 0.005, 260), (0.97, 0, 0))},
     "cividis": {
         "light": (
             (0.955, 0.03, 100),
@@ -132,13 +131,14 @@ STOPS: dict[str, dict[ThemeName, tuple[Stop, ...]]] = {
             (0.92, 0.15, 98),
         ),
     },
+    "grey": {"light": ((0.96, 0, 0), (0.2, 0, 0)), "dark": ((0.22, 0.005, 260), (0.97, 0, 0))},
     "difference": {  # −1 orange, 0 neutral, +1 blue
         "light": ((0.50, 0.14, 50), (0.76, 0.11, 62), (0.955, 0.004, 90), (0.74, 0.09, 250), (0.41, 0.13, 260)),
         "dark": ((0.86, 0.11, 68), (0.58, 0.12, 55), (0.225, 0.008, 262), (0.55, 0.12, 255), (0.86, 0.08, 250)),
     },
 }
 SAMPLES = 33
-SEQUENTIAL = ("headlight", "cividis", "grey")
+PALETTES = tuple(name for name in STOPS if name != "difference")  # of maps; the first is the default
 # Neighbours differ most: heads that are looked at together are often numbered side by side.
 HUES = (260, 50, 150, 330, 205, 95, 290, 15)
 LIGHTNESS: dict[ThemeName, tuple[float, ...]] = {"light": (0.50, 0.38, 0.60), "dark": (0.78, 0.90, 0.66)}

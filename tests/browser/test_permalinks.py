@@ -1,4 +1,4 @@
-"""Addresses that people keep: what they meant when they were written, they mean, and they are written the same again."""
+"""Addresses that people keep mean what they meant when they were written, and the page writes them so again."""
 
 from __future__ import annotations
 
@@ -106,4 +106,4 @@ def test_addresses_mean_what_they_meant_and_are_written_so_again(open_page: Page
         # It is kept as it is: later changes are written from what was understood.
         open_page.evaluate("() => { location.hash += '&unknown=1'; }")
         open_page.wait_for_function("!location.hash.includes('unknown')")
-        assert parse_qsl(open_page.evaluate("location.hash")[1:]) == parse_qsl(address[1:])
+        assert dict(parse_qsl(open_page.evaluate("location.hash")[1:])) == dict(parse_qsl(address[1:]))

@@ -9,7 +9,7 @@ import pytest
 
 from headlight.viz.theme import (
     FONT,
-    SEQUENTIAL,
+    PALETTES,
     STOPS,
     THEMES,
     Theme,
@@ -40,7 +40,7 @@ def test_text_can_be_read(theme: Theme) -> None:
 
 
 @BOTH
-@pytest.mark.parametrize("name", SEQUENTIAL)
+@pytest.mark.parametrize("name", PALETTES)
 def test_a_scale_is_ordered_by_lightness_alone(theme: Theme, name: str) -> None:
     light = [luminance(str(colour)) for _, colour in colour_scale(name, theme, 65)]
     assert light == sorted(light, reverse=theme.name == "light")
@@ -82,7 +82,7 @@ def test_colours_are_converted_as_the_formulas_say() -> None:
 
 
 def test_an_unknown_scale_or_a_scale_of_one_colour_is_refused() -> None:
-    with pytest.raises(ValueError, match="'jet': choose headlight, grey"):
+    with pytest.raises(ValueError, match="'jet': choose headlight, cividis, grey"):
         colour_scale("jet", THEMES["light"])
     with pytest.raises(ValueError, match="2 or more"):
         colour_scale("grey", THEMES["light"], 1)

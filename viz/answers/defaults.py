@@ -13,10 +13,12 @@ from headlight.model.decoding.generation_defaults import GenerationDefaults
 from headlight.model.records import DecodingOptions, TranslationRequest
 from headlight.model.translate.translator import Translator
 from headlight.viz.errors import PageError, shown
-from headlight.viz.session import default_options
+from headlight.viz.fields import OPTIONS, default_options
 from headlight.viz.settings import Settings
 
-OPTIONS = ("beam_size", "length_penalty", "no_repeat", "temperature", "seed")  # that a visitor may change
+# What a request of the page names: options that a visitor may set, and those for which the page has a default.
+_PAGE = asdict(default_options(Settings()))
+SENT = tuple(row.name for row in OPTIONS if row.page or _PAGE[row.name] != row.default)
 SHOWN = 12  # so many choices a complaint names
 
 
@@ -45,9 +47,9 @@ class ModelDefaults:
         return replace(request, options=replace(request.options, max_length=min(self.longest, most)))
 
     def options(self) -> dict[str, Any]:
-        """The options that a visitor may change, by name."""
+        """The options that a request of the page names, with their defaults."""
         usual = asdict(self.usual)
-        return {name: usual[name] for name in OPTIONS}
+        return {name: usual[name] for name in SENT}
 
 
 def plain_model_defaults(settings: Settings) -> ModelDefaults:

@@ -29,8 +29,9 @@ from headlight.viz.answers.lent_gpu import on_borrowed_gpu
 from headlight.viz.answers.line import Line
 from headlight.viz.answers.model_cache import ModelCache
 from headlight.viz.errors import PageError, page_error
-from headlight.viz.session import check_text, session_from
+from headlight.viz.fields import request_from
 from headlight.viz.settings import Settings, SettingsError
+from headlight.viz.values import check_text
 
 USUAL, TOY = "de-en", "toy"  # who answers where nobody is named, and who only does where there is nobody else
 REVIEW = 8  # a review may be so many times as long as a sentence: a classifier reads pages
@@ -127,14 +128,14 @@ class Service:
 
         `usual`: what is not named is as usual for this model, instead of the plainest that there is.
         """
-        request = session_from(values, self.settings).request
+        request = request_from(values, self.settings)
         if is_blank(request.text):
             raise PageError("text", "blank_text")
         most = self.settings.max_tokens
         with self.borrowed(request.model) as translator, _in_our_words():
             defaults = self.model_defaults(request.model)
             if usual:
-                request = session_from(values, self.settings, defaults.usual).request
+                request = request_from(values, self.settings, defaults.usual)
             request = translator.request(defaults.checked(request, most))
             job = translator.intake.job([request])  # cuts all texts into tokens, and runs nothing
         for name, ids in (("text", job.sources[0]), ("target", job.targets[0] or ()), ("prefix", job.prefixes[0])):

@@ -6,17 +6,15 @@ them. So each is wrapped: its arguments are bound and checked here, and every fa
 
 from __future__ import annotations
 
-import functools
 import inspect
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_args
 
 import gradio as gr
 import numpy as np
 from gradio import events
 from gradio.context import get_blocks_context
-from gradio.utils import get_function_description
 
 from headlight.model.records import Kind, Token
 from headlight.viz.answers.hints import hint_in_words, hint_of
@@ -24,8 +22,10 @@ from headlight.viz.answers.line import Line
 from headlight.viz.answers.service import Service
 from headlight.viz.api.arguments import bind
 from headlight.viz.errors import PageError
-from headlight.viz.session import Merged, Place, check_place, session_from
+from headlight.viz.fields import BOTH, SELECTION, Merged, Place, parameters, selection_from
+from headlight.viz.values import check_place
 from headlight.viz.wire.visitors import GONE, VISITOR
+from headlight.viz.words import say
 
 DECIMALS = 6  # of weights and probabilities: enough to add up to one
 
@@ -45,40 +45,9 @@ class Endpoints:
     def __init__(self, service: Service) -> None:
         self.service = service
 
-    def translate(
-        self,
-        text: str,
-        model: str = "",
-        beam_size: int = 1,
-        length_penalty: float = 1.0,
-        target: str = "",
-        prefix: str = "",
-        source_language: str = "",
-        target_language: str = "",
-    ) -> dict[str, Any]:
-        """Translate one sentence, and tell how likely each written token was.
-
-        Args:
-            text: The sentence.
-            model: The name of a model; empty for the default one.
-            beam_size: How many translations are followed at once; 1 takes the likeliest token each time.
-            length_penalty: A translation counts log p / length ** length_penalty; above 1 favours longer ones.
-            target: A translation of your own, to be scored instead of writing one.
-            prefix: How the translation begins; it is continued from there.
-            source_language: What the sentence is written in, as the model calls it; empty for its default language.
-            target_language: What to translate into, where the model has several; empty for its default language.
-
-        Returns:
-            An object: text; model; tokens, each with text and probability, </s> last; log_probability, the sum over
-            all tokens; score, the same with the length penalty; seconds, of the model's work, not of waiting; cached,
-            whether that work was done before; stopped, "end", "length" or "forced"; beyond, whether the model's own
-            rule says not to rely on this, null where it has no rule or the target is your own; hint, a sentence
-            where the text seems to be of a language that the model does not read, else null.
-        """
-        values: dict[str, Any] = {"beam_size": beam_size, "length_penalty": length_penalty}
-        values |= {"target": target, "prefix": prefix}
-        values |= {"source_language": source_language, "target_language": target_language}
-        answer, cached = self.service.translated(self.service.check({"text": text, "model": model} | values))
+    def translate(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The translation of a sentence, with the probability of each token."""
+        answer, cached = self.service.translated(self.service.check(values))
         timing = answer.timing
         return {
             "text": answer.text,
@@ -96,50 +65,16 @@ class Endpoints:
             "hint": hint_in_words(hint_of(self.service, answer)),
         }
 
-    def attention(
-        self,
-        text: str,
-        kind: str = "cross",
-        layer: int = 0,
-        head: int | str = "mean",
-        model: str = "",
-        beam_size: int = 1,
-        length_penalty: float = 1.0,
-        target: str = "",
-        prefix: str = "",
-        source_language: str = "",
-        target_language: str = "",
-    ) -> dict[str, Any]:
-        """Translate one sentence, and tell what one attention head looked at.
-
-        Args:
-            text: The sentence.
-            kind: "encoder", "decoder" or "cross".
-            layer: The layer, counted from 0.
-            head: The head, counted from 0, or "mean" or "max" of all heads of the layer.
-            model: The name of a model; empty for the default one.
-            beam_size: How many translations are followed at once; 1 takes the likeliest token each time.
-            length_penalty: A translation counts log p / length ** length_penalty; above 1 favours longer ones.
-            target: A translation of your own, to be looked at instead of writing one.
-            prefix: How the translation begins; it is continued from there.
-            source_language: What the sentence is written in, as the model calls it; empty for its default language.
-            target_language: What to translate into, where the model has several; empty for its default language.
-
-        Returns:
-            An object: text, the translation; model; rows and columns, the tokens that name them; weights, a list of
-            rows, each of which adds up to one ("max" does not), with null where the model may not look; meaning, what
-            a row is; hint, as of /translate.
-        """
-        values: dict[str, Any] = {"text": text, "model": model, "target": target, "prefix": prefix}
-        values |= {"beam_size": beam_size, "length_penalty": length_penalty}
-        values |= {"source_language": source_language, "target_language": target_language}
-        selection = session_from(values | {"kind": kind}, self.service.settings).selection
-        request = self.service.check(values)
+    def attention(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The weights of one attention head, with the tokens that name its rows and columns."""
+        looks = {name: value for name, value in values.items() if name in LOOKS}
+        selection = selection_from({"kind": looks["kind"]}, self.service.settings)
+        request = self.service.check({name: value for name, value in values.items() if name not in LOOKS})
         config = self.service.translator(request.model).model.config
         # Before the work, not after it. The mean of all layers is for eyes, not for programs.
         layers = config.encoder_layers if selection.kind == "encoder" else config.decoder_layers
-        place: int = check_place("layer", layer, count=layers)
-        which: Place = check_place("head", head, count=config.heads, merged=get_args(Merged))
+        place: int = check_place("layer", looks["layer"], count=layers)
+        which: Place = check_place("head", looks["head"], count=config.heads, merged=get_args(Merged))
         answer = self.service.translate(request)
         seen = answer.attention_map(selection.kind, place, None if isinstance(which, str) else which)
         weights = seen.weights
@@ -161,11 +96,31 @@ class Endpoints:
         }
 
 
+def signature_of(endpoint: str) -> inspect.Signature:
+    """An endpoint's parameters, from the table of fields."""
+    return inspect.Signature(
+        [
+            inspect.Parameter(
+                row.name,
+                inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                annotation=row.value.annotation,
+                default=inspect.Parameter.empty if row.required else "" if row.default is None else row.default,
+            )
+            for row in parameters(endpoint)
+        ],
+        return_annotation=dict[str, Any],
+    )
+
+
+def documentation_of(endpoint: str) -> str:
+    """An endpoint's docstring, from the words of its fields: what `help`, and an agent's list of tools, show."""
+    arguments = "\n".join(f"    {row.name}: {say(f'api_{row.name}')}" for row in parameters(endpoint))
+    return f"{say(f'api_{endpoint}')}\n\nArgs:\n{arguments}\n\nReturns:\n    {say(f'api_{endpoint}_returns')}\n"
+
+
 # What the door checks names and numbers of arguments by.
-ENDPOINTS = {
-    name: inspect.signature(functools.partial(getattr(Endpoints, name), None), eval_str=True)
-    for name in ("translate", "attention")
-}
+ENDPOINTS = {name: signature_of(name) for name in BOTH}
+LOOKS = {row.name for row in SELECTION}
 
 
 def register_api(service: Service) -> None:
@@ -174,43 +129,44 @@ def register_api(service: Service) -> None:
     blocks = get_blocks_context()
     assert blocks is not None  # noqa: S101 - an endpoint outside of any page is a fault of ours
     for name, signature in ENDPOINTS.items():
-        function = getattr(endpoints, name)
         events.api(
-            guarded(function, signature, service.line),
+            guarded(name, getattr(endpoints, name), signature, service.line),
             api_name=name,
             concurrency_limit=None,  # the line decides who computes
         )
-        _describe(next(each for each in blocks.fns.values() if each.api_name == name), function)
+        _describe(next(each for each in blocks.fns.values() if each.api_name == name), name)
 
 
-def _describe(added: Any, function: Callable[..., Any]) -> None:
-    """Say in the panel of the API what the docstring says of each argument: Gradio names them "1st" to "11th"."""
-    _, arguments, returns = get_function_description(function)
-    for component, name in zip(added.inputs, ENDPOINTS[function.__name__].parameters, strict=True):
-        component.label = name
-        component._api_info = {**component._api_info, "additional_description": arguments[name]}
+def _describe(added: Any, endpoint: str) -> None:
+    """Show the words of each argument in the panel of the API: Gradio names them "1st" to "11th"."""
+    for component, row in zip(added.inputs, parameters(endpoint), strict=True):
+        component.label = row.name
+        component._api_info = {**component._api_info, "additional_description": say(f"api_{row.name}")}
     (result,) = added.outputs
     result.label = "result"
-    result._api_info = {**result._api_info, "description": " ".join(returns)}
+    result._api_info = {**result._api_info, "description": say(f"api_{endpoint}_returns")}
 
 
-def guarded(function: Callable[..., Any], signature: inspect.Signature, line: Line) -> Callable[..., Any]:
-    """The same function, which waits for its turn, takes anything and complains in our own words."""
+def guarded(
+    name: str, function: Callable[[Mapping[str, Any]], Any], signature: inspect.Signature, line: Line
+) -> Callable[..., Any]:
+    """A function of named values as one of arguments, which waits for its turn, takes anything and raises our words."""
 
-    @functools.wraps(function)
     def call(*given: Any) -> Any:
         try:
             arguments = bind(signature, given)
             with line.turn(VISITOR.get(), GONE.get()):
-                return function(*arguments)
+                return function(dict(zip(signature.parameters, arguments, strict=True)))
         except PageError as error:
             raise gr.Error(str(error), print_exception=False) from None
         except Exception:
-            LOG.exception("/%s failed.", function.__name__)
+            LOG.exception("/%s failed.", name)
             raise gr.Error(str(PageError("text", "our_fault")), print_exception=False) from None
 
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = documentation_of(name)
     call.__signature__ = signature  # type: ignore[attr-defined]
-    call.__annotations__ = {name: parameter.annotation for name, parameter in signature.parameters.items()}
+    call.__annotations__ = {each.name: each.annotation for each in signature.parameters.values()}
     return call
 
 

@@ -18,9 +18,10 @@ from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError
 from headlight.viz.export.pictures import map_picture, wall_picture
 from headlight.viz.export.standalone import standalone
+from headlight.viz.fields import Place, Selection, selection_from
 from headlight.viz.labels import labels
-from headlight.viz.session import Place, Selection, check_choice, session_from
 from headlight.viz.theme import THEMES
+from headlight.viz.values import check_choice
 from headlight.viz.words import LANGUAGES
 
 WALL = "wall_"  # before the forms that show all heads at once
@@ -117,20 +118,18 @@ class TakeAway:
         request = self.service.check(asked)
         selection = values.get("selection")
         settings = self.service.settings
-        chosen = session_from({"text": request.text, **(selection if isinstance(selection, dict) else {})}, settings)
+        chosen = selection_from(selection if isinstance(selection, dict) else {}, settings)
         translation = self.service.translate(request)
-        name = file_name(chosen.selection, form)
+        name = file_name(chosen, form)
         if form in self._forms:
-            content = self._forms[form](translation, chosen.selection, language)
+            content = self._forms[form](translation, chosen, language)
             return {"name": name, "content": base64.b64encode(content).decode("ascii")}
         model = request.model or self.service.default
         if form.startswith(WALL):
-            figure = wall_picture(translation, chosen.selection, model=model, theme=theme, language=language)
+            figure = wall_picture(translation, chosen, model=model, theme=theme, language=language)
         else:
-            first, second = compared_map(translation, chosen.selection), chosen_map(translation, chosen.selection)
-            figure = map_picture(
-                translation, chosen.selection, first, second, model=model, theme=theme, language=language
-            )
+            first, second = compared_map(translation, chosen), chosen_map(translation, chosen)
+            figure = map_picture(translation, chosen, first, second, model=model, theme=theme, language=language)
         return {"name": name, "figure": figure}
 
 

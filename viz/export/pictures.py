@@ -8,10 +8,10 @@ from typing import Any
 import plotly.graph_objects as go
 
 from headlight.model.records import AttentionMap, Translation
+from headlight.viz.fields import Selection
 from headlight.viz.figures import FIGURES
 from headlight.viz.figures.frame import add_lines
 from headlight.viz.labels import visible
-from headlight.viz.session import Selection
 from headlight.viz.theme import THEMES, Theme
 from headlight.viz.words import figure_words, say
 

@@ -6,7 +6,7 @@ import dataclasses
 import html
 import json
 
-from headlight.viz.session import Selection
+from headlight.viz.fields import Selection
 from headlight.viz.wire.static import PLOTLY, modules, styles
 from headlight.viz.words import say
 

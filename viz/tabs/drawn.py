@@ -9,8 +9,8 @@ from typing import Any, get_args
 
 from headlight.viz.figures import FIGURES
 from headlight.viz.figures.frame import header_height
-from headlight.viz.session import check_choice
 from headlight.viz.theme import THEMES, Theme, ThemeName
+from headlight.viz.values import check_choice
 from headlight.viz.words import LANGUAGES, figure_words
 
 ABOVE = 24  # pixels that stay above an untitled figure, for what stands over its axes

@@ -18,8 +18,8 @@ from headlight.model.records import FloatArray, read_only
 from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError, shown
 from headlight.viz.figures.positions import positions as draw
-from headlight.viz.session import check_choice
 from headlight.viz.tabs.drawn import look_from
+from headlight.viz.values import check_choice
 from headlight.viz.wire.rpc import answering
 from headlight.viz.wire.widget import widget
 from headlight.viz.words import figure_words, words

@@ -18,6 +18,7 @@ from headlight.viz.answers.model_values import answer_of, default_request, trans
 from headlight.viz.answers.payload import error_json, progress_json, waiting_json
 from headlight.viz.answers.service import Cached, Service
 from headlight.viz.errors import PageError
+from headlight.viz.fields import OPTIONS
 from headlight.viz.settings import ANY
 from headlight.viz.wire.rpc import asked_of
 from headlight.viz.wire.visitors import GONE, VISITOR, OneEach, with_turn
@@ -55,7 +56,8 @@ class TranslateWidget(OneEach):
         return {
             "models": models,
             "examples": [example._asdict() for example in EXAMPLES if example.model in names],
-            "limits": {"characters": settings.max_characters, "beam": settings.max_beam},
+            "limits": {"characters": settings.max_characters},
+            "options": [row.as_json(settings) for row in OPTIONS if row.page],
             "usual": default_request(self.service),
             "any_model": ANY in settings.models,
         }

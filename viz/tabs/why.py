@@ -16,7 +16,7 @@ import numpy as np
 from headlight.model.records import AttentionMap, FloatArray, Kind, Translation
 from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError, shown
-from headlight.viz.session import Selection, session_from
+from headlight.viz.fields import selection_from
 from headlight.viz.settings import Settings
 from headlight.viz.tabs.drawn import drawn, look_from
 from headlight.viz.wire.rpc import answering
@@ -84,7 +84,7 @@ def pair_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
 def cell(values: Mapping[str, Any], translation: Translation, settings: Settings) -> tuple[Kind, int, int, int, int]:
     """Kind, layer, head, row and column of a single cell of this translation."""
     named = {name: values.get(name) for name in ("kind", "layer", "head", "row", "column")}
-    chosen: Selection = session_from({"text": "", **named}, settings).selection
+    chosen = selection_from(named, settings)
     layers, heads, rows, columns = translation.attention.of(chosen.kind).shape
     counts = {"layer": layers, "head": heads, "row": rows, "column": columns}
     whole = [_within(name, getattr(chosen, name), count) for name, count in counts.items()]

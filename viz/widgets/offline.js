@@ -2,9 +2,10 @@
 
 import { Answer } from './core/answer.js';
 import { make } from './core/dom.js';
+import { selectionFrom } from './core/fields.js';
 import { readLink, withinAnswer } from './core/link.js';
 import { ready } from './core/page.js';
-import { USUAL, on, set, state } from './core/state.js';
+import { DEFAULTS, on, set, state } from './core/state.js';
 import { languageName, speak } from './core/words.js';
 import { mount as mountFooter } from './frame/footer.js';
 import { mount as mountHeader } from './frame/header.js';
@@ -17,10 +18,9 @@ export async function open(root) {
   document.body.classList.toggle('dark', matchMedia('(prefers-color-scheme: dark)').matches);
   await ready;
   speak(state.chosenLanguage ?? language);
-  const pinned = selection.pinned && { layer: selection.pinned[0], head: selection.pinned[1] };
   const { request, language: _, ...linked } = readLink(); // since it was saved, somebody may have looked elsewhere
-  const look = { ...selection, pinned, ...linked };
-  set({ answer: given, ...look, ...withinAnswer(given, look), tab: USUAL.tab });
+  const look = { ...selectionFrom(selection), ...linked };
+  set({ answer: given, ...look, ...withinAnswer(given, look), tab: DEFAULTS.tab });
   const part = (name) => root.appendChild(make('div', { class: `headlight headlight-${name}` }));
   await mountHeader({ element: part('header') });
   showSentences(part('desk'), given);

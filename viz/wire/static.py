@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from headlight.viz.fields import browser_fields
 from headlight.viz.theme import FONT, THEMES, browser_theme, css_variables
 from headlight.viz.wire.bundle import Bundle, bundle
 from headlight.viz.words import LANGUAGES, words
@@ -38,11 +39,12 @@ SHEETS = (
 
 @cache
 def modules() -> Bundle:
-    """All modules as one, with the words and colours that they say and draw with."""
+    """All modules as one, with the words, colours and fields that they need."""
     sources = {path.relative_to(WIDGETS).as_posix(): path.read_text(encoding="utf-8") for path in WIDGETS.rglob("*.js")}
     tables = {
         "words": {language: dict(words(language)) for language in LANGUAGES},
         "theme": browser_theme(),
+        "fields": browser_fields(),
         "versions": {name: version(name) for name in (DRAWS, ALIVE)},
     }
     return bundle(sources, tables)

@@ -14,7 +14,7 @@ import pytest
 from headlight.model.translate.translator import Translator
 from headlight.viz.answers.model_values import translators
 from headlight.viz.answers.service import Service
-from headlight.viz.api.endpoints import Endpoints
+from headlight.viz.api.endpoints import ENDPOINTS, Endpoints
 from headlight.viz.errors import PageError
 from headlight.viz.settings import MODELS, Settings
 from headlight.viz.tabs.translate import TranslateWidget
@@ -45,6 +45,14 @@ def ask(service: Service, **values: Any) -> dict[str, Any]:
     event = SimpleNamespace(request=json.dumps(values))
     visitor: Any = SimpleNamespace(session_hash="")
     return [json.loads(news) for news in TranslateWidget(service).translate(event, visitor)][-1]
+
+
+def call(endpoints: Endpoints, name: str, *given: Any, **named: Any) -> dict[str, Any]:
+    """An endpoint with arguments by position and by name, as a program calls it."""
+    arguments = ENDPOINTS[name].bind(*given, **named)
+    arguments.apply_defaults()
+    answer: dict[str, Any] = getattr(endpoints, name)(arguments.arguments)
+    return answer
 
 
 def fault(call: Callable[[], Any]) -> PageError:
@@ -164,8 +172,8 @@ def test_programs_choose_languages_too(service: Service, models: Path) -> None:
     alone = Translator.load(models / MANY, device="cpu")
     for code in CODES:
         expected = alone.translate(SENTENCE, beam_size=1, target_language=code)
-        assert endpoints.translate(SENTENCE, MANY, target_language=code)["text"] == expected.text
-        seen = endpoints.attention(SENTENCE, "encoder", 1, 3, MANY, target_language=code)
+        assert call(endpoints, "translate", SENTENCE, MANY, target_language=code)["text"] == expected.text
+        seen = call(endpoints, "attention", SENTENCE, "encoder", 1, 3, MANY, target_language=code)
         assert seen["columns"][0] == f">>{code}<<"
         assert len(seen["weights"]) == len(expected.source_tokens)
-    assert fault(lambda: endpoints.translate(SENTENCE, MANY, target_language="xyz")).word == "not_choice"
+    assert fault(lambda: call(endpoints, "translate", SENTENCE, MANY, target_language="xyz")).word == "not_choice"

@@ -13,8 +13,9 @@ from gradio_client.exceptions import AppError
 
 from headlight.model.translate.translator import Translator
 from headlight.viz.answers.service import Service
-from headlight.viz.api.endpoints import ENDPOINTS, ROWS, Endpoints
+from headlight.viz.api.endpoints import ENDPOINTS, ROWS, documentation_of
 from headlight.viz.settings import Settings
+from headlight.viz.words import say
 from tests.viz.serving import GRADIO_WARNS, Server, assert_clean, served
 
 pytestmark = [pytest.mark.filterwarnings(f"ignore:{message}") for message in GRADIO_WARNS]
@@ -52,14 +53,15 @@ def test_a_sentence_is_translated_with_the_chances_of_its_tokens(server: Server,
     assert english["cached"] is False
 
 
-def test_every_parameter_says_in_the_panel_what_its_docstring_says(server: Server) -> None:
+def test_every_parameter_has_its_words_in_the_panel_and_in_the_docstring(server: Server) -> None:
     info = server.client.get("info").json()["named_endpoints"]
     said = 0
     for name in ("translate", "attention"):
         for parameter in info[f"/{name}"]["parameters"]:
             words = parameter["python_type"]["description"]
             assert parameter["label"] == parameter["parameter_name"]
-            assert f"{parameter['parameter_name']}: {words}" in (getattr(Endpoints, name).__doc__ or "")
+            assert words == say(f"api_{parameter['parameter_name']}")
+            assert f"{parameter['parameter_name']}: {words}" in documentation_of(name)
             assert len(words) > 10
             said += 1
         (result,) = info[f"/{name}"]["returns"]

@@ -15,8 +15,8 @@ from headlight.model.records import KINDS, Translation
 from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError
 from headlight.viz.export.files import TakeAway, chosen_map, comparison_csv, frame, map_csv
+from headlight.viz.fields import Selection
 from headlight.viz.figures.frame import header_height
-from headlight.viz.session import Selection
 from headlight.viz.settings import Settings
 from headlight.viz.words import say
 

@@ -147,7 +147,8 @@ def test_the_browser_knows_models_examples_and_limits_beforehand(desk: Translate
     assert names[-1] == "toy"
     assert "sentiment" not in names
     assert {each["model"] for each in config["examples"]} <= set(names)
-    assert config["limits"] == {"characters": 500, "beam": 10}
+    assert config["limits"] == {"characters": 500}
+    assert {row["name"]: row["high"] for row in config["options"]}["beam_size"] == 10
 
 
 def test_every_example_is_one_that_its_model_can_read(service: Service) -> None:

@@ -1,6 +1,7 @@
 // Which two models: a menu for each, and how the second one writes.
 
 import { make, replace } from '../core/dom.js';
+import { pageOptions } from '../core/fields.js';
 import { set, state } from '../core/state.js';
 import { languageTag } from '../core/tags.js';
 import { languageName, t } from '../core/words.js';
@@ -8,7 +9,7 @@ import { languageName, t } from '../core/words.js';
 const TOY = 'toy'; // knows two sentences by heart: only somebody who names it gets it
 const WIDER = 4; // the beam beside a greedy search
 /** Ways of finding words that the second model takes over where somebody changed them; the rest is as usual for it. */
-const CHANGED = ['length_penalty', 'temperature', 'seed'];
+const changeable = () => pageOptions().filter((name) => name !== 'beam_size');
 
 /** The second model: the chosen one, else another that reads the same language and best writes the same, else the first one. Never the toy. */
 export function secondName({ models }, { model }) {
@@ -37,7 +38,7 @@ export function secondRequest(config, answer, second) {
   const usual = answer.model.usual ?? {};
   const model = secondModel(config, answer, second);
   const request = { text: asked.text, model: model.name };
-  for (const name of CHANGED) if (asked[name] !== usual[name]) request[name] = asked[name];
+  for (const name of changeable()) if (asked[name] !== usual[name]) request[name] = asked[name];
   const beam = state.besideBeam ?? otherBeam(config, answer, model) ?? (asked.beam_size === usual.beam_size ? null : asked.beam_size);
   if (beam !== null && !(asked.temperature > 0)) request.beam_size = Math.min(beam, config.beam);
   if (state.besideSame && writesAlike(model, answer)) request.target = answer.text;

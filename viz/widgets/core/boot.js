@@ -1,6 +1,6 @@
 // Where our files lie, and the tables that everything needs before it can draw.
 
-// Words, colours and versions of files, which came with the modules.
+// Words, colours, fields and versions of files, which came with the modules.
 export const tables = globalThis.headlightTables;
 
 /** The address of a file beside ours; its version is for caches. */

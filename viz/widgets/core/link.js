@@ -1,60 +1,63 @@
-// The address always holds what one sees: sentence, model, options, and where one looks. Only what is not usual is in it.
+// The address always holds what one sees: sentence, model, options, and where one looks. Only what differs from its default is in it.
 
 import { KINDS } from './answer.js';
-import { USUAL, on, state } from './state.js';
+import { FIELDS } from './fields.js';
+import { DEFAULTS, on, state } from './state.js';
 import { bestHead } from './telling.js';
 import { axes } from './view.js';
 
-const PLAIN = ['kind', 'view', 'scale', 'palette', 'special', 'words', 'rescale', 'threshold', 'tab']; // as they are, where not usual
-const CHOICES = {
-  kind: KINDS,
-  view: ['matrix', 'lines', 'numbers'],
-  scale: ['linear', 'log', 'row'],
-  palette: ['headlight', 'cividis', 'grey'],
-};
-const FLAGS = ['special', 'words', 'rescale'];
-const WIDEST = 64; // beam
-const LANGUAGES = ['source_language', 'target_language'];
-const REQUEST = ['text', 'model', ...LANGUAGES, 'beam_size', 'length_penalty', 'temperature', 'seed', 'target', 'target_ids', 'prefix_ids'];
-const SAVED = ['answer', 'busy', 'chosenLanguage', ...Object.keys(USUAL)];
+const LANGUAGES = ['en', 'zh'];
 
-const place = (text, merged) => (/^\d{1,3}$/.test(text) ? Number(text) : merged.includes(text) ? text : undefined);
-const PLACES = { layer: (text) => place(text, ['mean']), head: (text) => place(text, ['mean', 'max']) };
+const within = (number, { low = 0, high }) => (number >= low && number <= high ? number : undefined);
+const wholeOf = (text, row) => (/^\d+$/.test(text) ? within(Number(text), row) : undefined);
+const placeOf = (text, row) => (row.merged.includes(text) ? text : wholeOf(text ?? '', row));
+
+/** Text of an address → what a field of this kind may be; nothing where it makes no sense. */
+const READ = {
+  text: (text, { longest }) => (text && text.length <= longest ? text : undefined),
+  choice: (text, { choices }) => (choices.includes(text) ? text : undefined),
+  switch: (text) => (text === '0' || text === '1' ? text === '1' : undefined),
+  whole: wholeOf,
+  real: (text, row) => within(Number(text), row),
+  place: placeOf,
+  head(text, row) {
+    const [layer, head, ...more] = text.split('.');
+    const read = { layer: placeOf(layer, row.layer), head: placeOf(head, row.head) };
+    return read.layer === undefined || read.head === undefined || more.length ? undefined : read;
+  },
+};
+/** A request is judged by the server, which says what is wrong with a number: here it need only be one. */
+const ASKED = {
+  ...READ,
+  text: (text) => text || undefined,
+  words: (text) => text || undefined,
+  whole: numberOf,
+  real: numberOf,
+};
+const WRITE = { switch: Number, head: ({ layer, head }) => `${layer}.${head}` };
+const written = ({ kind }, value) => (WRITE[kind] ? WRITE[kind](value) : value);
+
+function numberOf(text) {
+  return text && Number.isFinite(Number(text)) ? Number(text) : undefined;
+}
 
 /** Token ids where the very words matter: a beginning, or a hypothesis of a search. */
-const idList = (name, ids) => (/^\d+(\.\d+)*$/.test(ids ?? '') ? { [name]: ids.split('.').map(Number) } : {});
+const idsOf = (text) => (/^\d+(\.\d+)*$/.test(text ?? '') ? text.split('.').map(Number) : undefined);
 
 /** What the address says, as far as it makes sense. */
 export function readLink(hash = location.hash) {
   const values = Object.fromEntries(new URLSearchParams(hash.slice(1)));
   const wanted = { request: {} };
-  for (const name of REQUEST) if (values[name]) wanted.request[name] = values[name];
-  for (const name of ['beam_size', 'seed', 'length_penalty', 'temperature']) {
-    if (name in wanted.request && Number.isFinite(Number(wanted.request[name]))) wanted.request[name] = Number(wanted.request[name]);
-    else delete wanted.request[name];
+  const take = (target, name, value) => {
+    if (value !== undefined) target[name] = value;
+  };
+  for (const row of FIELDS.request) {
+    if (row.link && row.name in values) take(wanted.request, row.name, ASKED[row.kind](values[row.name], row));
+    if (row.ids) take(wanted.request, row.name, idsOf(values[`${row.name}_ids`]));
   }
-  const { prefix_ids, target_ids, ...request } = wanted.request;
-  wanted.request = { ...request, ...idList('prefix', prefix_ids), ...idList('target', target_ids) };
-  for (const [name, choices] of Object.entries(CHOICES)) if (choices.includes(values[name])) wanted[name] = values[name];
-  for (const name of FLAGS) if (values[name] === '0' || values[name] === '1') wanted[name] = values[name] === '1';
-  for (const [name, read] of Object.entries(PLACES)) if (read(values[name]) !== undefined) wanted[name] = read(values[name]);
-  for (const name of ['row', 'column']) if (/^\d{1,3}$/.test(values[name] ?? '')) wanted[name] = Number(values[name]);
-  for (const [name, written] of [
-    ['pinned', values.pinned],
-    ['besideHead', values.beside_head],
-  ]) {
-    const [layer, head, ...more] = (written ?? '').split('.');
-    const read = { layer: PLACES.layer(layer), head: PLACES.head(head) };
-    if (read.layer !== undefined && read.head !== undefined && !more.length) wanted[name] = read;
-  }
-  if (values.beside && values.beside.length <= 100) wanted.beside = values.beside;
-  const beam = /^\d{1,2}$/.test(values.beside_beam ?? '') ? Number(values.beside_beam) : 0;
-  if (beam > 0 && beam <= WIDEST) wanted.besideBeam = beam;
-  if (values.beside_same === '1') wanted.besideSame = true;
-  const threshold = Number(values.threshold ?? NaN);
-  if (threshold >= 0 && threshold <= 1) wanted.threshold = threshold;
+  for (const row of FIELDS.selection) if (row.name in values) take(wanted, row.key, READ[row.kind](values[row.name], row));
   if (/^[a-z]+$/.test(values.tab ?? '')) wanted.tab = values.tab;
-  if (values.language === 'en' || values.language === 'zh') wanted.language = values.language;
+  if (LANGUAGES.includes(values.language)) wanted.language = values.language;
   return wanted;
 }
 
@@ -79,38 +82,30 @@ export function withinAnswer(answer, selection) {
 export function lookOf(answer, { request, language, tab, ...wanted }) {
   const best = answer.tensors.cross && bestHead(answer);
   const free = ['kind', 'layer', 'head'].every((name) => wanted[name] === undefined);
-  const { tab: _, ...usual } = USUAL; // tabs are there before any answer
-  const look = { ...usual, ...(best && free ? { kind: 'cross', ...best } : {}), ...wanted };
+  const { tab: _, ...defaults } = DEFAULTS; // tabs are there before any answer
+  const look = { ...defaults, ...(best && free ? { kind: 'cross', ...best } : {}), ...wanted };
   return { ...look, ...withinAnswer(answer, look) };
 }
+
+const given = (value) => value !== undefined && value !== null;
 
 /** What is shown, or what was asked for and could not be answered, as an address. */
 export function writeLink() {
   const values = new URLSearchParams();
   const asked = state.usualRequest && (state.unanswered ?? state.answer?.asked()); // a saved page has but one, and names none
   if (asked) {
-    values.set('text', asked.text);
     const usual = { ...state.usualRequest, ...state.usuals[asked.model] };
-    for (const name of ['model', ...LANGUAGES, 'beam_size', 'length_penalty', 'temperature', 'seed']) {
-      if (asked[name] !== undefined && asked[name] !== usual[name]) values.set(name, asked[name]);
+    for (const row of FIELDS.request) {
+      const value = asked[row.name];
+      if (row.ids && Array.isArray(value)) values.set(`${row.name}_ids`, value.join('.'));
+      else if (row.link && given(value) && (row.always || value !== usual[row.name])) values.set(row.name, written(row, value));
     }
-    if (typeof asked.target === 'string') values.set('target', asked.target);
-    for (const name of ['prefix', 'target']) if (Array.isArray(asked[name])) values.set(`${name}_ids`, asked[name].join('.'));
   }
-  for (const name of PLAIN) {
-    if (state[name] !== USUAL[name]) values.set(name, typeof USUAL[name] === 'boolean' ? Number(state[name]) : state[name]);
+  if (state.tab !== DEFAULTS.tab) values.set('tab', state.tab);
+  for (const row of FIELDS.selection) {
+    const value = state[row.key];
+    if (row.always || value !== row.default) values.set(row.name, written(row, value));
   }
-  values.set('layer', state.layer);
-  values.set('head', state.head);
-  for (const name of ['row', 'column']) if (state[name] !== null) values.set(name, state[name]);
-  for (const [name, at] of [
-    ['pinned', state.pinned],
-    ['beside_head', state.besideHead],
-  ])
-    if (at) values.set(name, `${at.layer}.${at.head}`);
-  if (state.beside) values.set('beside', state.beside);
-  if (state.besideBeam) values.set('beside_beam', state.besideBeam);
-  if (state.besideSame) values.set('beside_same', 1);
   if (state.chosenLanguage) values.set('language', state.chosenLanguage);
   return `#${values}`;
 }
@@ -135,7 +130,7 @@ export function watchState() {
       if (window.parent !== window) window.parent.postMessage({ queryString: '', hash }, '*');
     }, 120);
   };
-  on(SAVED, keep);
+  on(['answer', 'busy', 'chosenLanguage', ...Object.keys(DEFAULTS)], keep);
   addEventListener('hashchange', () => {
     here = null;
     known = location.hash;

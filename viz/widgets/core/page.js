@@ -1,7 +1,7 @@
 // What must be there before anything is drawn: the language, the colours, and what the address asks for.
 
 import { lookOf, readLink, watchState } from './link.js';
-import { USUAL, set, state } from './state.js';
+import { DEFAULTS, set, state } from './state.js';
 import { followTheme } from './theme.js';
 import { browserLanguage, speak } from './words.js';
 
@@ -28,7 +28,7 @@ function follow() {
 }
 
 /** A tab that this page has. */
-function known(tab = USUAL.tab) {
+function known(tab = DEFAULTS.tab) {
   const panel = document.getElementById(`panel-${tab}`) ?? document.querySelector('[id^="panel-"]');
-  return panel ? panel.id.slice('panel-'.length) : USUAL.tab;
+  return panel ? panel.id.slice('panel-'.length) : DEFAULTS.tab;
 }

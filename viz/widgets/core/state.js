@@ -1,26 +1,9 @@
 // The one state of the page. Widgets read it, change it with `set`, and hear of changes by the names they care about.
 
-/** What one looks at where nobody says otherwise: part of the address. */
-export const USUAL = {
-  tab: 'heads',
-  kind: 'cross',
-  layer: 0, // a number, or 'mean'
-  head: 'mean', // a number, 'mean' or 'max'
-  row: null, // pinned
-  column: null,
-  pinned: null, // {layer, head}: A of a comparison
-  view: 'matrix',
-  words: false,
-  special: true,
-  rescale: false,
-  scale: 'linear',
-  palette: 'headlight',
-  threshold: 0.05, // of lines
-  beside: '', // the second of two models; empty: one that reads the same language
-  besideHead: null, // {layer, head} of it; null: the one most like the first model's
-  besideBeam: null, // null: as wide as the first model's
-  besideSame: false, // it reads the first one's translation instead of writing its own
-};
+import { FIELDS } from './fields.js';
+
+/** What one looks at by default, also what an address leaves out. */
+export const DEFAULTS = { tab: 'heads', ...Object.fromEntries(FIELDS.selection.map((row) => [row.key, row.default])) };
 
 export const state = {
   language: 'en',
@@ -30,7 +13,7 @@ export const state = {
   unanswered: null, // a request that the server was gone for
   usuals: {}, // how each model is used where nobody says otherwise, by its name
   fetched: 0, // models that came since the page was opened
-  ...USUAL,
+  ...DEFAULTS,
   fit: true,
   // What the pointer is on: gone when it leaves.
   preview: null, // {layer, head}

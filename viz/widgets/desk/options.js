@@ -4,12 +4,27 @@ import { make } from '../core/dom.js';
 import { state } from '../core/state.js';
 import { t } from '../core/words.js';
 
-const NUMBERS = {
-  beam_size: { min: 1, step: 1 },
-  length_penalty: { min: 0, max: 10, step: 0.1 },
-  temperature: { min: 0, max: 10, step: 0.1 },
-  seed: { min: 0, max: Number.MAX_SAFE_INTEGER, step: 1 },
+/** A control for an option of each kind: the element, what it holds, and how another value gets in. */
+const CONTROLS = {
+  whole: ({ low, high }) => number({ min: low, max: high, step: 1 }),
+  real: ({ low, high, step }) => number({ min: low, max: high, step }),
+  switch: () => {
+    const input = make('input', { type: 'checkbox' });
+    return { input, event: 'change', read: () => input.checked, write: (value) => (input.checked = Boolean(value)) };
+  },
+  choice: ({ name, choices }) => {
+    const options = choices.map((value) => make('option', { value }));
+    const input = make('select', {}, ...options);
+    const draw = () => options.forEach((option) => (option.textContent = t(`${name}_${option.value}`)));
+    return { input, event: 'change', read: () => input.value, write: (value) => (input.value = value ?? choices[0]), draw };
+  },
 };
+
+function number(limits) {
+  const input = make('input', { type: 'number', class: 'numeric', ...limits });
+  const read = () => (input.value.trim() === '' ? undefined : Number(input.value));
+  return { input, event: 'input', read, write: (value) => (input.value = value ?? '') };
+}
 
 export function mountOptions(config, submit) {
   const element = make('div', { class: 'options', id: 'options', hidden: true });
@@ -25,11 +40,15 @@ export function mountOptions(config, submit) {
     faults.append(error);
     fields[name] = { input, label, error };
   };
-  for (const [name, limits] of Object.entries(NUMBERS)) {
-    const bounds = name === 'beam_size' ? { ...limits, max: config.limits.beam } : limits;
-    const input = make('input', { type: 'number', class: 'numeric', ...bounds, value: config.usual[name], data: { field: name } });
-    input.addEventListener('input', () => (input.value.trim() === '' ? changed.delete(name) : changed.add(name)));
-    add(name, input);
+  const names = config.options.map(({ name }) => name);
+  for (const row of config.options) {
+    const { name } = row;
+    const control = CONTROLS[row.kind](row);
+    control.input.dataset.field = name;
+    control.write(config.usual[name]);
+    control.input.addEventListener(control.event, () => (control.read() === undefined ? changed.delete(name) : changed.add(name)));
+    add(name, control.input);
+    Object.assign(fields[name], control);
   }
   element.append(faults);
   add('target', make('input', { type: 'text', dir: 'auto', data: { field: 'target' } }), 'widest');
@@ -49,7 +68,7 @@ export function mountOptions(config, submit) {
   temperature.input.addEventListener('input', follow);
   const take = (name, value) => {
     changed.add(name);
-    fields[name].input.value = value;
+    fields[name].write(value);
   };
 
   return {
@@ -57,13 +76,13 @@ export function mountOptions(config, submit) {
     /** What a model is asked with: what the visitor changed, and what is usual for it, as far as that is known. */
     values(model) {
       const given = { ...state.usuals[model] };
-      for (const name of changed) given[name] = Number(fields[name].input.value);
+      for (const name of changed) given[name] = fields[name].read();
       if (given.temperature > 0) given.beam_size = 1; // chance and search exclude each other
       return { ...given, target: fields.target.input.value.trim() || null, prefix: null };
     },
     /** Somebody else names numbers: those that are not usual are as if the visitor had changed them. */
     change(values, usual = {}) {
-      for (const name of Object.keys(NUMBERS)) if (values[name] !== undefined && values[name] !== usual[name]) take(name, values[name]);
+      for (const name of names) if (values[name] !== undefined && values[name] !== usual[name]) take(name, values[name]);
     },
     /** A number is the visitor's no longer; none is, where no name is given. */
     leave(name) {
@@ -74,13 +93,13 @@ export function mountOptions(config, submit) {
     set(values) {
       temperature.input.value = values.temperature ?? 0;
       follow();
-      for (const name of Object.keys(NUMBERS)) fields[name].input.value = values[name] ?? '';
+      for (const name of names) fields[name].write(values[name]);
       fields.target.input.value = typeof values.target === 'string' ? values.target : '';
     },
     /** What is usual for the model that answered, where the visitor changed nothing. */
     settle(usual) {
-      for (const name of Object.keys(NUMBERS)) {
-        if (!changed.has(name) && !fields[name].input.disabled && name in usual) fields[name].input.value = usual[name];
+      for (const name of names) {
+        if (!changed.has(name) && !fields[name].input.disabled && name in usual) fields[name].write(usual[name]);
       }
     },
     clearTarget() {
@@ -99,7 +118,10 @@ export function mountOptions(config, submit) {
       }
     },
     draw() {
-      for (const [field, { label }] of Object.entries(fields)) label.textContent = t(`option_${field}`);
+      for (const [field, { label, draw }] of Object.entries(fields)) {
+        label.textContent = t(`option_${field}`);
+        draw?.();
+      }
       fields.target.input.placeholder = t('option_target_placeholder');
     },
   };

@@ -2,6 +2,7 @@
 
 import { call, loadPlotly } from '../core/boot.js';
 import { make, replace } from '../core/dom.js';
+import { selectionValues } from '../core/fields.js';
 import { writeLink } from '../core/link.js';
 import { shown, state } from '../core/state.js';
 import { faultSays, has, t } from '../core/words.js';
@@ -106,21 +107,7 @@ async function copyText(text) {
 }
 
 async function save(form, server) {
-  const { kind, row, column, view, words, special, rescale, scale, palette, threshold, pinned } = state;
-  const selection = {
-    kind,
-    ...shown(),
-    row,
-    column,
-    view,
-    words,
-    special,
-    rescale,
-    scale,
-    palette,
-    threshold,
-    pinned: pinned && [pinned.layer, pinned.head],
-  };
+  const selection = selectionValues({ ...state, ...shown() });
   const asked = { form, request: state.answer.asked(), selection, theme: state.theme, language: state.language };
   const answer = await call(server.take_away, asked);
   if (PICTURES.includes(form)) return savePicture(form.split('_').at(-1), answer);

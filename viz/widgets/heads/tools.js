@@ -1,12 +1,11 @@
 // How the maps are shown: whole words, special tokens, scale, colours.
 
 import { make, replace } from '../core/dom.js';
+import { FIELDS } from '../core/fields.js';
 import { LET_GO, set, state } from '../core/state.js';
 import { two } from '../core/view.js';
 import { t } from '../core/words.js';
 
-const SCALES = ['linear', 'log', 'row'];
-const PALETTES = ['headlight', 'cividis', 'grey'];
 const LONG = 44;
 
 export function mountTools(element, note) {
@@ -31,11 +30,9 @@ export function mountTools(element, note) {
     const long = state.answer.source.length > LONG || state.answer.target.length > LONG;
     replace(
       element,
-      check('words'),
-      choose('scale', SCALES),
-      check('special'),
-      choose('palette', PALETTES),
-      check('rescale', state.special),
+      ...FIELDS.selection
+        .filter(({ page }) => page)
+        .map(({ name, choices }) => (choices ? choose(name, choices) : check(name, name === 'rescale' && state.special))),
       long ? check('fit') : null,
     );
     if (focused) element.querySelector(`[data-field=${focused}]`)?.focus({ preventScroll: true });

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import math
 import subprocess
 import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headlight.model.errors import CheckpointError, ModelError, NoMemoryError, RequestError
 from headlight.model.records import KINDS, DecodingOptions, TranslationRequest
-from headlight.viz.errors import PageError, page_error, shown
-from headlight.viz.session import NAMES, Selection, Session, default_options, session_from
+from headlight.viz.errors import PageError
+from headlight.viz.fields import (
+    BOTH,
+    OPTIONS,
+    REQUEST,
+    SELECTION,
+    Selection,
+    browser_fields,
+    default_options,
+    parameters,
+    request_from,
+    selection_from,
+)
 from headlight.viz.settings import Settings
-from tests.tiny import tiny_translator
+from headlight.viz.theme import PALETTES
+from headlight.viz.words import LANGUAGES, words
 
 LIMITS = Settings(max_characters=499, max_tokens=199, max_beam=7)
 TEXTS = st.one_of(
@@ -42,8 +54,20 @@ LAYERS = st.one_of(st.integers(0, 997), st.just("mean"))
 PLACES = st.one_of(st.integers(0, 997), st.sampled_from(["mean", "max"]))
 
 
+SELECTED = {row.name for row in SELECTION}
+
+
+def check(values: Any) -> tuple[TranslationRequest, Selection]:
+    """Values of both kinds, each checked as what it is."""
+    if not isinstance(values, dict):
+        return request_from(values, LIMITS), Selection()
+    looks = {name: value for name, value in values.items() if name in SELECTED}
+    asked = {name: value for name, value in values.items() if name not in SELECTED}
+    return request_from(asked, LIMITS), selection_from(looks, LIMITS)
+
+
 @st.composite
-def sessions(draw: st.DrawFn) -> Session:
+def requests(draw: st.DrawFn) -> TranslationRequest:
     beam = draw(st.integers(1, 7))
     options = DecodingOptions(
         beam_size=beam,
@@ -62,9 +86,13 @@ def sessions(draw: st.DrawFn) -> Session:
     if which != "text":
         request = replace(request, **{which: given_words})
     codes = st.sampled_from(["", "deu_Latn", "en→de", "a&b"])
-    request = replace(request, source_language=draw(codes), target_language=draw(codes))
+    return replace(request, source_language=draw(codes), target_language=draw(codes))
+
+
+@st.composite
+def selections(draw: st.DrawFn) -> Selection:
     place = st.none() | st.integers(0, 4093)
-    selection = Selection(
+    return Selection(
         kind=draw(st.sampled_from(KINDS)),
         layer=draw(LAYERS),
         head=draw(PLACES),
@@ -83,19 +111,71 @@ def sessions(draw: st.DrawFn) -> Session:
         beside_beam=draw(st.none() | st.integers(1, 7)),
         beside_same=draw(st.booleans()),
     )
-    return Session(request=request, selection=selection)
 
 
-def values_of(session: Session) -> dict[str, Any]:
-    """A session as a browser sends it: by names, pairs as lists."""
-    found = asdict(session.selection) | asdict(session.request) | asdict(session.request.options)
-    return {name: list(found[name]) if isinstance(found[name], tuple) else found[name] for name in NAMES}
+def sent(values: dict[str, Any], names: set[str]) -> dict[str, Any]:
+    """What a browser sends: by names, pairs as lists."""
+    return {name: list(each) if isinstance(each := values[name], tuple) else each for name in names}
 
 
 @settings(max_examples=300, deadline=None)
-@given(sessions())
-def test_every_session_arrives_as_it_was_sent(session: Session) -> None:
-    assert session_from(values_of(session), LIMITS) == session
+@given(requests(), selections())
+def test_every_request_and_selection_arrives_as_it_was_sent(request: TranslationRequest, chosen: Selection) -> None:
+    values = asdict(request) | asdict(request.options)
+    assert request_from(sent(values, {row.name for row in REQUEST}), LIMITS) == request
+    assert selection_from(sent(asdict(chosen), SELECTED), LIMITS) == chosen
+
+
+def test_the_table_has_every_field_of_a_request_once() -> None:
+    records = {each.name for record in (TranslationRequest, DecodingOptions) for each in fields(record)}
+    inside = {"options", "interventions", "capture", "alternatives"}  # asked for by code alone
+    names = [row.name for row in (*REQUEST, *SELECTION)]
+    assert len(names) == len(set(names))
+    assert {row.name for row in REQUEST} == records - inside
+    assert (
+        asdict(TranslationRequest(text="", options=DecodingOptions()).options).items()
+        >= {row.name: row.default for row in OPTIONS}.items()
+    )
+    assert asdict(Selection()) == {row.name: row.default for row in SELECTION}
+
+
+def test_every_default_passes_its_own_check() -> None:
+    for row in (*REQUEST, *SELECTION):
+        if not row.required:
+            assert row.value.check(row.name, row.default, LIMITS) == row.default, row.name
+
+
+def test_a_program_that_passes_arguments_by_position_goes_on_working() -> None:
+    request = ["model", "beam_size", "length_penalty", "target", "prefix", "source_language", "target_language"]
+    assert [row.name for row in parameters("translate")][:8] == ["text", *request]
+    assert [row.name for row in parameters("attention")][:11] == ["text", "kind", "layer", "head", *request]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_row_has_its_words(language: str) -> None:
+    said = words(language)
+    for row in REQUEST:
+        assert not row.page or {f"option_{row.name}", f"field_{row.name}"} <= set(said), row.name
+    for row in SELECTION:
+        choices = browser_row(row.name).get("choices", ())
+        assert not row.page or f"tool_{row.name}" in said, row.name
+        assert not row.page or {f"{row.name}_{choice}" for choice in choices} <= set(said), row.name
+    for endpoint in BOTH:
+        assert {f"api_{endpoint}", f"api_{endpoint}_returns"} <= set(said)
+        assert {f"api_{row.name}" for row in parameters(endpoint)} <= set(said)
+
+
+def browser_row(name: str) -> dict[str, Any]:
+    return next(row for rows in browser_fields().values() for row in rows if row["name"] == name)
+
+
+def test_the_browser_gets_limits_and_choices() -> None:
+    assert json.loads(json.dumps(browser_fields())) == json.loads(json.dumps(browser_fields(), allow_nan=False))
+    beam = next(row for row in OPTIONS if row.name == "beam_size")
+    assert (browser_row("beam_size")["high"], beam.as_json(LIMITS)["high"]) == (64, 7)  # without settings, of any page
+    assert browser_row("palette")["choices"] == PALETTES
+    assert browser_row("pinned")["head"]["merged"] == ("mean", "max")
+    assert browser_row("text").keys().isdisjoint({"longest"})  # the server says how long
 
 
 @pytest.mark.parametrize("widest", [2, 7])
@@ -103,17 +183,17 @@ def test_the_page_searches_and_a_program_gets_what_it_names(widest: int) -> None
     limits = Settings(max_beam=widest)
     usual = default_options(limits)
     assert (usual.beam_size, usual.no_repeat) == (min(4, widest), 4)
-    assert session_from({"text": "Ja."}, limits, usual).request.options == usual
-    assert session_from({"text": "Ja."}, limits).request.options == DecodingOptions()
+    assert request_from({"text": "Ja."}, limits, usual).options == usual
+    assert request_from({"text": "Ja."}, limits).options == DecodingOptions()
 
 
 def test_with_a_temperature_nothing_is_searched() -> None:
     values = {"text": "Ja.", "temperature": 0.5}
-    assert session_from(values, LIMITS, default_options(LIMITS)).request.options.beam_size == 1
+    assert request_from(values, LIMITS, default_options(LIMITS)).options.beam_size == 1
 
 
 def test_everything_that_a_browser_may_send_arrives() -> None:
-    session = session_from(
+    request, chosen = check(
         {
             "text": "Ja.",
             "model": "toy",
@@ -129,13 +209,12 @@ def test_everything_that_a_browser_may_send_arrives() -> None:
             "pinned": [1, "mean"],
             "row": None,
             "special": False,
-        },
-        LIMITS,
+        }
     )
     options = DecodingOptions(beam_size=5, n_best=3, length_penalty=2.0, max_length=61, seed=2**53 - 1)
-    assert session.request == TranslationRequest(text="Ja.", model="toy", options=options, target=(7, 11))
-    assert session.selection == Selection(kind="decoder", layer="mean", pinned=(1, "mean"), special=False)
-    assert type(session.request.options.beam_size) is int
+    assert request == TranslationRequest(text="Ja.", model="toy", options=options, target=(7, 11))
+    assert chosen == Selection(kind="decoder", layer="mean", pinned=(1, "mean"), special=False)
+    assert type(request.options.beam_size) is int
 
 
 WRONG: list[tuple[Any, str, str]] = [
@@ -194,79 +273,20 @@ WRONG: list[tuple[Any, str, str]] = [
 )
 def test_a_wrong_value_is_named_with_its_field(values: Any, field: str, word: str) -> None:
     with pytest.raises(PageError) as caught:
-        session_from(values, LIMITS)
+        check(values)
     assert (caught.value.field, caught.value.word) == (field, word)
     assert len(str(caught.value)) < 400
     assert str(caught.value).isprintable()
 
 
 def test_limits_themselves_are_allowed() -> None:
-    session = session_from({"text": "x" * 499, "beam_size": 7, "max_length": 199, "threshold": 1}, LIMITS)
-    assert (len(session.request.text), session.request.options.beam_size) == (499, 7)
+    request, chosen = check({"text": "x" * 499, "beam_size": 7, "max_length": 199, "threshold": 1})
+    assert chosen.threshold == 1
+    assert (len(request.text), request.options.beam_size) == (499, 7)
 
 
-@pytest.mark.parametrize("name", ["settings", "errors", "session", "api.arguments", "answers.cards"])
+@pytest.mark.parametrize("name", ["settings", "errors", "fields", "api.arguments", "answers.cards"])
 def test_who_reads_requests_and_settings_loads_neither_torch_nor_gradio(name: str) -> None:
     code = f"import sys, headlight.viz.{name}\nprint(*{{'torch', 'gradio', 'transformers'}} & set(sys.modules))"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.split() == []
-
-
-# ---------------------------------------------------------------- phrases
-
-
-@pytest.mark.parametrize(
-    ("options", "field", "word", "values"),
-    [
-        ({"text": " \u200b"}, "text", "blank_text", {}),
-        ({"text": "a", "target": "\u200b"}, "target", "blank_words", {"name": "target"}),
-        ({"text": "a\udc00"}, "text", "half_character", {"place": 2, "name": "text"}),
-        ({"text": "a " * 61}, "text", "too_many_tokens", {"name": "text", "given": 62, "limit": 61}),
-        ({"text": "Ja.", "prefix": (300,) * 5, "max_length": 3}, "prefix", "prefix_too_long", {"given": 5, "limit": 3}),
-        ({"text": "a", "target": (999_999,)}, "target", "wrong_ids", {"name": "target"}),
-        ({"text": "a", "prefix": (5, 2, 5)}, "prefix", "wrong_end", {"name": "prefix"}),
-        ({"text": "a", "beam_size": 2, "temperature": 1.0}, "beam_size", "sampling_with_beam", {}),
-        ({"text": "a", "target": "b", "prefix": "c"}, "prefix", "target_and_prefix", {}),
-        ({"text": "a", "top_p": 0.0}, "top_p", "top_p_zero", {}),
-        ({"text": "a", "capture": ("nothing",)}, "text", "model_says", {}),
-    ],
-)
-def test_what_the_model_floor_complains_of_has_a_phrase(
-    options: dict[str, Any], field: str, word: str, values: dict[str, Any]
-) -> None:
-    with pytest.raises(ModelError) as caught:
-        tiny_translator().translate(**options)
-    said = page_error(caught.value)
-    assert (said.field, said.word) == (field, word)
-    assert values.items() <= said.values.items()
-
-
-def test_no_path_of_ours_is_said() -> None:
-    said = page_error(CheckpointError("/home/somebody/models/x: model.safetensors is cut short."), model="x")
-    assert (said.word, "/home" in str(said), '"x"' in str(said)) == ("model_cannot_load", False, True)
-    assert (page_error(NoMemoryError("/home/x")).word, "/home" in str(page_error(NoMemoryError("/home/x")))) == (
-        "no_memory",
-        False,
-    )
-    assert page_error(RequestError("top_p_zero", field="top_p")).field == "top_p"
-    same = PageError("text", "blank_text")
-    assert page_error(same) is same
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        ("a\u202eb\nc\ud800", '"a�b�c�"'),
-        ("x" * 41, '"' + "x" * 40 + "…"),
-        (10**5000, "a huge number"),
-        (math.nan, "nan"),
-        (True, "true"),
-        (None, "null"),
-        ({}, "an object"),
-        ([1], "a list"),
-        (object(), "a value of type object"),
-    ],
-    ids=["letters", "long", "huge", "nan", "true", "null", "object", "list", "other"],
-)
-def test_a_value_is_repeated_only_as_far_as_it_can_be_printed(value: Any, text: str) -> None:
-    assert shown(value) == text

@@ -1,0 +1,218 @@
+"""What the value of a field may be: each kind checks what arrives, and describes itself to the browser.
+
+A limit is a number, or the name of the setting that holds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+from headlight.viz.errors import PageError, shown
+from headlight.viz.settings import Settings
+
+MOST_PLACES = 1000  # of layers and heads: beyond any model; the page goes to the nearest that there is
+MOST_IDS = 10_000_000  # of a vocabulary
+
+
+@dataclass(frozen=True)
+class Value:
+    """One kind of value."""
+
+    name: ClassVar[str]  # as the browser calls it
+    annotation: ClassVar[Any]  # as an endpoint's signature states it
+
+    def check(self, name: str, value: Any, settings: Settings) -> Any:
+        """The value as Python keeps it; anything of another kind, or beyond a limit, raises a `PageError`."""
+        raise NotImplementedError
+
+    def as_json(self, settings: Settings | None = None) -> dict[str, Any]:
+        """The kind with its limits. What depends on settings needs them: the table that all pages share has none."""
+        limits = {name: value for name, value in asdict(self).items() if not isinstance(value, str)}
+        return {"kind": self.name} | limits
+
+
+def _limit(limit: int | str, settings: Settings) -> int:
+    return limit if isinstance(limit, int) else int(getattr(settings, limit))
+
+
+@dataclass(frozen=True)
+class Text(Value):
+    """A text of no more than so many characters."""
+
+    name, annotation = "text", str
+    longest: int | str
+
+    def check(self, name: str, value: Any, settings: Settings) -> str:
+        return check_text(name, value, limit=_limit(self.longest, settings))
+
+
+@dataclass(frozen=True)
+class Words(Value):
+    """A translation or its beginning: text, or the exact ids of tokens. An empty field means none."""
+
+    name, annotation = "words", str
+
+    def check(self, name: str, value: Any, settings: Settings) -> str | tuple[int, ...] | None:
+        if isinstance(value, list | tuple):
+            if len(value) > settings.max_tokens:
+                raise PageError(
+                    name, "too_many_tokens", {"name": name, "given": len(value), "limit": settings.max_tokens}
+                )
+            return tuple(_token(name, token) for token in value) or None
+        if value is None:
+            return None
+        if not isinstance(value, str):
+            raise PageError(name, "not_words", {"name": name, "given": shown(value)})
+        return check_text(name, value, limit=settings.max_characters) or None
+
+
+@dataclass(frozen=True)
+class Whole(Value):
+    """A whole number of a range; `setting` may lower its upper end. `empty`: null is a value, too."""
+
+    name, annotation = "whole", int
+    low: int
+    high: int
+    setting: str = ""
+    empty: bool = False
+
+    def check(self, name: str, value: Any, settings: Settings) -> int | None:
+        if self.empty and value is None:
+            return None
+        return check_whole(name, value, low=self.low, high=self._highest(settings))
+
+    def as_json(self, settings: Settings | None = None) -> dict[str, Any]:
+        return super().as_json() | {"high": self.high if settings is None else self._highest(settings)}
+
+    def _highest(self, settings: Settings) -> int:
+        return min(self.high, _limit(self.setting, settings)) if self.setting else self.high
+
+
+@dataclass(frozen=True)
+class Real(Value):
+    """A number of a range, set on the page in steps."""
+
+    name, annotation = "real", float
+    low: float
+    high: float
+    step: float = 0.1
+
+    def check(self, name: str, value: Any, settings: Settings) -> float:
+        # Every comparison with NaN is false, so that it fails here like any number out of range.
+        if isinstance(value, bool) or not isinstance(value, int | float) or not self.low <= value <= self.high:
+            raise PageError(
+                name, "not_number", {"name": name, "low": self.low, "high": self.high, "given": shown(value)}
+            )
+        return float(value)
+
+
+@dataclass(frozen=True)
+class Switch(Value):
+    """On or off."""
+
+    name, annotation = "switch", bool
+
+    def check(self, name: str, value: Any, settings: Settings) -> bool:
+        if not isinstance(value, bool):
+            raise PageError(name, "not_switch", {"name": name, "given": shown(value)})
+        return value
+
+
+@dataclass(frozen=True)
+class Choice(Value):
+    """One of a few names."""
+
+    name, annotation = "choice", str
+    choices: tuple[str, ...]
+
+    def check(self, name: str, value: Any, settings: Settings) -> str:
+        return check_choice(name, value, choices=self.choices)
+
+
+@dataclass(frozen=True)
+class Layer(Value):
+    """A layer, counted from 0, or the mean of all."""
+
+    name, annotation = "place", int
+    merged: tuple[str, ...] = ("mean",)
+    high: int = MOST_PLACES - 1
+
+    def check(self, name: str, value: Any, settings: Settings) -> Any:
+        return check_place(name, value, count=self.high + 1, merged=self.merged)
+
+
+@dataclass(frozen=True)
+class Head(Layer):
+    """A head, counted from 0, or the mean or maximum of all heads of the layer."""
+
+    annotation = int | str
+    merged: tuple[str, ...] = ("mean", "max")
+
+
+@dataclass(frozen=True)
+class OneHead(Value):
+    """A layer and a head together; null where none is chosen."""
+
+    name, annotation = "head", str
+    layer: Layer = Layer()
+    head: Head = Head()
+
+    def check(self, name: str, value: Any, settings: Settings) -> tuple[Any, Any] | None:
+        if value is None:
+            return None
+        if not isinstance(value, list | tuple) or len(value) != 2:
+            raise PageError(name, "not_choice", {"name": name, "choices": "[layer, head], null", "given": shown(value)})
+        return self.layer.check(name, value[0], settings), self.head.check(name, value[1], settings)
+
+
+# ---------------------------------------------------------------- single checks, also for what is no field
+
+
+def check_text(name: str, value: Any, *, limit: int) -> str:
+    """A text of no more than so many characters, each of them whole."""
+    if not isinstance(value, str):
+        raise PageError(name, "not_text", {"name": name, "given": shown(value)})
+    if len(value) > limit:
+        raise PageError(name, "too_long", {"name": name, "given": len(value), "limit": limit})
+    for place, letter in enumerate(value):
+        if "\ud800" <= letter <= "\udfff":
+            raise PageError(name, "half_character", {"name": name, "place": place + 1})
+    return value
+
+
+def check_whole(name: str, value: Any, *, low: int, high: int) -> int:
+    """A whole number; JavaScript has one type of number, so 2.0 is whole, too."""
+    whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    if isinstance(value, bool) or not whole or not low <= value <= high:
+        raise PageError(name, "not_whole", {"name": name, "low": low, "high": high, "given": shown(value)})
+    return int(value)
+
+
+def check_choice(name: str, value: Any, *, choices: tuple[str, ...]) -> str:
+    """One of a few names."""
+    if not isinstance(value, str) or value not in choices:
+        raise PageError(name, "not_choice", {"name": name, "choices": ", ".join(choices), "given": shown(value)})
+    return value
+
+
+def check_place(name: str, value: Any, *, count: int, merged: Sequence[str] = ()) -> Any:
+    """A layer or head, counted from 0, or one of the names of several of them together."""
+    if isinstance(value, str) and value in merged:
+        return value
+    try:
+        return check_whole(name, value, low=0, high=count - 1)
+    except PageError as error:
+        if not merged:
+            raise
+        choices = ", ".join((f"0 to {count - 1}", *merged))
+        raise PageError(name, "not_choice", {"name": name, "choices": choices, "given": shown(value)}) from error
+
+
+def _token(name: str, value: Any) -> int:
+    """An id; no visitor chooses it as a number, so the error states no limits."""
+    try:
+        return check_whole(name, value, low=0, high=MOST_IDS)
+    except PageError as error:
+        raise PageError(name, "wrong_ids", {"name": name}) from error

@@ -1,0 +1,24 @@
+// The table of fields, as the server has it: which a request and a selection have, of which kind, with which default.
+
+import { tables } from './boot.js';
+
+const keyOf = (name) => name.replace(/_(\w)/g, (_, letter) => letter.toUpperCase());
+const rowsOf = (part) => tables.fields[part].map((row) => ({ ...row, key: keyOf(row.name) }));
+
+/** Rows: name, kind, its limits or choices, default; `key` is the name in the state. */
+export const FIELDS = { request: rowsOf('request'), selection: rowsOf('selection') };
+
+/** The names of the options that a visitor sets on the page. */
+export const pageOptions = () => FIELDS.request.filter(({ option, page }) => option && page).map(({ name }) => name);
+
+/** A selection as the server takes it: by its names, heads as pairs. */
+export function selectionValues(selection) {
+  const sent = ({ kind, key }) => (kind === 'head' && selection[key] ? [selection[key].layer, selection[key].head] : selection[key]);
+  return Object.fromEntries(FIELDS.selection.map((row) => [row.name, sent(row)]));
+}
+
+/** The same back, as the state has it. */
+export function selectionFrom(values) {
+  const read = ({ kind, name }) => (kind === 'head' && values[name] ? { layer: values[name][0], head: values[name][1] } : values[name]);
+  return Object.fromEntries(FIELDS.selection.filter(({ name }) => name in values).map((row) => [row.key, read(row)]));
+}
