@@ -252,7 +252,7 @@ def test_what_a_stop_leaves_is_dimmed_where_it_belongs_to_another_sentence(page:
     button = page.locator(".desk .under > .go")
     expect(button).to_have_text("Stop")
     button.click()
-    expect(page.locator(".desk .meta")).to_contain_text("It belongs to the sentence before.")
+    expect(page.locator(".desk .meta")).to_contain_text("belongs to the previous sentence.")
     for part in shown:
         expect(part).to_have_css("opacity", "0.5")
     assert page.input_value("#sentence") == SENTENCE  # nothing typed is lost

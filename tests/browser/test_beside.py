@@ -186,7 +186,7 @@ def test_arrows_turn_the_heads_of_the_side_in_use_alone(page: Page) -> None:
 def test_a_maximum_gets_no_share_for_its_rows_sum_to_nothing(page: Page) -> None:
     look(page, "cross", 0, 0)
     side(page, 0).locator('.thumb[data-layer="0"][data-head="max"]').click()
-    expect(page.locator(f"{TAB} .number")).to_contain_text("A maximum of several heads has rows")
+    expect(page.locator(f"{TAB} .number")).to_contain_text("The rows of a maximum of several heads")
     assert page.inner_text(f"{TAB} .number .value") == ""
 
 
@@ -203,7 +203,7 @@ def test_a_narrower_beam_and_the_first_ones_words(visit: Visit, example: Transla
     side(page, 1).locator("select.model").select_option("toy")
     at_rest(page)
     expect(side(page, 1).locator(".reads")).not_to_have_text(example.text)
-    side(page, 1).get_by_label("Take A’s words").check()
+    side(page, 1).get_by_label("Use A’s translation").check()
     at_rest(page)
     expect(side(page, 1).locator(".reads")).to_have_text(example.text)
     words_ = len({token.word for token in example.target_tokens if not token.special}) + 1
@@ -242,7 +242,7 @@ def test_the_first_model_is_the_pages_own(visit: Visit) -> None:
     expect(side(page, 1).locator("select.model")).to_have_value("de-en")  # it reads the same language
     side(page, 1).locator("select.model").select_option("en-de")
     at_rest(page)
-    expect(side(page, 1)).to_contain_text("en-de reads English; the sentence is German.")
+    expect(side(page, 1)).to_contain_text("en-de reads English, but the sentence is German")
     assert state(page, "beside") == "en-de"
 
 
@@ -289,4 +289,4 @@ def test_the_chinese_tab_speaks_chinese(visit: Visit, example: Translation, seco
     at_rest(page)
     shown = set(re.findall(r"[A-Za-z]{4,}", page.inner_text(TAB)))
     assert shown <= set(re.findall(r"[A-Za-z]{4,}", f"{TEXT} {example.text} {second.text}"))
-    assert "这两个头有多像" in page.inner_text(TAB)
+    assert "这两个头有多相似" in page.inner_text(TAB)

@@ -105,11 +105,11 @@ def test_hidden_special_tokens_are_said_and_rescaled_only_when_asked(page: Page,
     page.uncheck("[data-field=special]")
     hidden = drawn(page)
     assert hidden.shape == (len(shown.target_tokens) - 1, len(shown.source_tokens) - 1)
-    assert "not rescaled" in page.inner_text(".explorer .note")
+    assert "not renormalised" in page.inner_text(".explorer .note")
     assert np.nansum(hidden, axis=1).max() < 1.001
     page.check("[data-field=rescale]")
     np.testing.assert_allclose(np.nansum(drawn(page), axis=1), 1.0, atol=1e-3)
-    assert "Rows are rescaled" in page.inner_text(".explorer .note")
+    assert "Rows are renormalised" in page.inner_text(".explorer .note")
 
 
 def test_numbers_are_a_table_of_the_same_weights(page: Page, shown: Translation) -> None:

@@ -166,7 +166,7 @@ def test_the_menu_names_what_is_here_then_pairs_of_the_hub_by_language(page: Pag
     expect(button).to_have_accessible_name("Model: de-en")
     button.click()
     groups = page.locator(".models-picker [role=group]")
-    assert [each.get_attribute("aria-label") for each in groups.all()] == ["Here already", "From the Hub"]
+    assert [each.get_attribute("aria-label") for each in groups.all()] == ["Installed", "Download from Hugging Face"]
     here = groups.nth(0).locator("[role=option]").all_inner_texts()
     assert " ".join(here[0].split()) == "German → English de-en"
     pairs = groups.nth(1).locator("[role=option] .what").all_inner_texts()
@@ -174,7 +174,7 @@ def test_the_menu_names_what_is_here_then_pairs_of_the_hub_by_language(page: Pag
     assert pairs[: len(of_pairs)] == sorted(of_pairs)  # then those of many languages
     assert len(of_pairs) < len(pairs) == len(LISTED)
     expect(option(page, LATER)).to_contain_text("↓ 315 MB")
-    expect(option(page, LATER)).to_have_accessible_name("English → Spanish · OPUS-MT, not here yet, 315 MB")
+    expect(option(page, LATER)).to_have_accessible_name("English → Spanish · OPUS-MT, not installed, 315 MB")
     expect(option(page, "de-en")).to_have_attribute("aria-selected", "true")
     page.keyboard.press("Escape")
     expect(button).to_be_focused()
@@ -212,7 +212,7 @@ def test_languages_are_named_whatever_a_model_calls_them(visit: Visit, locale: s
 def test_what_others_fetched_meanwhile_is_in_the_menu(visit: Visit) -> None:
     first, second = visit(), visit()
     choose(second, OTHERS)
-    offered(second).get_by_role("button", name="Fetch").click()
+    offered(second).get_by_role("button", name="Download").click()
     came(second, OTHERS)
     first.click(".models-picker .opens")
     expect(option(first, OTHERS).locator(".mark")).to_have_text("")
@@ -284,7 +284,7 @@ def test_a_long_list_can_be_searched(browser: Browser, strict: str) -> None:
         expect(rows).to_have_count(1)
         page.keyboard.press("Control+A")
         page.keyboard.type("nobody")
-        expect(page.locator(".models-picker .none")).to_have_text("Nothing by that name.")
+        expect(page.locator(".models-picker .none")).to_have_text("No match.")
         page.keyboard.press("Control+A")
         page.keyboard.type("en-de")
         page.keyboard.press("ArrowUp")
@@ -315,11 +315,11 @@ def test_a_model_is_offered_then_comes_with_news_and_translates(page: Page, plac
     expect(panel).to_contain_text(f"French → English · OPUS-MT{PROGRESS}")
     expect(panel).to_contain_text(f"{size:.1f} MB · licence cc-by-4.0 · revision {revision}")
     expect(panel).to_contain_text("At 50 Mbit/s that takes about 5 seconds.")
-    expect(panel.get_by_role("button", name="Fetch")).to_be_focused()
+    expect(panel.get_by_role("button", name="Download")).to_be_focused()
     assert files_asked(hub) == []
     assert page.input_value("#sentence") == FIRST
     hub.going.clear()
-    panel.get_by_role("button", name="Fetch").click()
+    panel.get_by_role("button", name="Download").click()
     assert hub.halted.wait(60)
     expect(panel.get_by_role("progressbar")).to_be_visible()
     expect(panel.locator(".far")).to_contain_text(f"of {size:.1f} MB")
@@ -343,9 +343,9 @@ def test_what_broke_off_goes_on_from_there(page: Page, place: Place, hub: Hub) -
     choose(page, BROKEN)
     panel = offered(page)
     hub.cuts = [10**9, 10**9, 40_009, 0, 0, 0]  # of the vocabularies nothing is lost; then of the weights nearly all
-    panel.get_by_role("button", name="Fetch").click()
+    panel.get_by_role("button", name="Download").click()
     expect(page.locator("#option-model-error")).to_contain_text("The connection broke after 40,009 of")
-    panel.get_by_role("button", name="Go on").click()
+    panel.get_by_role("button", name="Continue").click()
     came(page, BROKEN)
     assert hub.bodies(WEIGHTS) == [None, *["bytes=40009-"] * 4]
     assert_shows(page, Translator.load(place.one, device="cpu").translate(FIRST))
@@ -355,30 +355,30 @@ def test_stop_keeps_what_came_and_not_now_leaves_it_at_that(page: Page, place: P
     hub.going.clear()
     choose(page, STOPPED)
     panel = offered(page)
-    panel.get_by_role("button", name="Fetch").click()
+    panel.get_by_role("button", name="Download").click()
     assert hub.halted.wait(60)
     panel.get_by_role("button", name="Stop").click()
     hub.going.set()
-    expect(panel).to_contain_text("are here and stay: it goes on from there.")
+    expect(panel).to_contain_text("are kept: the download continues from there.")
     panel.get_by_role("button", name="Not now").click()
     expect(panel).to_be_hidden()
     choose(page, STOPPED)
     panel = offered(page)
-    expect(panel).to_contain_text("are here already")
-    panel.get_by_role("button", name="Go on").click()
+    expect(panel).to_contain_text("are downloaded already")
+    panel.get_by_role("button", name="Continue").click()
     came(page, STOPPED)
 
 
 def test_who_chose_another_model_in_the_meantime_keeps_it(page: Page, hub: Hub) -> None:
     hub.going.clear()
     choose(page, LATER)
-    offered(page).get_by_role("button", name="Fetch").click()
+    offered(page).get_by_role("button", name="Download").click()
     assert hub.halted.wait(60)
     choose(page, "toy")
     modules(page)
     page.wait_for_function("!window.headlight.busy && window.headlight.answer.request.model === 'toy'")
     hub.going.set()
-    expect(page.locator(".offer")).to_contain_text(f"{LATER} is here now.")
+    expect(page.locator(".offer")).to_contain_text(f"{LATER} is installed now.")
     expect(page.locator(".models-picker .opens")).to_have_text("toy")
     page.locator(".offer").get_by_role("button", name="Use this model").click()
     came(page, LATER)
@@ -393,7 +393,7 @@ def test_an_address_with_a_model_that_is_not_here_offers_it_and_fetches_nothing_
     settled(page, HELLO)
     assert translation(page) == translator.translate(HELLO, beam_size=2, no_repeat=4).text  # by the usual model
     assert files_asked(hub) == []
-    panel.get_by_role("button", name="Fetch").click()
+    panel.get_by_role("button", name="Download").click()
     came(page, LINKED)
     assert_shows(page, Translator.load(place.one, device="cpu").translate(HELLO, beam_size=2))
     expect(page.locator(".explorer .turn h2")).to_have_text("Layer 2 · Head 4")
@@ -404,8 +404,8 @@ def test_a_model_of_the_hub_has_its_card_once_it_is_here(page: Page) -> None:
     open_tab(page, "models")
     line = page.locator(".headlight-models .hub li", has_text=CARD)
     expect(line).to_contain_text("Chinese → English")
-    line.get_by_role("button", name="Fetch and use").click()
-    offered(page).get_by_role("button", name="Fetch").click()
+    line.get_by_role("button", name="Download and use").click()
+    offered(page).get_by_role("button", name="Download").click()
     came(page, CARD)
     open_tab(page, "models")
     card = page.locator(f'.headlight-models tr.model[data-model="{CARD}"]')
@@ -451,7 +451,7 @@ def test_a_listed_model_that_is_gone_can_be_asked_for_again(page: Page, hub: Hub
 def test_a_model_that_is_not_for_everybody_says_how_to_get_it(page: Page, hub: Hub) -> None:
     hub.repositories[REFUSED].gated = True
     choose(page, REFUSED)
-    offered(page).get_by_role("button", name="Fetch").click()
+    offered(page).get_by_role("button", name="Download").click()
     expect(page.locator("#option-model-error")).to_contain_text("asks for consent first. Accept its licence")
     hub.repositories[REFUSED].gated = False
 
@@ -471,7 +471,7 @@ def test_an_odd_model_that_cannot_be_loaded_leaves_the_page_as_it_was(page: Page
     assert config != files["config.json"]
     hub.repositories[SPOILT].push(files | {"config.json": config})
     choose(page, SPOILT)
-    offered(page).get_by_role("button", name="Fetch").click()
+    offered(page).get_by_role("button", name="Download").click()
     expect(page.locator("#option-model-error")).to_contain_text(f"The model {SPOILT} cannot be loaded.")
     assert translation(page) == before
     expect(page.locator(".models-picker .opens")).to_have_text("de-en")
@@ -494,7 +494,7 @@ def test_where_only_some_may_be_asked_for_no_other_is(browser: Browser, strict: 
 def test_a_model_of_several_languages_has_a_menu_of_them(visit: Visit, place: Place) -> None:
     page = visit()
     by_id(page, MANY)
-    offered(page).get_by_role("button", name="Fetch").click()
+    offered(page).get_by_role("button", name="Download").click()
     came(page, MANY)
     alone = Translator.load(place.many, device="cpu")
     assert_shows(page, alone.translate(FIRST))

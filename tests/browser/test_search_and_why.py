@@ -177,7 +177,7 @@ def test_an_average_has_no_query_and_offers_the_nearest_head(page: Page, example
     page.click(".tabs [aria-controls=panel-why]")
     layer = example.attention.cross[1]  # [head, query, key]
     nearest = int(np.abs(layer - layer.mean(axis=0)).sum(axis=(1, 2)).argmin())
-    page.get_by_role("button", name=f"Take the nearest: Layer 2 · Head {nearest + 1}").click()
+    page.get_by_role("button", name=f"Use the nearest head: Layer 2 · Head {nearest + 1}").click()
     at_rest(page)
     expect(page.locator(".headlight-why .answer .value")).to_have_text(re.compile(r"^\d\.\d{4}$"))
     assert (state(page, "layer"), state(page, "head")) == (1, nearest)

@@ -126,7 +126,7 @@ def test_stop_ends_a_long_translation_and_keeps_what_is_written(page: Page, run:
     assert_ends_within_a_step(run)
     expect(button).to_have_text("Translate")
     expect(page.locator(".desk .meta")).to_contain_text("stopped before the end")
-    expect(page.get_by_text("Back to the model’s own words")).to_be_visible()
+    expect(page.get_by_text("Back to the model’s own translation")).to_be_visible()
     assert translation(page) == text
     assert tuple(token["id"] for token in state(page, "answer")["target"]) == ids
     truth = translator.translate(LONG, target=ids)
@@ -140,7 +140,7 @@ def test_a_stop_before_the_first_word_leaves_the_last_translation(page: Page, ru
     ask(page, LONG, beam=4)
     assert happens(run.held)
     page.click(".desk .under > .go")
-    expect(page.locator(".desk .meta")).to_contain_text("Stopped. The last finished translation is shown.")
+    expect(page.locator(".desk .meta")).to_contain_text("Stopped. Showing the last finished translation.")
     assert_ends_within_a_step(run)
     assert translation(page) == before
     assert state(page, "busy") is False

@@ -131,7 +131,7 @@ def test_a_review_gets_the_judges_verdict_probability_shares_and_heads(page: Pag
     truth = Judge.load(MODELS / "sentiment", device="cpu").judge(REVIEW)
     sure = max(truth.probability, 1 - truth.probability)
     verdict = page.locator(".headlight-sentiment .verdict")
-    expect(verdict.locator("b")).to_have_text({"positive": "Praise", "negative": "Complaint"}[truth.verdict])
+    expect(verdict.locator("b")).to_have_text({"positive": "Positive", "negative": "Negative"}[truth.verdict])
     expect(verdict.locator("span")).to_have_attribute("title", f"{sure:.4f}")
     expect(verdict.locator("span")).to_have_text(f"probability {sure:.3f}")
     expect(page.locator(".headlight-sentiment .sum")).to_contain_text(f"log-odds are {signed(truth.log_odds)}.")

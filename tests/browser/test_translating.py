@@ -53,7 +53,7 @@ def test_an_alternative_continues_the_translation_from_there(page: Page, transla
     ids = [token["id"] for token in before[:place]]
     alternative = next(each for each in before[place]["alternatives"] if each[1] != before[place]["id"])
     assert translation(page) == expected(translator, SENTENCE, prefix=(*ids, alternative[1]))
-    page.get_by_text("Back to the model’s own words").click()
+    page.get_by_text("Back to the model’s own translation").click()
     expect(page.locator(".desk .word.forced")).to_have_count(0)
     settled(page, SENTENCE)
     assert translation(page) == expected(translator, SENTENCE)
@@ -70,7 +70,7 @@ def test_ones_own_translation_is_looked_at_until_one_goes_back(page: Page) -> No
     before = translation(page)
     page.get_by_role("button", name="Options").click()
     score(page, "My sister takes the train.")
-    page.get_by_text("Back to the model’s own words").click()
+    page.get_by_text("Back to the model’s own translation").click()
     expect(page.locator(".desk .out")).to_have_text(before)
     expect(page.locator("[data-field=target]")).to_have_value("")
     expect(page.locator(".desk .beyond")).to_have_text("")
@@ -81,7 +81,7 @@ def test_ones_own_translation_never_answers_another_sentence(page: Page, transla
     page.get_by_role("button", name="Options").click()
     score(page, "I had a beer.")
     page.get_by_role("button", name="Options").click()  # folded away, and forgotten
-    page.select_option("#examples", label="A question")
+    page.select_option("#examples", label="Question")
     question = next(example.text for example in EXAMPLES if example.name == "question")
     settled(page, question)
     assert translation(page) == expected(translator, question)

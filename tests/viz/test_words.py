@@ -134,7 +134,7 @@ def test_every_tab_and_example_has_a_name() -> None:
 
 
 def test_values_are_filled_in() -> None:
-    assert say("one_head", "zh", layer=3, head=5) == "第 3 层 · 5 号头"
+    assert say("one_head", "zh", layer=3, head=5) == "第 3 层 · 第 5 头"
 
 
 def test_tables_are_tidy_json() -> None:

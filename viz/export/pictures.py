@@ -55,7 +55,7 @@ def _for_print(figure: go.Figure, translation: Translation, chosen: Selection, m
         say("picture_source", language, text=_short(translation.source_text)),
         say("picture_translation", language, text=_short(translation.text), model=visible(model)),
     )
-    add_lines(figure, say(f"picture_{chosen.kind}", language), lines)
+    add_lines(figure, say(f"kind_{chosen.kind}", language), lines)
     figure.update_traces(hovertext=None, hoverinfo="skip")  # print has no pointer, and texts are most of a large map
     return json.loads(figure.to_json())
 

@@ -11,12 +11,12 @@ import plotly.graph_objects as go
 
 from headlight.viz.figures.beam import beam
 from headlight.viz.figures.compare import compare
-from headlight.viz.figures.confidence import confidence
 from headlight.viz.figures.heatmap import heatmap
 from headlight.viz.figures.lines import lines
 from headlight.viz.figures.neurons import neurons
 from headlight.viz.figures.overview import overview
 from headlight.viz.figures.positions import positions
+from headlight.viz.figures.probabilities import probabilities
 
 FIGURES: dict[str, Callable[..., go.Figure]] = {
     "heatmap": heatmap,
@@ -24,7 +24,7 @@ FIGURES: dict[str, Callable[..., go.Figure]] = {
     "compare": compare,
     "lines": lines,
     "positions": positions,
-    "confidence": confidence,
+    "probabilities": probabilities,
     "beam": beam,
     "neurons": neurons,
 }
@@ -32,10 +32,10 @@ __all__ = [
     "FIGURES",
     "beam",
     "compare",
-    "confidence",
     "heatmap",
     "lines",
     "neurons",
     "overview",
     "positions",
+    "probabilities",
 ]

@@ -146,7 +146,7 @@ def _add_edges(
 def _hover(node: BeamNode, said: Mapping[str, str]) -> str:
     return said["node"].format(
         token=candidate(node.text).plotly_full,
-        fate=said[node.fate],
+        outcome=said[node.fate],
         score=f"{node.score:.4f}",
         log_probability=f"{node.log_probability:.4f}",
     )

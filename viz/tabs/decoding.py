@@ -64,7 +64,7 @@ def chances_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]
     def draw_chances(values: Mapping[str, Any]) -> dict[str, Any]:
         look = look_from(values)
         translation = service.translate(service.check(values.get("request")))
-        return {"figure": drawn("confidence", look, translation)}
+        return {"figure": drawn("probabilities", look, translation)}
 
     return draw_chances
 

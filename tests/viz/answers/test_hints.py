@@ -47,7 +47,7 @@ def test_a_language_that_no_installed_model_reads_is_named_all_the_same(service:
     assert found == {"language": "fr", "reads": "de", "offers": []}
     assert (
         hint_in_words(found)
-        == "This looks like French. This model reads German, and no installed model reads the other."
+        == "This looks like French. This model reads German; no installed model reads the language you typed."
     )
 
 

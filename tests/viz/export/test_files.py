@@ -153,7 +153,7 @@ def test_a_picture_names_its_kind_its_model_and_both_texts(
     answer = TakeAway(service).take_away(asked | {"selection": {"kind": kind, **selection}})
     title = answer["figure"]["layout"]["title"]
     below = title["subtitle"]["text"].replace("<br>", " ")
-    assert title["text"].startswith(say(f"picture_{kind}", language))
+    assert title["text"].startswith(say(f"kind_{kind}", language))
     assert "toy" in below
     assert ASKED["text"] in below
     assert translation.text in below

@@ -50,8 +50,8 @@ def draw(name: str, translation: Translation, theme: Theme, words: dict[str, str
     if name == "positions":
         table = np.sin(np.arange(len(translation.source_tokens))[:, None] * np.arange(1, 8) / 5)
         return figure(table, dimension=2, **common)
-    if name in ("confidence", "beam"):
-        return figure(translation if name == "confidence" else translation.tree, **common)
+    if name in ("probabilities", "beam"):
+        return figure(translation if name == "probabilities" else translation.tree, **common)
     assert name == "neurons", name
     vectors = np.random.default_rng(5).normal(size=(2, 11))
     row, column = translation.target_tokens[0], translation.source_tokens[0]
@@ -88,7 +88,7 @@ every_theme = pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES.keys(
 
 
 def test_all_eight_figures_are_registered() -> None:
-    assert set(FIGURES) == {"heatmap", "overview", "compare", "lines", "positions", "confidence", "beam", "neurons"}
+    assert set(FIGURES) == {"heatmap", "overview", "compare", "lines", "positions", "probabilities", "beam", "neurons"}
 
 
 @every_figure
@@ -117,7 +117,7 @@ def test_tokens_are_text_and_nothing_else(name: str, sentence: str) -> None:
         assert re.fullmatch(r"(?:[^&]|&(?:lt|gt|amp|#36|#37);)*", without), text
 
 
-@pytest.mark.parametrize("name", ["heatmap", "compare", "lines", "confidence", "neurons"])
+@pytest.mark.parametrize("name", ["heatmap", "compare", "lines", "probabilities", "neurons"])
 def test_every_letter_of_a_hostile_token_is_there(name: str) -> None:
     texts = "\n".join(read_texts(draw(name, example("hostile"), THEMES["light"])))
     shown = texts.replace("&lt;", "<").replace("&gt;", ">").replace("&#36;", "$").replace("&#37;", "%")

@@ -168,10 +168,10 @@ def test_without_labels_the_cells_are_alone() -> None:
     ("given", "name"),
     [
         (CROSS, "Layer 2 · Head 4"),
-        (map_of(head=None), "Layer 2 · Average of its heads"),
-        (mean([map_of(layer=0), map_of(layer=2)]), "Head 4 · Average of all layers"),
-        (mean([map_of(layer=0, head=1), map_of(layer=2)]), "Average of all heads"),
-        (maximum([map_of(head=1), map_of()]), "Layer 2 · Maximum of its heads"),
+        (map_of(head=None), "Layer 2 · Mean of heads"),
+        (mean([map_of(layer=0), map_of(layer=2)]), "Mean of layers · Head 4"),
+        (mean([map_of(layer=0, head=1), map_of(layer=2)]), "Mean of all heads"),
+        (maximum([map_of(head=1), map_of()]), "Layer 2 · Maximum of heads"),
     ],
 )
 def test_the_title_says_which_heads_these_are(given: Any, name: str) -> None:
@@ -183,7 +183,7 @@ def test_the_title_says_which_heads_these_are(given: Any, name: str) -> None:
     [
         ("encoder", "looks at every word"),
         ("decoder", "being written (row) looks back"),
-        ("cross", "words of the sentence"),
+        ("cross", "every word of the sentence (column)"),
     ],
 )
 def test_a_sentence_says_what_a_row_is(kind: Any, part: str) -> None:
@@ -194,7 +194,7 @@ def test_a_sentence_says_what_a_row_is(kind: Any, part: str) -> None:
 
 def test_a_maximum_says_that_its_rows_do_not_sum_to_one() -> None:
     says = heatmap(maximum([map_of(head=1), map_of()]), theme=LIGHT).layout.title.subtitle.text
-    assert "need not sum to one" in says.replace("<br>", " ")
+    assert "do not sum to 1" in says.replace("<br>", " ")
 
 
 def test_merged_and_cropped_maps_are_drawn_as_they_are() -> None:
@@ -246,8 +246,8 @@ def test_each_tile_has_its_name_under_the_pointer() -> None:
     names = list(figure.data[1].hovertext)
     assert len(names) == (LAYERS + 1) * (HEADS + 1)
     assert names[HEADS + 1 + 2] == "Layer 2 · Head 3"
-    assert names[HEADS] == "Layer 1 · Average of its heads"
-    assert names[-1] == "Average of all heads"
+    assert names[HEADS] == "Layer 1 · Mean of heads"
+    assert names[-1] == "Mean of all heads"
     assert figure.data[0].hoverinfo == "skip"
 
 
@@ -295,14 +295,14 @@ def test_the_heads_are_named_in_their_colours() -> None:
     assert colours["A  Layer 2 · Head 4"] == LIGHT.head_a
     assert colours["B  Layer 2 · Head 2"] == LIGHT.head_b
     assert colours["A − B"] == LIGHT.ink
-    assert figure.layout.title.text == "Layer 2 · Head 4 beside Layer 2 · Head 2"
+    assert figure.layout.title.text == "Layer 2 · Head 4 and Layer 2 · Head 2"
 
 
 def test_the_mean_difference_is_that_of_the_cells_that_may_be_looked_at() -> None:
     other = map_of("decoder", rows=LONG, head=1)
     apart = np.abs(DECODER.weights - other.weights)[DECODER.allowed].mean()
     figure = compare(DECODER, other, theme=LIGHT)
-    assert f"on average they are {apart:.4f} apart" in figure.layout.title.subtitle.text.replace("<br>", " ")
+    assert f"mean absolute difference is {apart:.4f}" in figure.layout.title.subtitle.text.replace("<br>", " ")
     assert all(np.isnan(trace.z[0, 1]) for trace in cells(figure))
     assert sum(trace.type == "scatter" for trace in figure.data) == 3  # a hatch in each
 
@@ -339,7 +339,7 @@ def test_lines_below_the_threshold_are_not_drawn() -> None:
     figure = lines([(CROSS, "#123456")], theme=LIGHT, threshold=0.3)
     count = sum(len(trace.x) // 3 for trace in shades(figure))
     assert 0 < count == int((CROSS.weights >= 0.3).sum())
-    assert "below 0.3 are not drawn" in figure.layout.title.subtitle.text.replace("<br>", " ")
+    assert "below 0.3 are hidden" in figure.layout.title.subtitle.text.replace("<br>", " ")
     assert not shades(lines([(CROSS, "#123456")], theme=LIGHT, threshold=1.1))
 
 

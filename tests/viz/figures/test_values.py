@@ -11,7 +11,7 @@ import pytest
 
 from headlight.model.errors import RequestError
 from headlight.model.records import BeamNode, BeamTree, Token
-from headlight.viz.figures import beam, confidence, neurons, positions
+from headlight.viz.figures import beam, neurons, positions, probabilities
 from headlight.viz.theme import THEMES, colour_scale
 from tests.viz.figures_examples import tokens_of, translation_of, tree_of, words_of_length
 
@@ -70,7 +70,7 @@ def test_a_bias_that_differs_ahead_and_behind_keeps_its_sides() -> None:
 def test_a_model_without_positions_says_so() -> None:
     figure = positions(np.zeros((5, 0)), theme=LIGHT)
     assert not figure.data
-    assert figure.layout.title.subtitle.text == "This model is told nothing of positions."
+    assert figure.layout.title.subtitle.text == "This model has no position encoding."
 
 
 def test_positions_that_cannot_be_drawn_are_refused() -> None:
@@ -82,7 +82,7 @@ def test_positions_that_cannot_be_drawn_are_refused() -> None:
         positions(np.zeros((2, 3, 5)), theme=LIGHT)
 
 
-# ---------------------------------------------------------------- confidence
+# ---------------------------------------------------------------- probabilities
 
 TRANSLATION = translation_of(("x",), ("a", "b", "c"))
 
@@ -92,14 +92,14 @@ def test_bars_are_probabilities_from_zero_to_one() -> None:
         replace(token, probability=chance)
         for token, chance in zip(TRANSLATION.target_tokens, (0.9, 0.5, 0.25, 1.0), strict=True)
     )
-    figure = confidence(replace(TRANSLATION, target_tokens=tokens), theme=LIGHT)
+    figure = probabilities(replace(TRANSLATION, target_tokens=tokens), theme=LIGHT)
     assert list(figure.data[0].x) == [0.9, 0.5, 0.25, 1.0]
     assert list(figure.layout.xaxis.range) == [0, 1]
     assert list(figure.layout.yaxis.ticktext) == ["a", "b", "c", "&lt;/s&gt;"]
 
 
 def test_alternatives_stand_beside_their_bar_without_the_word_that_was_written() -> None:
-    figure = confidence(TRANSLATION, theme=LIGHT)
+    figure = probabilities(TRANSLATION, theme=LIGHT)
     beside = [note for note in figure.layout.annotations if note.yref is None]
     assert [(note.y, note.text) for note in beside] == [
         (row, text) for row in range(3) for text in ("other 0.250", "·ing 0.100")
@@ -110,13 +110,13 @@ def test_alternatives_stand_beside_their_bar_without_the_word_that_was_written()
 
 def test_a_token_without_a_probability_has_no_bar() -> None:
     tokens = (Token("a", 1, 0, 1, word=0),)
-    figure = confidence(replace(TRANSLATION, target_tokens=tokens), theme=LIGHT)
+    figure = probabilities(replace(TRANSLATION, target_tokens=tokens), theme=LIGHT)
     assert list(figure.data[0].x) == [None]
     assert figure.data[0].hovertext[0] == "a: no probability"
 
 
 def test_of_a_long_translation_alternatives_wait_under_the_pointer() -> None:
-    figure = confidence(translation_of(("x",), words_of_length(120)), theme=LIGHT)
+    figure = probabilities(translation_of(("x",), words_of_length(120)), theme=LIGHT)
     assert not [note for note in figure.layout.annotations if note.yref is None]
     assert len(figure.layout.yaxis.ticktext) == 12
     assert "other 0.2500" in figure.data[0].hovertext[77]
@@ -186,7 +186,7 @@ def test_a_long_search_leaves_words_to_the_pointer() -> None:
 
 def test_without_a_tree_the_figure_says_so() -> None:
     figure = beam(BeamTree(), theme=LIGHT)
-    assert "one path alone" in figure.layout.title.subtitle.text.replace("<br>", " ")
+    assert "a single path" in figure.layout.title.subtitle.text.replace("<br>", " ")
     assert figure.layout.showlegend is False
 
 
@@ -225,7 +225,7 @@ def test_the_growing_sum_has_room_above_and_below() -> None:
 def test_each_dimension_tells_its_factors() -> None:
     figure = neurons(QUERY, KEY, ROW, COLUMN, weight=0.1, theme=LIGHT)
     assert figure.data[1].hovertext[0][1] == "dimension 2: -2.0000 × 1.0000 = -2.0000"
-    assert figure.data[2].hovertext[2] == "after dimension 3: 1.5000"
+    assert figure.data[2].hovertext[2] == "up to dimension 3: 1.5000"
 
 
 def test_vectors_that_make_no_pair_are_refused() -> None:

@@ -140,7 +140,7 @@ def test_every_reason_and_fate_has_words() -> None:
         for reason in ("kept", "stranded", "ended", "limit", "worse", "late_end", "over"):
             assert words(language)[f"decoding_reason_{reason}"]
         for fate in ("kept", "finished", "dropped"):
-            assert words(language)[f"decoding_fate_{fate}"]
+            assert words(language)[f"decoding_outcome_{fate}"]
 
 
 # ---------------------------------------------------------------- the pictures
@@ -155,13 +155,13 @@ def test_figures_speak_the_language_of_the_page(service: Service, theme: str, la
     assert names == {words(language)[f"figure_beam_{part}"] for part in ("kept", "finished", "dropped", "best")}
     bars = chances_of(service)(asked)["figure"]
     said = [each["text"] for each in bars["layout"]["annotations"][:2]]
-    assert said == [words(language)[f"figure_confidence_{part}"] for part in ("probability", "others")]
+    assert said == [words(language)[f"figure_probabilities_{part}"] for part in ("probability", "others")]
 
 
 def test_a_figure_leaves_its_title_to_the_page_and_takes_less_room() -> None:
     look = look_from(LOOK)
     translation = translation_of(("a", "b"), ("c", "d", "e"))
-    figure = drawn("confidence", look, translation)
+    figure = drawn("probabilities", look, translation)
     assert figure["layout"]["title"]["text"] == ""
     assert 24 <= figure["layout"]["margin"]["t"] < 70
 

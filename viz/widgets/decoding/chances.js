@@ -25,9 +25,9 @@ export class Chances {
   /** The figure of the page's answer, and its tokens as a table. */
   draw(plotly, figure) {
     Object.assign(this, { plotly, figure });
-    this.section.title.textContent = t('decoding_chances');
+    this.section.title.textContent = t('decoding_probabilities');
     this.numbers.textContent = t('decoding_numbers');
-    this.region.setAttribute('aria-label', t('decoding_chances'));
+    this.region.setAttribute('aria-label', t('decoding_probabilities'));
     this.fit();
     const names = ['decoding_token', 'decoding_probability', 'decoding_others'].map((name) => t(name));
     replace(this.table, tableHead(names), make('tbody', {}, ...state.answer.target.map(tokenRow)));
@@ -42,7 +42,7 @@ export class Chances {
     const columns = [...new Set(layout.annotations.filter(beside).map(({ xshift }) => xshift))].sort((one, other) => one - other);
     const wide = columns.length > 1 ? columns[1] - columns[0] : 0;
     const fitting = columns.filter((left) => left + wide <= width - layout.margin.l - LEAST);
-    this.section.says.textContent = t(fitting.length ? 'decoding_chances_says' : 'decoding_chances_tight');
+    this.section.says.textContent = t(fitting.length ? 'decoding_probabilities_says' : 'decoding_probabilities_tight');
     const annotations = layout.annotations.filter((each) => !beside(each) || fitting.includes(each.xshift));
     const margin = { ...layout.margin, r: fitting.length ? fitting.at(-1) + wide : ALONE };
     this.plotly.react(this.chart, data, { ...layout, width, annotations, margin }, QUIET);

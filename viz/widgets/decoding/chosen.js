@@ -48,7 +48,7 @@ export class Chosen {
       button.disabled = step === end;
     }
     const focused = this.table.contains(document.activeElement);
-    const names = ['decoding_candidate', 'decoding_log_probability', 'decoding_score', 'decoding_fate'].map((name) => t(name));
+    const names = ['decoding_candidate', 'decoding_log_probability', 'decoding_score', 'decoding_outcome'].map((name) => t(name));
     replace(this.table, tableHead(names), make('tbody', {}, ...steps[step].map((each) => this.row(tree, each, each === node))));
     if (focused) this.table.querySelector('[aria-pressed=true]')?.focus({ preventScroll: true });
   }
@@ -59,7 +59,7 @@ export class Chosen {
     const name = make('bdi', {}, ...tokenIn(text, kept, label, SHORT));
     const button = make('button', { type: 'button', 'aria-pressed': String(chosen), title: text, onclick: () => this.choose(node) }, name);
     const cells = [log_probability, score].map((number) => make('td', { class: 'numeric' }, minus(number)));
-    const says = make('td', {}, t(`decoding_fate_${fate}`));
+    const says = make('td', {}, t(`decoding_outcome_${fate}`));
     return make('tr', { class: `${fate}${chosen ? ' chosen' : ''}` }, make('th', { scope: 'row' }, button), ...cells, says);
   }
 }

@@ -106,6 +106,6 @@ function item(model, twin) {
   const text = pairName(model) || kind;
   const more = pairName(model) ? kind : model.where === 'hub' ? t('model_many') : '';
   const called = [text, more].filter(Boolean).join(' · ');
-  const says = downloaded ? called : t('model_to_fetch', { model: called, size });
+  const says = downloaded ? called : t('model_to_download', { model: called, size });
   return { value: name, text, more, mark: downloaded ? '' : t('model_mark', { size }).trim(), says };
 }

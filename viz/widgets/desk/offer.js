@@ -177,7 +177,7 @@ export class Offer {
     if (this.busy) return 'stop';
     if (this.phase === 'here') return 'models_use';
     if (this.phase === 'failed' && !this.plan) return 'offer_again';
-    return this.done > 0 ? 'offer_go_on' : 'offer_fetch';
+    return this.done > 0 ? 'offer_continue' : 'offer_download';
   }
 
   factsSay(plan, { bytes }) {

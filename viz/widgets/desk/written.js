@@ -75,7 +75,7 @@ export class Written {
     replace(
       this.note,
       `${says} `,
-      ...phrase(t('scored_costliest', { probability: three(costliest.probability) }), {
+      ...phrase(t('scored_least_likely', { probability: three(costliest.probability) }), {
         token: make('b', {}, make('bdi', {}, costliest.label)),
       }),
     );

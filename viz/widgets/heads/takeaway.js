@@ -63,7 +63,7 @@ export function mountTakeAway(server) {
   return {
     element,
     draw() {
-      button.textContent = t('take_away');
+      button.textContent = t('export');
       replace(
         menu,
         ...FORMS.map((form) => {

@@ -165,7 +165,7 @@ class Models {
       const fetch = make(
         'button',
         { type: 'button', class: 'link', 'aria-describedby': id, onclick: () => useModel(card) },
-        t('models_fetch'),
+        t('models_download'),
       );
       return make('li', {}, name, make('span', { class: 'quiet numeric' }, card.bytes ? sizeName(card.bytes) : ''), fetch);
     };

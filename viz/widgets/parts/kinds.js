@@ -50,7 +50,8 @@ export function mountKinds(element) {
     element.setAttribute('aria-label', t('kinds'));
     const buttons = KINDS.map((kind) => {
       const chosen = kind === state.kind;
-      const name = make('b', {}, icon(18, SHAPES[kind], { fill: 'currentColor' }), t(`kind_${kind}`));
+      const names = [make('i', { class: 'whole' }, t(`kind_${kind}`)), make('i', { class: 'short' }, t(`kind_${kind}_short`))];
+      const name = make('b', {}, icon(18, SHAPES[kind], { fill: 'currentColor' }), ...names);
       const attributes = { type: 'button', role: 'radio', 'aria-checked': String(chosen), tabindex: chosen ? 0 : -1 };
       return make('button', { ...attributes, data: { kind } }, name, make('span', {}, kindSays(state.answer, kind)));
     });

@@ -36,7 +36,7 @@ export class WhichHead {
 
   kindButton(kind, chosen) {
     const about = { type: 'button', 'aria-pressed': String(chosen), data: { kind } };
-    return make('button', { ...about, onclick: () => this.pickKind(kind) }, t(`kind_${kind}`));
+    return make('button', { ...about, onclick: () => this.pickKind(kind) }, t(`kind_${kind}_short`));
   }
 
   pickKind(kind) {

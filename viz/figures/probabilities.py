@@ -1,4 +1,4 @@
-"""How sure the model was of each token that it wrote, and what it might have written instead."""
+"""How confident the model is in each token that it wrote, and the best alternatives."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ LONGEST = 11  # columns of an alternative's name
 FOOT = 44
 
 
-def confidence(translation: Translation, *, theme: Theme, words: Mapping[str, str] | None = None) -> go.Figure:
+def probabilities(translation: Translation, *, theme: Theme, words: Mapping[str, str] | None = None) -> go.Figure:
     """A bar for each written token, from 0 to 1, with its best alternatives."""
-    said = naming.wording("confidence", words)
+    said = naming.wording("probabilities", words)
     tokens = translation.target_tokens
     dense = len(tokens) > DENSE
     row = TIGHT_ROW if dense else ROW
@@ -54,7 +54,7 @@ def confidence(translation: Translation, *, theme: Theme, words: Mapping[str, st
     at_top = {"xref": "paper", "yref": "paper", "y": 1, "yanchor": "bottom"}
     figure.update_layout(
         template=template(theme),
-        meta={"figure": "confidence", "tokens": len(tokens)},
+        meta={"figure": "probabilities", "tokens": len(tokens)},
         title=head,
         xaxis={
             "range": [0, 1],
