@@ -54,7 +54,9 @@ check: $(VENV)/.dev $(VENV)/.javascript ## style, types, architecture
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIOME) check $(STYLE)
+	$(BIOME) check --error-on-warnings $(STYLE)
+	$(NODE) $(MODULES)/typescript/bin/tsc --project $(SCRIPTS)/tsconfig.json
+	PYTHON=$(BIN)/python $(NODE) --disable-warning=MODULE_TYPELESS_PACKAGE_JSON --test '$(SCRIPTS)/*.test.js'
 	$(BIN)/python -m pytest -q tests/test_architecture.py
 
 format: $(VENV)/.dev $(VENV)/.javascript ## put the style right
@@ -70,6 +72,7 @@ screenshots: $(VENV)/.dev ## take the README's pictures
 
 bench-page: $(VENV)/.dev ## measure the page in a browser, write docs/benchmarks.md
 	$(BIN)/python -m benchmarks page --date "$$(date +%F)"
+	$(BIN)/python -m benchmarks visit --date "$$(date +%F)"
 
 first: $(VENV)/.app ## make the first answer anew, after a change of the default model or of what answers hold
 	$(BIN)/python -m headlight.viz.answers.first

@@ -19,8 +19,8 @@ IMPORT = re.compile(r"^import \{([^{}]*)\} from '(\.{1,2}/[\w./-]+\.js)';$", re.
 EXPORT = re.compile(r"^export (?=(?:async function|function|class|const) (\w+))", re.MULTILINE)
 EXPORTS = re.compile(r"^export \{([^{}]*)\};$", re.MULTILINE)
 FAMILIAR = re.compile(r"^(\w+)(?: as (\w+))?$")  # one name of a list
+LATE = re.compile(r"^(?!\s*(?:\*|//|/\*)).*\bimport\(", re.MULTILINE)  # types in comments name modules so, too
 FORBIDDEN = {
-    "import(": "imports a module late; name it at the beginning",
     "</script": "would end the script that the saved page holds",
     "<!--": "would begin a comment in the saved page",
 }
@@ -81,6 +81,8 @@ def wrapped(path: str, source: str) -> str:
     if known != len(STATEMENT.findall(source)):
         forms = "import { a, b as c } from './d.js'; and export function, class, const, or { a, b as c };"
         raise BundleError(f"{path} imports or exports in a form that the bundle does not take. It takes {forms}")
+    if LATE.search(source):
+        raise BundleError(f"{path} imports a module late; name it at the beginning.")
     for text, why in FORBIDDEN.items():
         if text in source:
             raise BundleError(f"{path} holds `{text}`, which {why}.")

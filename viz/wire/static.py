@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import plotly
 from starlette.requests import Request
@@ -37,17 +38,21 @@ SHEETS = (
 )  # later ones may rely on earlier ones
 
 
-@cache
-def modules() -> Bundle:
-    """All modules as one, with the words, colours and fields that they need."""
-    sources = {path.relative_to(WIDGETS).as_posix(): path.read_text(encoding="utf-8") for path in WIDGETS.rglob("*.js")}
-    tables = {
+def tables() -> dict[str, Any]:
+    """The words, colours and fields that modules need, and the versions of files."""
+    return {
         "words": {language: dict(words(language)) for language in LANGUAGES},
         "theme": browser_theme(),
         "fields": browser_fields(),
         "versions": {name: version(name) for name in (DRAWS, ALIVE)},
     }
-    return bundle(sources, tables)
+
+
+@cache
+def modules() -> Bundle:
+    """All modules as one, with their tables."""
+    sources = {path.relative_to(WIDGETS).as_posix(): path.read_text(encoding="utf-8") for path in WIDGETS.rglob("*.js")}
+    return bundle(sources, tables())
 
 
 # Every file by its name: nothing else is ever served from here, so no name can climb out.

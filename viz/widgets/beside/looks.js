@@ -25,7 +25,7 @@ export function across(look, { sides, partners, likeness, kind }) {
       if (look.from === 2) tokens[side][axis] = item.places[side];
       else if (look.from === side) tokens[side][axis] = item.places;
       else if (partners) tokens[side][axis] = partners.across(kind, axis, look.from, item.places);
-      if (tokens[side][axis]?.length === 0) marks.missing[side] = missing(sides[side], partners, kind, axis, item);
+      if (tokens[side][axis]?.length === 0) marks.missing[side] = missing(sides[side], kind, axis, item);
     }
   }
   for (const side of [0, 1]) {
@@ -49,7 +49,7 @@ function inUnits(look, tokens, { units }) {
   return { rows: found('rows') ?? null, columns: found('columns') ?? null };
 }
 
-function missing({ answer }, partners, kind, axis, item) {
+function missing({ answer }, kind, axis, item) {
   const read = kind === 'encoder' || (kind === 'cross' && axis === 'columns');
   const word = item.special ? 'beside_no_special' : read ? 'beside_not_read' : 'beside_not_written';
   return t(word, { model: answer.model.name, token: item.label });

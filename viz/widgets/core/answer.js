@@ -3,22 +3,49 @@
 import { languageTag } from './tags.js';
 
 export const FULL = 65535; // stands for a weight of one
+/** @type {Kind[]} */
 export const KINDS = ['encoder', 'decoder', 'cross'];
 
+/**
+ * @typedef {object} Token
+ * @property {string} label as it is shown
+ * @property {string} [full] all of it, where the label is cut
+ * @property {string} [key] its place on the page: `s3`, `t0`, `b` before the first word
+ * @property {number | null} [word] which word of the text it belongs to
+ * @property {boolean} special no text, but a sign of the model's own
+ * @property {number} start
+ * @property {number} end
+ *
+ * @typedef {'encoder' | 'decoder' | 'cross'} Kind of attention
+ * @typedef {number | 'mean'} LayerPlace
+ * @typedef {number | 'mean' | 'max'} HeadPlace
+ * @typedef {{ shape: number[], numbers: Uint16Array }} Tensor of all maps of a kind: [layers, heads, rows, columns]
+ * @typedef {{ weights: Float32Array, rows: number, columns: number }} AttentionMap row by row; NaN where masked
+ */
+
 export class Answer {
-  constructor(values) {
+  /** @type {{ options: Record<string, any>, text: string, [name: string]: any }} */
+  request;
+  /** @type {string} */
+  text;
+  /** @type {string} */
+  source_text;
+
+  /** @param {any} values what the server sent */
+  constructor({ attention, ...values }) {
     Object.assign(this, values);
     const { source, target } = values.model;
     this.model = { ...values.model, source: languageTag(source), target: languageTag(target) };
     this.source = placed(values.source, values.source_text).map((token, place) => ({ ...token, key: `s${place}` }));
     this.target = placed(values.target, values.text).map((token, place) => ({ ...token, key: `t${place}` }));
     this.start = { ...values.start, key: 'b' };
+    /** @type {Partial<Record<Kind, Tensor>>} */
     this.tensors = {};
-    for (const kind of KINDS.filter((each) => values.attention[each])) {
-      const { shape, weights } = values.attention[kind];
+    for (const kind of KINDS.filter((each) => attention[each])) {
+      const { shape, weights } = attention[kind]; // the text of the numbers is three times their size: it is not kept
       this.tensors[kind] = { shape, numbers: decode(weights) };
     }
-    delete this.attention; // the text of the numbers: three times their size
+    /** @type {Map<string, AttentionMap>} */
     this.maps = new Map();
   }
 
@@ -51,7 +78,13 @@ export class Answer {
     return row ? this.target[row - 1] : this.start;
   }
 
-  /** One map, row by row; NaN where the model may not look. Averages and maxima of heads, averages of layers. */
+  /**
+   * One map; averages and maxima of heads, averages of layers.
+   * @param {Kind} kind
+   * @param {LayerPlace} layer
+   * @param {HeadPlace} head
+   * @returns {AttentionMap}
+   */
   map(kind, layer, head) {
     const key = `${kind} ${layer} ${head}`;
     if (!this.maps.has(key)) this.maps.set(key, this.compute(kind, layer, head));
@@ -83,7 +116,11 @@ export class Answer {
   }
 }
 
-/** The server counts whole characters; `slice` counts an emoji as two. Tokens with their places as `slice` takes them. */
+/**
+ * The server counts whole characters; `slice` counts an emoji as two. Tokens with their places as `slice` takes them.
+ * @param {Token[]} tokens
+ * @param {string} text
+ */
 export function placed(tokens, text) {
   const starts = [0];
   for (const character of text) starts.push(starts.at(-1) + character.length);

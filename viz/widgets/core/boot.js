@@ -22,7 +22,10 @@ export function loadPlotly() {
 }
 
 /** `tell(who, before)` says how many are before us; nobody says it in a file without a server. */
-export const line = { tell() {} };
+export const line = {
+  /** @type {(who: unknown, before: number | null) => void} */
+  tell: () => {},
+};
 
 async function asked(ask, values) {
   const said = await ask(JSON.stringify(values));

@@ -3,7 +3,10 @@
 import { tables } from './boot.js';
 
 const keyOf = (name) => name.replace(/_(\w)/g, (_, letter) => letter.toUpperCase());
-const rowsOf = (part) => tables.fields[part].map((row) => ({ ...row, key: keyOf(row.name) }));
+/** @typedef {{ name: string, key: string, kind: string, default: any, [about: string]: any }} Field one row of the table */
+
+/** @type {(part: string) => Field[]} */
+const rowsOf = (part) => tables.fields[part].map((row) => /** @type {Field} */ ({ ...row, key: keyOf(row.name) }));
 
 /** Rows: name, kind, its limits or choices, default; `key` is the name in the state. */
 export const FIELDS = { request: rowsOf('request'), selection: rowsOf('selection') };

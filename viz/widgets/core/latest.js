@@ -5,7 +5,9 @@ import { faultSays } from './words.js';
 export class Latest {
   /** `waits` is dimmed meanwhile; in `error` a fault is said, by the phrase `otherwise` where it has none of its own. */
   constructor(waits, error, otherwise) {
-    Object.assign(this, { waits, error, otherwise });
+    this.waits = waits;
+    this.error = error;
+    this.otherwise = otherwise;
     this.drop();
   }
 

@@ -47,6 +47,7 @@ const idsOf = (text) => (/^\d+(\.\d+)*$/.test(text ?? '') ? text.split('.').map(
 /** What the address says, as far as it makes sense. */
 export function readLink(hash = location.hash) {
   const values = Object.fromEntries(new URLSearchParams(hash.slice(1)));
+  /** @type {Record<string, any>} */
   const wanted = { request: {} };
   const take = (target, name, value) => {
     if (value !== undefined) target[name] = value;

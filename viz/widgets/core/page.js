@@ -16,7 +16,7 @@ export const ready = (async () => {
 
 /** Another address on an open page means what it would mean to a new visitor. */
 function follow() {
-  const wanted = readLink();
+  const wanted = /** @type {any} */ (readLink());
   const { language } = wanted;
   if (language) {
     speak(language);

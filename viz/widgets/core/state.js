@@ -3,8 +3,37 @@
 import { FIELDS } from './fields.js';
 
 /** What one looks at by default, also what an address leaves out. */
+/** @type {any} */
 export const DEFAULTS = { tab: 'heads', ...Object.fromEntries(FIELDS.selection.map((row) => [row.key, row.default])) };
 
+/**
+ * @typedef {import('./answer.js').LayerPlace} LayerPlace
+ * @typedef {import('./answer.js').HeadPlace} HeadPlace
+ * @typedef {{ layer: LayerPlace, head: HeadPlace }} Head
+ *
+ * @typedef {object} Selection what one looks at
+ * @property {import('./answer.js').Kind} kind
+ * @property {LayerPlace} layer
+ * @property {HeadPlace} head
+ * @property {number | null} row pinned
+ * @property {number | null} column
+ * @property {Head | null} pinned
+ * @property {'matrix' | 'lines' | 'numbers'} view
+ * @property {boolean} words whole words instead of tokens
+ * @property {boolean} special with special tokens
+ *
+ * @typedef {object} Here what the page knows beside that
+ * @property {string} language
+ * @property {string} theme
+ * @property {import('./answer.js').Answer | null} answer
+ * @property {Head | null} preview
+ * @property {number | null} hoverRow
+ * @property {number | null} hoverColumn
+ *
+ * @typedef {Selection & Here & Record<string, any>} State
+ */
+
+/** @type {State} */
 export const state = {
   language: 'en',
   theme: 'light',

@@ -27,7 +27,10 @@ export function speak(language) {
   set({ language });
 }
 
-/** What the server, or we ourselves, complain of. Names of fields are words of the page, too. */
+/**
+ * What the server, or we ourselves, complain of. Names of fields are words of the page, too.
+ * @param {{ word: string, values?: Record<string, any> }} fault
+ */
 export function errorSays({ word, values = {} }) {
   const field = `field_${values.name}`;
   return t(`error_${word}`, has(field) ? { ...values, name: t(field) } : values);

@@ -12,7 +12,8 @@ export class SearchTree {
       const stays = [...(before?.text ?? '')].slice(0, node.kept).join(''); // the server counts whole characters
       Object.assign(node, { kept: stays.length, text: stays + node.added });
       before?.children.push(place);
-      (this.steps[node.step] ??= []).push(place);
+      this.steps[node.step] ??= [];
+      this.steps[node.step].push(place);
     }
     for (const places of this.steps) places.sort((one, other) => this.nodes[other].score - this.nodes[one].score);
   }

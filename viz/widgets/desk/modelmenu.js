@@ -1,7 +1,6 @@
 // The menu of models: those that ship, pairs of languages from the Hub, and any other by its id.
 
 import { make } from '../core/dom.js';
-import { state } from '../core/state.js';
 import { errorSays, t } from '../core/words.js';
 import { byPair, kindName, pairName, sizeName } from '../parts/modelnames.js';
 import { Picker } from '../parts/picker.js';

@@ -16,8 +16,7 @@ export const pairName = ({ source, target }) =>
 
 /** For sorting: models of one pair by its name, then those of many languages by theirs. */
 export const byPair = (one, other) =>
-  !pairName(one) - !pairName(other) ||
-  (pairName(one) || kindName(one)).localeCompare(pairName(other) || kindName(other), state.language);
+  !pairName(one) - !pairName(other) || (pairName(one) || kindName(one)).localeCompare(pairName(other) || kindName(other), state.language);
 
 /** "OPUS-MT" or "de-en": a model without its languages. */
 export function kindName({ name, where }) {

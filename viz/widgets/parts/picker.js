@@ -14,7 +14,8 @@ const plain = (text) => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCas
 export class Picker {
   /** `choose` gets the value, `opened` is told when the list opens; `end` is what stands below the list. */
   constructor(choose, { end = null, name = '', opened = () => {} } = {}) {
-    const id = `picker-${(made += 1)}`;
+    made += 1;
+    const id = `picker-${made}`;
     Object.assign(this, { choose, opened, id, end, groups: [], rows: [], at: -1, typed: '', typedAt: 0, pressed: false, late: false });
     this.button = make('button', {
       type: 'button',

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { answered } from './setup.js';
+
+const { Answer, decode, placed } = await import('../../viz/widgets/core/answer.js');
+const { merged, level, rowMaximum, strongest, view } = await import('../../viz/widgets/core/view.js');
+const { tellingHead } = await import('../../viz/widgets/core/telling.js');
+
+const close = (given, expected) => assert.ok(Math.abs(given - expected) < 1e-4, `${given} is not ${expected}`);
+
+const POINTS = [
+  [0.75, 0.25, 0],
+  [0, 0.25, 0.75],
+];
+const RESTS = [
+  [0, 0, 1],
+  [0, 0, 1],
+];
+const answer = new Answer(answered({ sources: ['Das', 'Haus', '</s>'], targets: ['The', 'house'], maps: [RESTS, POINTS] }));
+
+test('weights travel as 16-bit numbers', () => {
+  assert.deepEqual([...decode(Buffer.from(Uint16Array.of(0, 1, 65535).buffer).toString('base64'))], [0, 1, 65535]);
+});
+
+test('places are those of slice, also after an emoji', () => {
+  const text = '😀 é!';
+  const [first, last] = placed(
+    [
+      { start: 0, end: 1 },
+      { start: 2, end: 4 },
+    ],
+    text,
+  );
+  assert.equal(text.slice(first.start, first.end), '😀');
+  assert.equal(text.slice(last.start, last.end), 'é!');
+});
+
+test('one head is what was sent, an average is over all, a maximum the largest of each cell', () => {
+  const { weights, rows, columns } = answer.map('cross', 0, 1);
+  assert.deepEqual([rows, columns], [2, 3]);
+  close(weights[0], 0.75);
+  close(answer.map('cross', 0, 'mean').weights[0], (0 + 0.75) / 2);
+  close(answer.map('cross', 'mean', 'max').weights[5], 1);
+});
+
+test('languages of the model become tags of browsers', () => {
+  assert.equal(answer.model.source, 'de');
+});
+
+test('the request is asked again by its names', () => {
+  assert.deepEqual(answer.asked(), { text: 'Das Haus </s>', model: 'de-en', beam_size: 4 });
+});
+
+test('hidden special tokens leave, and what they held is said', () => {
+  const shown = view(answer, 'cross', 0, 1, { words: false, special: false, rescale: false });
+  assert.deepEqual(
+    shown.columns.map((item) => item.label),
+    ['Das', 'Haus'],
+  );
+  close(shown.hidden, (0 + 0.75) / 2);
+});
+
+test('a rescaled row sums to one', () => {
+  const shown = view(answer, 'cross', 0, 1, { words: false, special: false, rescale: true });
+  close(shown.weights[2] + shown.weights[3], 1);
+});
+
+test('merged cells are sums over keys and means over queries, and masked where all are', () => {
+  const map = { columns: 3, weights: Float32Array.of(0.5, 0.25, NaN, 0.1, 0.3, NaN) };
+  close(merged(map, [0, 1], [0, 1]), (0.75 + 0.4) / 2);
+  assert.ok(Number.isNaN(merged(map, [0, 1], [2])));
+});
+
+test('the head that tells most is the one whose rows point at words of their own', () => {
+  assert.deepEqual(tellingHead(answer), { layer: 0, head: 1 });
+});
+
+test('levels of a colour scale', () => {
+  assert.equal(level(0.5, 1, 'linear'), 0.5);
+  assert.equal(level(0.25, 0.5, 'row'), 0.5);
+  assert.equal(level(0, 0, 'row'), 0);
+  assert.equal(level(1, 1, 'log'), 1);
+  assert.equal(level(1e-9, 1, 'log'), 0);
+  close(level(0.1, 1, 'log'), 2 / 3);
+});
+
+test('the strongest of a row', () => {
+  const shown = view(answer, 'cross', 0, 1, { words: false, special: true, rescale: false });
+  close(rowMaximum(shown, 1), 0.75);
+  assert.equal(strongest([NaN, 0.1, 0.3, 0.2]), 2);
+});

@@ -1,0 +1,16 @@
+// What the page has beside its modules.
+
+/** Words, colours and versions of files: they come with the modules. */
+declare var headlightTables: {
+  words: Record<string, Record<string, string>>;
+  theme: Record<string, any>;
+  fields: Record<string, Record<string, any>[]>;
+  versions: Record<string, string>;
+};
+/** In a saved page: what it shows. */
+declare var headlightShown: { answer: any; selection: any; language: string };
+declare var Plotly: any;
+interface Window {
+  Plotly?: any;
+  gradio_config?: { root?: string };
+}
