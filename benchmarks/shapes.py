@@ -130,4 +130,8 @@ PAGE_GOALS = {  # at most, but for `plain`: at least so many times as fast as th
     "server": 50e6,
     "plain": 10.0,
 }
+VISIT_GOALS = {  # at most
+    "ratio": 1.2,  # the time until the first map over that of Gradio's empty page
+    "requests": 42,
+}
 MEMORY_GOAL = 1.5  # growth while loading over the weights in use: below

@@ -336,6 +336,15 @@ def _result() -> dict[str, Any]:
             "plain": {"switch": {"median": 0.6, "low": 0.5, "high": 0.7}},
             "about": machine,
         },
+        "visit": {
+            "line": {"latency": 80, "speed": 10},
+            "ours": {"median": 1.5, "low": 1.4, "high": 1.6},
+            "empty": {"median": 1.2, "low": 1.1, "high": 1.3},
+            "ratio": {"median": 1.25, "low": 1.2, "high": 1.3, "pairs": 11},
+            "requests": 38,
+            "bytes": 1.8e6,
+            "about": machine,
+        },
     }
 
 
@@ -357,6 +366,8 @@ def test_the_report_says_honestly_which_goals_are_met() -> None:
     assert "| +60.0 MB | below +50.0 MB | **not met** |" in text
     assert "| 20 × | at least 10 × | met |" in text
     assert "0 wrong or missing" in text
+    assert "| 1.25 (1.20-1.30) | at most 1.2 | **not met** |" in text
+    assert "| 38 | at most 42 | met |" in text
 
 
 def test_every_section_becomes_part_of_the_report() -> None:
@@ -371,7 +382,7 @@ def test_the_machine_is_named_once_or_below_each_section_where_they_differ() -> 
     results = _result()
     assert report.render(results).count("2031-02-03") == 1
     results["gpu"] = results["gpu"] | {"about": results["gpu"]["about"] | {"date": "2031-02-04", "load": 3.5}}
-    assert report.render(results).count("2031-02-03") == 6
+    assert report.render(results).count("2031-02-03") == 7
     assert report.render(results).count("Other work kept 3.5 cores busy") == 1
 
 
