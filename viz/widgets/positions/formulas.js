@@ -16,7 +16,7 @@ const FORMULAS = {
 
 /** The lines of an encoding's formula. */
 export function formulaLines(encoding, base) {
-  return FORMULAS[encoding].map((line) => make('div', {}, ...written(line.replace('BASE', base))));
+  return (FORMULAS[encoding] ?? []).map((line) => make('div', {}, ...written(line.replace('BASE', base))));
 }
 
 /** Text with its sub- and superscripts. */

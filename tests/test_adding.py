@@ -1,0 +1,174 @@
+"""What is added where: in a copy of the code, a new option, palette, encoding and measure, with the files each needs.
+
+Words apart (both tables), and the first answer, which `make first` makes anew after a new option.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+TOY = "assets/models/toy"
+
+OPTION = {
+    "model/records.py": [
+        (
+            "    alternatives: int = 5  #",
+            "    least_length: int = 0  # tokens before the end at least\n    alternatives: int = 5  #",
+        ),
+        (
+            '        _whole(self, "no_repeat", 0, 100)\n',
+            '        _whole(self, "no_repeat", 0, 100)\n        _whole(self, "least_length", 0, 50)\n',
+        ),
+    ],
+    "model/decoding/step.py": [
+        (
+            "    if any(prefixes):\n        rules.append(Forced",
+            "    if options.least_length:\n"
+            "        rules.append(LeastLength(options.least_length, ends_of(config, defaults)))\n"
+            "    if any(prefixes):\n        rules.append(Forced",
+        ),
+    ],
+    "model/commands/common.py": [
+        (
+            '    parser.add_argument("--seed"',
+            '    parser.add_argument("--least-length", type=int, metavar="N", help="tokens at least (0)")\n'
+            '    parser.add_argument("--seed"',
+        ),
+        ('"top_p", "seed")', '"top_p", "seed", "least_length")'),
+    ],
+    "viz/fields.py": [
+        (
+            '    _request("target_language"',
+            '    _request("least_length", Whole(0, 50), link=True, page=True),\n    _request("target_language"',
+        ),
+    ],
+}
+PALETTE = {
+    "viz/theme.py": [
+        (
+            '    "difference": {  #',
+            '    "ink": {"light": ((0.97, 0, 0), (0.1, 0, 0)), "dark": ((0.1, 0, 0), (0.97, 0, 0))},\n'
+            '    "difference": {  #',
+        ),
+    ],
+}
+ENCODING = {
+    "model/core/config.py": [("POSITION_NAMES = (", 'POSITION_NAMES = ("counted", ')],
+    "model/core/positions.py": [
+        (
+            "POSITIONS: dict[",
+            "class CountedPositions(AddedPositions):\n"
+            "    def rows(self, start, end, like):\n"
+            "        return torch.arange(start, end).to(like)[:, None].expand(end - start, self.width) / 100\n\n"
+            "    def picture(self, length):\n"
+            "        return self.rows(0, length, torch.zeros(1))\n\n\n"
+            "POSITIONS: dict[",
+        ),
+        ('    "none": lambda', '    "counted": lambda config, one_way: CountedPositions(config),\n    "none": lambda'),
+    ],
+}
+MEASURE = {
+    "model/measures/statistics.py": [
+        (
+            "STATISTICS: dict[str, Statistic] = {\n",
+            "def first(weights: FloatArray, place: Place) -> FloatArray:\n"
+            "    return _mean(weights[..., 0], place.looking)\n\n\n"
+            'STATISTICS: dict[str, Statistic] = {\n    "first": first,\n',
+        ),
+    ],
+}
+CASES = {
+    "option": (
+        OPTION,
+        4,
+        f"""
+from headlight import Translator
+from headlight.model.commands.common import add_decoding, decoding_options
+from headlight.viz.answers.model_values import default_request
+from headlight.viz.answers.service import Service
+from headlight.viz.fields import browser_fields, request_from
+from headlight.viz.settings import Settings
+import argparse
+toy = Translator.load("{TOY}", device="cpu")
+plain = toy.translate("ich mochte ein bier")
+assert len(toy.translate("ich mochte ein bier", least_length=9).target_tokens) > len(plain.target_tokens)
+assert request_from({{"text": "a", "least_length": 9}}, Settings()).options.least_length == 9
+assert default_request(Service(Settings()))["least_length"] == 0
+row = next(row for row in browser_fields()["request"] if row["name"] == "least_length")
+assert (row["kind"], row["low"], row["high"]) == ("whole", 0, 50)
+assert row["link"] and row["page"] and row["option"]
+parser = argparse.ArgumentParser()
+add_decoding(parser)
+parser.add_argument("text")
+assert decoding_options(parser.parse_args(["--least-length", "9", "a"]))["least_length"] == 9
+""",
+    ),
+    "palette": (
+        PALETTE,
+        1,
+        """
+from headlight.viz.fields import browser_fields, selection_from
+from headlight.viz.settings import Settings
+from headlight.viz.theme import THEMES, browser_theme, colour_scale
+assert selection_from({"palette": "ink"}, Settings()).palette == "ink"
+row = next(row for row in browser_fields()["selection"] if row["name"] == "palette")
+assert row["choices"] == ("headlight", "cividis", "grey", "ink") and row["default"] == "headlight"
+assert len(browser_theme()["dark"]["scales"]["ink"]) == len(colour_scale("ink", THEMES["light"]))
+""",
+    ),
+    "encoding": (
+        ENCODING,
+        2,
+        """
+from headlight.viz.answers.service import Service
+from headlight.viz.settings import Settings
+from headlight.viz.tabs.positions import encoding_values
+asked = {"model": "toy", "encoding": "counted", "length": 7, "theme": "light", "language": "en"}
+found = encoding_values(Service(Settings()), asked)
+assert "counted" in found["choices"] and found["form"] == "table" and found["figure"] is not None
+""",
+    ),
+    "measure": (
+        MEASURE,
+        1,
+        f"""
+from headlight import Translator
+from headlight.model.measures.statistics import measure
+answer = Translator.load("{TOY}", device="cpu").translate("ich mochte ein bier")
+assert measure(answer, "cross", "first").shape == answer.attention.cross.shape[:2]
+""",
+    ),
+}
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """The code and our smallest model, elsewhere."""
+    unwanted = shutil.ignore_patterns("__pycache__")
+    for folder in ("model", "viz", "assets/words", TOY):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=unwanted)
+    for file in ("headlight.py", "assets/models/hub.json"):
+        shutil.copy(ROOT / file, tmp_path / file)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_something_new_touches_few_files(copy: Path, name: str) -> None:
+    changes, most, works = CASES[name]
+    assert len(changes) <= most
+    for file, pairs in changes.items():
+        text = (copy / file).read_text(encoding="utf-8")
+        for old, new in pairs:
+            assert text.count(old) == 1, (file, old)
+            text = text.replace(old, new)
+        (copy / file).write_text(text, encoding="utf-8")
+    ran = subprocess.run([sys.executable, "-c", works], cwd=copy, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    before = subprocess.run([sys.executable, "-c", works], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert before.returncode != 0  # it was not there
