@@ -8,6 +8,7 @@ from typing import Any
 
 import gradio as gr
 
+from headlight import __version__
 from headlight.viz.answers.service import Service
 from headlight.viz.api.endpoints import register_api
 from headlight.viz.api.limits import app_kwargs
@@ -39,7 +40,7 @@ def build_page(settings: Settings | None = None, tabs: Mapping[str, Tab] = TABS)
         for name, build in tabs.items():
             with gr.Column(elem_id=f"panel-{name}", elem_classes=["panel"]):
                 build(service)
-        widget("frame/footer")
+        widget("frame/footer", value=__version__)
         register_api(service)
         page.unload(desk.left)
         page.unload(fetching.left)

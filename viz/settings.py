@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from headlight.model.errors import ModelError
+from headlight.model.folders.shipped import MODELS
 from headlight.model.foreign.hub.names import HubError, read_id
 
-MODELS = Path(__file__).resolve().parents[1] / "assets" / "models"
 HUB_LIST = MODELS / "hub.json"  # models that anybody may ask for: ids, languages, and about how large they are
 ANY = "*"
 _SITE = re.compile(r"https?://[A-Za-z0-9.*-]+(:\d{1,5})?")
@@ -48,7 +48,7 @@ class Settings:
 
 
 class Setting(NamedTuple):
-    """One line of the README's table."""
+    """One line of the table in docs/deploying.md."""
 
     name: str
     meaning: str

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
+import headlight
 from tests.browser.acting import drawn, modules, settled, state, title, translate, translation
 from tests.browser.conftest import Visit
 
@@ -120,3 +121,13 @@ def test_nothing_jumps_while_a_translation_arrives(page: Page) -> None:
         tops.add((page.locator(".explorer .kinds").bounding_box() or {})["y"])
     settled(page, "Das Haus ist alt.")
     assert tops == {(top or {})["y"]}
+
+
+# ---------------------------------------------------------------- the last line
+
+
+def test_the_last_line_says_the_version(visit: Visit) -> None:
+    page = visit()
+    for language in ("en", "zh"):
+        page.click(f".top [lang={language}]")
+        expect(page.locator(".last-line .licence")).to_contain_text(f"Headlight {headlight.__version__} · ")

@@ -13,6 +13,7 @@ import pandas as pd
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
+import headlight
 from headlight.model.records import KINDS, FloatArray, Translation
 from headlight.viz.theme import THEMES, colour_scale
 from tests.browser.acting import drawn, title
@@ -137,6 +138,7 @@ def test_the_saved_page_opens_offline_with_the_same_numbers(
     saved.wait_for_selector(".explorer .plot .main-svg")
     np.testing.assert_allclose(drawn(saved), example.attention.cross[2, 1], atol=NEAR)
     assert title(saved) == "Layer 3 · Head 2"
+    assert f"Headlight {headlight.__version__} · " in saved.inner_text(".last-line .licence")
     saved.keyboard.press("ArrowRight")
     assert title(saved) == "Layer 3 · Head 3"
     np.testing.assert_allclose(drawn(saved), example.attention.cross[2, 2], atol=NEAR)

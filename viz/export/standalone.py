@@ -6,6 +6,7 @@ import dataclasses
 import html
 import json
 
+from headlight import __version__
 from headlight.viz.fields import Selection
 from headlight.viz.wire.static import PLOTLY, modules, styles
 from headlight.viz.words import say
@@ -16,6 +17,7 @@ START = "modules['offline.js'].open(document.getElementById('headlight'));"
 def standalone(answer: str, chosen: Selection, language: str) -> bytes:
     """`answer` is the JSON that the page got; it is shown as `chosen` says."""
     shown = {"answer": json.loads(answer), "selection": dataclasses.asdict(chosen), "language": language}
+    shown["version"] = __version__
     title = html.escape(say("title_offline", language))
     parts = [
         f'<!doctype html>\n<html lang="{language}">\n<head>\n<meta charset="utf-8">',

@@ -13,7 +13,7 @@ import { mount as mountExplorer } from './heads/explorer.js';
 import { Translation } from './parts/translation.js';
 
 export async function open(root) {
-  const { answer, selection, language } = globalThis.headlightShown;
+  const { answer, selection, language, version } = globalThis.headlightShown;
   const given = new Answer(answer);
   document.body.classList.toggle('dark', matchMedia('(prefers-color-scheme: dark)').matches);
   await ready;
@@ -25,7 +25,7 @@ export async function open(root) {
   await mountHeader({ element: part('header') });
   showSentences(part('desk'), given);
   await mountExplorer({ element: part('explorer') });
-  await mountFooter({ element: part('footer') });
+  await mountFooter({ element: part('footer'), props: { value: version } });
 }
 
 function showSentences(element, answer) {

@@ -2,11 +2,10 @@
 
 import { KINDS } from './answer.js';
 import { FIELDS } from './fields.js';
+import { isSpoken } from './languages.js';
 import { DEFAULTS, on, state } from './state.js';
 import { bestHead } from './telling.js';
 import { axes } from './view.js';
-
-const LANGUAGES = ['en', 'zh'];
 
 const within = (number, { low = 0, high }) => (number >= low && number <= high ? number : undefined);
 const wholeOf = (text, row) => (/^\d+$/.test(text) ? within(Number(text), row) : undefined);
@@ -58,7 +57,7 @@ export function readLink(hash = location.hash) {
   }
   for (const row of FIELDS.selection) if (row.name in values) take(wanted, row.key, READ[row.kind](values[row.name], row));
   if (/^[a-z]+$/.test(values.tab ?? '')) wanted.tab = values.tab;
-  if (LANGUAGES.includes(values.language)) wanted.language = values.language;
+  if (isSpoken(values.language)) wanted.language = values.language;
   return wanted;
 }
 

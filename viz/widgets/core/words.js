@@ -1,6 +1,7 @@
 // What the page says, in the reader's language.
 
 import { tables as carried } from './boot.js';
+import { LANGUAGES, isSpoken } from './languages.js';
 import { set, state } from './state.js';
 import { languageTag } from './tags.js';
 
@@ -19,11 +20,11 @@ export const has = (key) => key in (tables[state.language] ?? tables.en);
 /** The first of the browser's languages that we speak. */
 export function browserLanguage() {
   const wanted = (navigator.languages ?? [navigator.language]).map((tag) => tag.toLowerCase());
-  return wanted.map((tag) => tag.slice(0, 2)).find((tag) => tag === 'zh' || tag === 'en') ?? 'en';
+  return wanted.map((tag) => tag.slice(0, 2)).find(isSpoken) ?? 'en';
 }
 
 export function speak(language) {
-  document.documentElement.lang = language === 'zh' ? 'zh-CN' : 'en';
+  document.documentElement.lang = LANGUAGES[language].tag;
   set({ language });
 }
 

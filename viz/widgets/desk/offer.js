@@ -1,6 +1,7 @@
 // A model that is not here: what it is, what it would cost, and, once somebody says so, how far its download is.
 
 import { make, replace } from '../core/dom.js';
+import { LANGUAGES } from '../core/languages.js';
 import { Silence } from '../core/silence.js';
 import { on, state } from '../core/state.js';
 import { errorSays, t } from '../core/words.js';
@@ -194,7 +195,7 @@ export class Offer {
     if (plan && this.done && !this.busy) parts.push(t('offer_part', { done: sizeName(this.done) }));
     if (missing && !this.busy) parts.push(t('offer_wait', { wait: waitName(missing / LINE) }));
     if (this.phase === 'asking') parts.push(t('offer_asking'));
-    return parts.join(state.language === 'zh' ? '' : ' ');
+    return parts.join(LANGUAGES[state.language].gap);
   }
 
   drawProgress() {

@@ -7,7 +7,8 @@ import { t } from '../core/words.js';
 
 const GRADIO = '.gradio-container footer .show-api'; // opens its own description of the endpoints; our style hides it
 
-export async function mount({ element }) {
+/** `props.value`: the version of Headlight. */
+export async function mount({ element, props }) {
   await ready;
   const line = make('p', {});
   const licence = make('p', { class: 'licence' });
@@ -17,7 +18,7 @@ export async function mount({ element }) {
   if (window.gradio_config) element.append(programs); // a saved page has no server behind it
   const draw = () => {
     line.textContent = t('footer');
-    licence.textContent = t('footer_licence');
+    licence.textContent = `Headlight ${props.value} · ${t('footer_licence')}`;
     programs.textContent = t('footer_programs');
   };
   on(['language'], draw);

@@ -1,6 +1,7 @@
 // Name, one line, language, light and dark.
 
 import { icon, make, replace } from '../core/dom.js';
+import { LANGUAGES } from '../core/languages.js';
 import { ready } from '../core/page.js';
 import { on, set, state } from '../core/state.js';
 import { switchTheme } from '../core/theme.js';
@@ -42,8 +43,7 @@ export async function mount({ element }) {
     skip.textContent = t('skip');
     for (const attribute of ['aria-label', 'title']) theme.setAttribute(attribute, t('switch_theme'));
     languages.setAttribute('aria-label', t('language'));
-    const names = { en: 'EN', zh: '中文' };
-    const buttons = Object.entries(names).map(([code, name]) =>
+    const buttons = Object.entries(LANGUAGES).map(([code, { name }]) =>
       make('button', { type: 'button', lang: code, 'aria-pressed': String(state.language === code), onclick: () => choose(code) }, name),
     );
     replace(languages, ...buttons);
