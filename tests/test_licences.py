@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.sums import SHA256SUM
+
 ROOT = Path(__file__).resolve().parents[1]
 MODELS = ROOT / "assets" / "models"
 RESTRICTED = "research and education, non-commercial"
@@ -55,5 +57,5 @@ def test_cards_name_those_whose_sentences_were_learnt_from(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(path.parent.name for path in MODELS.glob("*/SHA256SUMS")))
 def test_checksums_are_those_of_the_tool_for_cards_too(name: str) -> None:
-    ran = subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=MODELS / name, check=False)
+    ran = subprocess.run([*SHA256SUM, "--check", "--quiet", "SHA256SUMS"], cwd=MODELS / name, check=False)
     assert ran.returncode == 0

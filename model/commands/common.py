@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headlight.model.errors import CheckpointError
+from headlight.model.folders.shipped import MODELS, find_folder, shipped_models
 from headlight.model.foreign import FAMILIES
 from headlight.model.translate.translator import Translator
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from headlight.model.foreign.hub import Plan, Progress
 
 LANGUAGES = ("source_language", "target_language")
-MODELS = Path(__file__).resolve().parents[2] / "assets" / "models"
 DEFAULT_MODEL = next((name for name in ("de-en", "toy") if (MODELS / name / "config.json").exists()), "de-en")
 
 
@@ -70,15 +70,14 @@ def load(arguments: argparse.Namespace) -> Translator:
 
 def model_folder(name: str) -> Path:
     """A folder, one of those that are shipped, or the files of a model of the Hub."""
-    for folder in (Path(name), MODELS / name):
-        if folder.is_dir():
-            return folder
+    folder = find_folder(name)
+    if folder.is_dir():
+        return folder
     if is_id(name):
         return fetched(name)
-    shipped = sorted(path.parent.name for path in MODELS.glob("*/config.json"))
     raise CheckpointError(
         f"There is no model {name!r}. Name a folder, an id on the Hub (owner/name), or one of assets/models: "
-        f"{', '.join(shipped) or 'none'}."
+        f"{', '.join(shipped_models()) or 'none'}."
     )
 
 

@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 from headlight.model.commands.common import model_folder
 from headlight.model.errors import CommandError
+from headlight.model.folders.shipped import ASSETS
 from headlight.model.measures.alignment import Errors, count_errors, links_of, parse_gold, words_of
 from headlight.model.translate.translator import Translator
 
 KEPT = 8  # heads that a model's folder tells of
-CORPORA = Path(__file__).resolve().parents[2] / "assets" / "corpora"
+CORPORA = ASSETS / "corpora"
 
 
 class Head(NamedTuple):

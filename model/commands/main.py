@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import sys
 from collections.abc import Mapping, Sequence
 
@@ -33,6 +34,9 @@ def main(arguments: Sequence[str] | None = None, *, more: Mapping[str, tuple[str
     `more` names commands of higher floors: purpose and module.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a pipe on Windows would take neither "ł" nor "的"
+            stream.reconfigure(encoding="utf-8")
     parser = argparse.ArgumentParser(
         prog="headlight", description="Translate, look at attention, make models, start the page."
     )

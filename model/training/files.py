@@ -51,7 +51,10 @@ def _write_text(path: Path, text: str) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except PermissionError:
+        return  # Windows opens no folder; the file itself is on the disk
     try:
         os.fsync(handle)
     finally:

@@ -16,6 +16,7 @@ import torch
 from headlight.model.core.classifier import SelfAttentionClassifier, shortened
 from headlight.model.core.masks import pad_rows
 from headlight.model.core.probes import watch
+from headlight.model.folders.shipped import find_folder
 from headlight.model.foreign.loading import read_checkpoint
 from headlight.model.records import Judgement, read_only
 from headlight.model.text.cleaning import fold, tidy
@@ -45,8 +46,9 @@ class Judge:
 
     @classmethod
     def load(cls, folder: str | Path, device: str | None = None) -> Judge:
-        """Load a model folder; the device is chosen, or named."""
+        """Load a model folder, or one that comes along by its name; the device is chosen, or named."""
         choice = choose_device(device)
+        folder = find_folder(folder)
         loaded = read_checkpoint(folder, SelfAttentionClassifier, device=choice.device)
         return cls(loaded.model, loaded.source_tokenizer, name=Path(folder).resolve().name, choice=choice)
 

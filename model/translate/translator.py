@@ -29,6 +29,7 @@ from headlight.model.decoding.search import Beam, Candidate, OneByOne, Plan
 from headlight.model.decoding.step import Row, Sample, choose_best, ends_of, make_rules, never_written
 from headlight.model.errors import RequestError, not_choice
 from headlight.model.folders.checkpoint import check_vocabularies
+from headlight.model.folders.shipped import find_folder
 from headlight.model.foreign.loading import load_checkpoint
 from headlight.model.records import Progress, Timing, Translation, TranslationRequest
 from headlight.model.text.languages import Languages
@@ -96,8 +97,9 @@ class Translator:
     def load(
         cls, folder: str | Path, device: str | None = None, *, step_weights: StepWeights = "float16"
     ) -> Translator:
-        """Load a model folder; the device is chosen, or named."""
+        """Load a model folder, or one that comes along by its name; the device is chosen, or named."""
         choice = choose_device(device)
+        folder = find_folder(folder)
         loaded = load_checkpoint(folder, device=choice.device, dtype=choice.dtype)
         return cls(
             loaded.model,

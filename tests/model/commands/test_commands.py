@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -251,3 +252,12 @@ def test_training_refuses_numbers_that_cannot_be_meant(
     recipe = ["train", "assets/recipes/toy.json", "--data", "assets/corpora", "--run", str(tmp_path)]
     assert main([*recipe, f"{option}={given}"]) != 0
     assert f"{option} is {given}, but must be above 0" in capsys.readouterr().err
+
+
+def test_every_letter_can_be_written_wherever_python_would_not_dare() -> None:
+    """As into a pipe on Windows, whose own encoding lacks most letters."""
+    command = [sys.executable, "-m", "headlight", "translate", "--model", "en-de", "The girls are playing."]
+    environment = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    ran = subprocess.run(command, env=environment, capture_output=True, check=False)
+    assert ran.returncode == 0, ran.stderr.decode()
+    assert "Mädchen" in ran.stdout.decode("utf-8")

@@ -25,6 +25,7 @@ from headlight.model.foreign import loading
 from headlight.model.foreign.loading import load_checkpoint, read_checkpoint
 from headlight.model.text.tokenizer import Tokenizer
 from tests.loading import measure_loading, needs_proc
+from tests.sums import SHA256SUM
 
 LINES = ["Ein Hund läuft durch den Schnee.", "A dog runs through the snow.", "Two dogs, zwei Hunde."] * 3
 WEIGHTS = "model.safetensors"
@@ -83,7 +84,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def sign(folder: Path) -> None:
     names = sorted(path.name for path in folder.iterdir() if path.name != "SHA256SUMS")
-    sums = subprocess.run(["sha256sum", *names], cwd=folder, check=True, capture_output=True, text=True).stdout
+    sums = subprocess.run([*SHA256SUM, *names], cwd=folder, check=True, capture_output=True, text=True).stdout
     (folder / "SHA256SUMS").write_text(sums)
 
 
@@ -212,7 +213,7 @@ def test_saving_twice_gives_the_same_bytes(tmp_path: Path, model: Transformer, s
 
 
 def test_the_checksums_are_what_sha256sum_checks(saved: Path) -> None:
-    subprocess.run(["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"], cwd=saved, check=True)
+    subprocess.run([*SHA256SUM, "--check", "--strict", "--quiet", "SHA256SUMS"], cwd=saved, check=True)
     listed = {line.split("  ")[1] for line in (saved / "SHA256SUMS").read_text().splitlines()}
     assert listed == {path.name for path in saved.iterdir()} - {"SHA256SUMS"}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import resource
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +22,8 @@ GROUPS = {"model": {"a.weight": torch.randn(7, 11)}, "optimiser": {"step/a.weigh
 @contextmanager
 def disk_of(size: int) -> Iterator[None]:
     """No file may grow beyond `size` bytes: the kernel itself refuses the rest, as on a full disk."""
+    import resource  # not on Windows
+
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
@@ -41,6 +43,7 @@ def test_all_comes_back(tmp_path: Path) -> None:
             assert torch.equal(groups[group][name], tensor)
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no limit on the size of a process's files")
 def test_a_full_disk_leaves_the_old_file_whole_and_nothing_beside_it(tmp_path: Path) -> None:
     path = tmp_path / "step-00000001.safetensors"
     checkpoints.save(path, GROUPS, Progress(step=1), {})
@@ -86,3 +89,15 @@ def test_only_the_newest_few_stay(tmp_path: Path) -> None:
 def test_average_is_the_mean() -> None:
     members = [{"a": torch.full((3,), value)} for value in (1.0, 2.0, 6.0)]
     assert_close(checkpoints.average(members)["a"], torch.full((3,), 3.0))
+
+
+def test_a_file_is_written_where_no_folder_can_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on Windows, which refuses what makes a renamed file last through a crash."""
+
+    def refuse(*_: object) -> int:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("headlight.model.training.files.os.open", refuse)
+    write_text(tmp_path / "said.txt", "all of it")
+    assert [path.name for path in tmp_path.iterdir()] == ["said.txt"]
+    assert (tmp_path / "said.txt").read_text(encoding="utf-8") == "all of it"

@@ -87,7 +87,7 @@ def test_a_run_killed_without_warning_goes_on_as_if_unbroken(tmp_path: Path) -> 
     ):
         time.sleep(0.005)
     process.kill()
-    assert process.wait() == -signal.SIGKILL
+    assert process.wait() != 0  # killed, not ended
     recipe = make_recipe(**fields)
     resumed = make_run(recipe, CORPORA, broken)
     assert 0 < resumed.trainer.progress.step < 90
@@ -96,6 +96,7 @@ def test_a_run_killed_without_warning_goes_on_as_if_unbroken(tmp_path: Path) -> 
     assert losses(broken) == losses(whole)
 
 
+@pytest.mark.skipif(os.name == "nt", reason="on Windows SIGTERM to oneself ends the process at once")
 def test_a_signal_writes_a_checkpoint_and_stops_tidily(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = make_recipe()
     run = make_run(recipe, CORPORA, tmp_path)
