@@ -1,0 +1,200 @@
+"""The documents tell the truth: every command runs, every link leads somewhere, every setting is in its table."""
+
+from __future__ import annotations
+
+import csv
+import re
+import shlex
+import shutil
+import tomllib
+from collections.abc import Iterator
+from contextlib import ExitStack, redirect_stdout
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import headlight
+from headlight.model.commands import common, data
+from headlight.model.errors import ModelError
+from headlight.viz import run as run_command
+from headlight.viz.settings import SETTINGS, read_settings
+from tests.hub_server import Repository, hub_of_our_own
+from tests.model.foreign.folders import marian, nllb
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *ROOT.glob(".github/**/*.md")])
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"(?:[A-Z_]+=\S+ )*(headlight|python|pip|make|docker|git) ")
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+class Command(NamedTuple):
+    """A line of a block, taken apart."""
+
+    variables: dict[str, str]
+    words: list[str]
+    source: str | None  # < FILE
+    target: str | None  # > FILE
+
+
+def text_of(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def commands_of(text: str) -> Iterator[Command]:
+    """Every line of a block without a language that begins like a command."""
+    for language, block in BLOCK.findall(text):
+        for line in block.splitlines():
+            if language in ("", "sh") and COMMAND.match(line):
+                yield taken_apart(line)
+
+
+def taken_apart(line: str) -> Command:
+    words = shlex.split(line, comments=True)
+    variables = {}
+    while re.match(r"[A-Z_]+=", words[0]):
+        name, _, value = words.pop(0).partition("=")
+        variables[name] = value
+    ends: dict[str, str | None] = {"<": None, ">": None}
+    for sign in ends:
+        if sign in words:
+            place = words.index(sign)
+            ends[sign] = words[place + 1]
+            del words[place : place + 2]
+    return Command(variables, words, ends["<"], ends[">"])
+
+
+WITH_COMMANDS = [path.relative_to(ROOT).as_posix() for path in DOCUMENTS if any(commands_of(text_of(path)))]
+
+
+def test_there_are_documents_with_commands() -> None:
+    assert {"README.md", "docs/models.md", "docs/training.md", "docs/deploying.md"} <= set(WITH_COMMANDS)
+    assert sum(len(list(commands_of(text_of(ROOT / path)))) for path in WITH_COMMANDS) > 25
+    assert taken_apart("A_B=1 headlight translate 'x y' < in > out  # said") == (
+        {"A_B": "1"}, ["headlight", "translate", "x y"], "in", "out",
+    )  # fmt: skip
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with all that the documents' commands name, and a Hub of our own."""
+    folder = tmp_path / "desk"
+    folder.mkdir()
+    for part in ("recipes", "corpora"):
+        shutil.copytree(ROOT / "assets" / part, folder / "assets" / part)
+    with (ROOT / "assets" / "corpora" / "mini.tsv").open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+    for name, language, part in (
+        ("sentences.txt", "de", rows[:3]), ("corpus.de", "de", rows), ("corpus.en", "en", rows),
+        ("old.en", "en", rows[:50]), ("new.en", "en", rows[25:99]), ("test.de", "de", rows[:5]),
+        ("test.en", "en", rows[:5]), ("a.de", "de", rows[:7]), ("b.de", "de", rows[7:14]), ("c.de", "zh", rows[:14]),
+    ):  # fmt: skip
+        (folder / name).write_text("".join(f"{row[language]}\n" for row in part), encoding="utf-8")
+    (folder / "test.tsv").write_text("label\ttext\n1\tA warm film.\n0\tA dull film.\n", encoding="utf-8")
+    opus = marian(tmp_path / "opus")
+    with hub_of_our_own(monkeypatch, tmp_path / "home") as hub:
+        hub.repositories["Helsinki-NLP/opus-mt-de-en"] = Repository()
+        hub.repositories["Helsinki-NLP/opus-mt-de-en"].push({path.name: path.read_bytes() for path in opus.iterdir()})
+        monkeypatch.chdir(folder)
+        yield folder
+
+
+@pytest.mark.parametrize("name", WITH_COMMANDS)
+def test_every_command_of_a_document_runs(name: str, desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if "models/nllb" in text_of(ROOT / name):
+        nllb(desk / "models" / "nllb")
+    monkeypatch.setattr(common, "_confirm", lambda plan: True)
+    monkeypatch.setattr(data, "get_set", lambda found, folder, say: None)
+    for command in commands_of(text_of(ROOT / name)):
+        obeyed(command, monkeypatch)
+
+
+def obeyed(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run it, or, of what would change this machine, hold every word of it against the file that it speaks of."""
+    match command.words:
+        case ["headlight" | "python", *_] if "headlight" in command.words[:3]:
+            ours(command, monkeypatch)
+        case ["python", "-m", "pip", "install", *words]:
+            installable(words)
+        case ["python", "-m", "pytest", *words]:
+            assert all((ROOT / word.removeprefix("--ignore=")).exists() for word in words if "/" in word)
+        case ["python", script]:
+            assert (ROOT / script).is_file()
+        case ["make", *words]:
+            targets = re.findall(r"^([a-z-]+):", text_of(ROOT / "Makefile"), flags=re.MULTILINE)
+            assert {word for word in words if "=" not in word} <= set(targets)
+        case ["pip", "install", *words]:
+            installable(words)
+        case ["docker", *words]:
+            dockerfile = text_of(ROOT / "Dockerfile")
+            assert words[0] in ("build", "run")
+            assert all(f"EXPOSE {word.partition(':')[2]}" in dockerfile for word in words if re.match(r"\d+:", word))
+        case ["git", *_]:
+            pass  # of a reader's own repository
+        case _:
+            raise AssertionError(f"nobody knows what {command.words} does")
+
+
+def ours(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = command.words[command.words.index("headlight") + 1 :]
+    with ExitStack() as stack, monkeypatch.context() as patch:
+        for variable, value in command.variables.items():
+            patch.setenv(variable, value)
+        # The page itself is served by tests of the installation; here it is what it would be told.
+        patch.setattr(run_command.runpy, "run_module", lambda *name, **more: read_settings())
+        patch.setattr("sys.stdin", stack.enter_context(Path(command.source or "sentences.txt").open(encoding="utf-8")))
+        if command.target:
+            stack.enter_context(redirect_stdout(stack.enter_context(Path(command.target).open("w", encoding="utf-8"))))
+        for name in ("HOST", "PORT"):  # `headlight run --port` sets them for the page
+            patch.setenv(f"HEADLIGHT_{name}", "")
+        assert headlight.main(words) == 0, command
+
+
+def installable(words: list[str]) -> None:
+    """What `pip install` is given: this folder, one of its extras, a list that is here, or an address."""
+    extras = tomllib.loads(text_of(ROOT / "pyproject.toml"))["project"]["optional-dependencies"]
+    if words[:1] == ["-r"]:
+        assert (ROOT / words[1]).is_file()
+    elif found := re.fullmatch(r"\.(?:\[(\w+)\])?", words[-1]):
+        assert found[1] is None or found[1] in extras
+    else:
+        assert words[-1].startswith("git+")
+
+
+def test_a_command_that_does_not_exist_would_be_found(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for line in ("headlight sing", "make coffee", "pip install '.[tea]'", "python none.py", "docker brew ."):
+        with pytest.raises((AssertionError, SystemExit, ModelError)):
+            obeyed(taken_apart(line), monkeypatch)
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_every_link_leads_to_a_file_or_a_heading(path: Path) -> None:
+    for link in LINK.findall(text_of(path)):
+        place, _, heading = link.partition("#")
+        if re.match(r"https?:|mailto:", link):
+            continue
+        target = (path.parent / place).resolve() if place else path
+        assert target.exists(), f"{path.name}: {link}"
+        if heading:
+            assert heading in {anchor(title) for title in re.findall(r"^#+ (.*)$", text_of(target), re.MULTILINE)}, link
+
+
+def anchor(title: str) -> str:
+    """A heading as an address, as GitHub writes it."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+def test_the_readme_leads_to_every_document_once() -> None:
+    links = LINK.findall(text_of(ROOT / "README.md"))
+    for path in sorted((ROOT / "docs").glob("*.md")):
+        assert links.count(path.relative_to(ROOT).as_posix()) == 1, path.name
+
+
+def test_every_setting_is_in_its_table() -> None:
+    table = text_of(ROOT / "docs" / "deploying.md").partition("## Settings")[2]
+    files = [ROOT / "app.py", *(path for folder in ("model", "viz") for path in (ROOT / folder).rglob("*.py"))]
+    used = {name for path in files for name in re.findall(r"HEADLIGHT_[A-Z_]*[A-Z]", text_of(path))}
+    assert used - set(re.findall(r"HEADLIGHT_[A-Z_]+", table)) == set()
+    for setting in SETTINGS:
+        assert f"| `{setting.name}` | {setting.meaning} | {setting.default} |" in table

@@ -1,0 +1,137 @@
+"""What surrounds the code: workflows, forms for reports, hooks, citation, version."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import headlight
+from tests.test_docs import COMMAND, Command, installable, taken_apart
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+FORMS = sorted(path for path in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml") if path.name != "config.yml")
+KINDS = {"textarea", "input", "dropdown", "checkboxes", "markdown"}
+
+
+def read(path: Path) -> Any:
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def steps() -> list[tuple[str, dict[str, Any]]]:
+    return [(name, step) for path in WORKFLOWS for name, job in read(path)["jobs"].items() for step in job["steps"]]
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_a_workflow_has_the_form_that_github_reads(path: Path) -> None:
+    workflow = read(path)
+    # YAML 1.1 reads the key `on` as a truth.
+    assert set(workflow) - {True} <= {"name", "permissions", "concurrency", "env", "jobs"}
+    assert {"push", "pull_request"} <= set(workflow[True])
+    assert workflow["permissions"] == {"contents": "read"}
+    for name, job in workflow["jobs"].items():
+        assert re.fullmatch(r"[a-z][\w-]*", name)
+        assert set(job) <= {"runs-on", "strategy", "steps", "timeout-minutes"}
+        for step in job["steps"]:
+            assert ("run" in step) != ("uses" in step), step
+            assert set(step) <= {"name", "run", "uses", "with", "env"}
+            assert re.fullmatch(r"actions/[\w-]+@v\d+", step.get("uses", "actions/none@v1"))
+    used = set(re.findall(r"\$\{\{ ([\w.-]+) \}\}", path.read_text(encoding="utf-8")))
+    given = {f"matrix.{key}" for job in workflow["jobs"].values() for key in job.get("strategy", {}).get("matrix", {})}
+    assert used <= given | {"github.ref"}
+
+
+def test_every_python_is_tried_on_every_machine() -> None:
+    (matrix,) = (job["strategy"]["matrix"] for path in WORKFLOWS for job in read(path)["jobs"].values()
+                 if "strategy" in job)  # fmt: skip
+    low, high = re.findall(r"3\.(\d+)", PROJECT["requires-python"])
+    assert matrix["python"] == [f"3.{minor}" for minor in range(int(low), int(high))]
+    assert [re.match("[a-z]+", name)[0] for name in matrix["os"]] == ["ubuntu", "ubuntu", "macos", "windows"]  # type: ignore[index]
+    assert sum(name.endswith("-arm") for name in matrix["os"]) == 1
+
+
+def test_the_commands_of_workflows_exist() -> None:
+    runs = [step["run"] for _, step in steps() if "run" in step]
+    assert {"make check", "headlight --version", "python -m pip install ."} <= set(runs)
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    for run in runs:
+        if not COMMAND.match(run):
+            assert run.startswith("sudo apt-get ")
+            continue
+        match taken_apart(run):
+            case Command(words=["make", target, *more]):
+                assert target in targets
+                assert all((ROOT / word.removeprefix("TESTS=")).exists() for word in more)
+            case Command(words=["python", "-m", "pip", "install", *words]):
+                installable(words)
+            case Command(words=["python", "-m", module, *_]):
+                assert module in ("pip", "pytest")
+            case Command(words=["headlight", *words]):
+                assert words[0] in ("--version", "translate")
+            case command:
+                raise AssertionError(command)
+
+
+@pytest.mark.parametrize("path", FORMS, ids=lambda path: path.name)
+def test_a_form_for_reports_has_the_form_that_github_reads(path: Path) -> None:
+    form = read(path)
+    assert {"name", "description", "body"} <= set(form) <= {"name", "description", "labels", "body", "title"}
+    ids = [each["id"] for each in form["body"]]
+    assert len(ids) == len(set(ids)) > 0
+    for each in form["body"]:
+        assert each["type"] in KINDS
+        assert each["attributes"]["label"]
+        assert set(each) <= {"type", "id", "attributes", "validations"}
+
+
+def test_hooks_run_what_make_check_runs() -> None:
+    (repository,) = read(ROOT / ".pre-commit-config.yaml")["repos"]
+    assert repository["repo"] == "local"  # the tools of .venv: their versions stand in one place
+    check = re.search(r"^check:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert check
+    ids = set()
+    for hook in repository["hooks"]:
+        assert {"id", "name", "entry", "language"} <= set(hook)
+        ids.add(hook["id"])
+        tool = hook["entry"].split()[2]
+        assert hook["entry"].startswith("python -m ")
+        assert tool in check[1]
+    assert {"ruff-check", "ruff-format", "mypy", "architecture"} <= ids
+
+
+def test_one_version_is_said_everywhere() -> None:
+    citation = read(ROOT / "CITATION.cff")
+    headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert str(citation["version"]) == headings[0] == headlight.__version__
+    assert "version" in PROJECT["dynamic"]  # the build reads it from headlight.py
+
+
+def test_the_citation_has_what_it_must_have() -> None:
+    citation = read(ROOT / "CITATION.cff")
+    assert {"cff-version", "message", "title", "authors", "version", "date-released"} <= set(citation)
+    assert citation["cff-version"] == "1.2.0"
+    assert all(set(author) & {"name", "family-names"} for author in citation["authors"])
+    assert citation["license"] == "Apache-2.0"
+
+
+def test_no_file_changes_its_bytes_on_another_system() -> None:
+    """Models have checksums of their text files, so Git must not touch the ends of lines."""
+    listed = subprocess.run(["git", "ls-files", "--eol"], cwd=ROOT, capture_output=True, encoding="utf-8", check=True)
+    for line in listed.stdout.splitlines():
+        about, _, path = line.partition("\t")
+        assert "attr/-text" in about, path
+
+
+def test_no_file_of_the_app_or_its_tests_is_a_link() -> None:
+    listed = subprocess.run(["git", "ls-files", "-s"], cwd=ROOT, capture_output=True, encoding="utf-8", check=True)
+    links = [line.partition("\t")[2] for line in listed.stdout.splitlines() if line.startswith("120000")]
+    assert links == ["typings/headlight"]  # of mypy alone: where links do not exist, all else works
+    for path in [*ROOT.glob("*.py"), *(ROOT / "tests").rglob("*.py"), *(ROOT / "viz").rglob("*.py")]:
+        assert path.name == Path(__file__).name or "typings/" not in path.read_text(encoding="utf-8"), path
