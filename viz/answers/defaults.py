@@ -32,6 +32,7 @@ class ModelDefaults:
     targets: tuple[str, ...] = ()
     source: str = ""  # which counts where none is named
     target: str = ""
+    left_out: tuple[str, ...] = ()  # rules of its makers that are not known here
 
     def checked(self, request: TranslationRequest, most: int) -> TranslationRequest:
         """The same request with the model's own limit, where it names none; an unknown language is an error."""
@@ -70,4 +71,5 @@ def model_defaults_of(translator: Translator, settings: Settings) -> ModelDefaul
         targets=tuple(language.code for language in languages.targets),
         source=languages.source,
         target=languages.target,
+        left_out=defaults.left_out,
     )

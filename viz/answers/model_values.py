@@ -30,6 +30,8 @@ def model_of(service: Service, translation: Translation) -> dict[str, Any]:
     name = request.model or service.default
     found = about(service.catalogue.card(name, "transformer"))
     defaults = service.model_defaults(name)
+    if defaults.left_out:
+        found |= {"left_out": defaults.left_out}
     return found | {
         "usual": defaults.options(),
         "source": request.source_language or defaults.source or found["source"],

@@ -47,4 +47,5 @@ def address(scope: Mapping[str, Any]) -> str:
 def is_served(method: str, path: str) -> bool:
     """Whether there is anything at an address for anybody."""
     pattern = _SERVED.get(method)
-    return pattern is not None and pattern.fullmatch(path or "/") is not None
+    # Gradio makes an address of whatever stands here; of a character that nobody can print it cannot.
+    return pattern is not None and path.isprintable() and pattern.fullmatch(path or "/") is not None

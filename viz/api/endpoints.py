@@ -19,6 +19,7 @@ from gradio.context import get_blocks_context
 from headlight.model.records import Kind, Token
 from headlight.viz.answers.hints import hint_in_words, hint_of
 from headlight.viz.answers.line import Line
+from headlight.viz.answers.model_values import model_of
 from headlight.viz.answers.service import Service
 from headlight.viz.api.arguments import bind
 from headlight.viz.errors import PageError
@@ -48,10 +49,12 @@ class Endpoints:
     def translate(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The translation of a sentence, with the probability of each token."""
         answer, cached = self.service.translated(self.service.check(values))
-        timing = answer.timing
+        timing, known = answer.timing, model_of(self.service, answer)
         return {
             "text": answer.text,
             "model": answer.request.model,
+            "source_language": known["source"],
+            "target_language": known["target"],
             "tokens": [
                 {"text": token.text, "probability": round(token.probability or 0.0, DECIMALS)}
                 for token in answer.target_tokens

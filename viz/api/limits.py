@@ -42,11 +42,13 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 BY_NAME = re.compile(r"/gradio_api/(?P<way>call/v2|call|run|api)/(?P<name>[^/]+)/?$")
 ANSWER = re.compile(r"/gradio_api/(?:call/(?:v2/)?[^/]+/(?P<event>[^/]+)|queue/data)/?$")
 EVENTS = b"text/event-stream"
+SLOWEST = 30.0  # seconds for the whole of a request to come
 GLANCE = 1.0  # seconds between two looks at whether a stream is owed any news
 QUEUE = re.compile(r"/gradio_api/queue/join/?$")
 CALLED = re.compile(r"/gradio_api/component_server/?$")
 STATUS = {
     "too_large": 413,
+    "too_slow": 408,
     "not_json": 400,
     "unknown_endpoint": 404,
     "nothing_here": 404,
@@ -172,8 +174,8 @@ class RequestLimits:
     ) -> None:
         """Pass on the news of a session as long as it is owed any: Gradio would keep a stream open for ever."""
         if event_id is None:
-            query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
-            session = next(iter(query.get("session_hash", [])), None)
+            query = parse_qs(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
+            session = next(reversed(query.get("session_hash", [])), None)  # of several, Gradio reads the last
         else:
             session = queue.session_of(event_id)
         if session is None or not queue.is_owed(session):
@@ -238,7 +240,11 @@ class RequestLimits:
             raise self._too_large()
         if not length and b"transfer-encoding" not in headers and scope["method"] in ("GET", "HEAD", "OPTIONS"):
             return scope, receive, None  # it has no body
-        body = await self._read(receive)
+        try:
+            async with asyncio.timeout(SLOWEST):
+                body = await self._read(receive)
+        except TimeoutError as error:
+            raise PageError("data", "too_slow", {"limit": round(SLOWEST)}) from error
         if body is None:
             return None
         values = None
@@ -360,7 +366,7 @@ async def refuse(send: Send, error: PageError) -> None:
     """Answer with an error as JSON."""
     body = json.dumps(error.as_json(), ensure_ascii=False).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    if error.word == "too_large":
+    if error.word in ("too_large", "too_slow"):
         headers.append((b"connection", b"close"))  # the rest of it is not read
     if STATUS.get(error.word) == 503:
         headers.append((b"retry-after", b"60"))

@@ -18,6 +18,7 @@ from headlight.viz.wire.listening import ListeningQueue
 GLANCE = 0.1  # seconds between two looks at whether a signal came
 PATIENCE = 8.0  # seconds for what runs: whoever stops containers kills after ten
 LAST_WORDS = 1.0  # seconds for the last answers to reach their streams
+GOODBYE = 1.0  # seconds for open pages to let go: told so, they do at once
 
 LOG = logging.getLogger(__name__)
 
@@ -54,6 +55,6 @@ def end(page: gr.Blocks) -> None:
         if not queue.line.empty(PATIENCE):
             LOG.warning("After %.0f seconds an answer was still not made; it is given up.", PATIENCE)
         queue.spoken(LAST_WORDS)
-    server = page.server
-    server.force_exit = True  # open pages hold a connection each for as long as they are open
+    # Where uvicorn is forced to leave, it leaves out its own last step, and reports that as a fault.
+    page.server.config.timeout_graceful_shutdown = GOODBYE
     page.close(verbose=False)

@@ -172,8 +172,20 @@ def test_programs_choose_languages_too(service: Service, models: Path) -> None:
     alone = Translator.load(models / MANY, device="cpu")
     for code in CODES:
         expected = alone.translate(SENTENCE, beam_size=1, target_language=code)
-        assert call(endpoints, "translate", SENTENCE, MANY, target_language=code)["text"] == expected.text
+        told = call(endpoints, "translate", SENTENCE, MANY, target_language=code)
+        assert (told["text"], told["source_language"], told["target_language"]) == (expected.text, "en", code)
         seen = call(endpoints, "attention", SENTENCE, "encoder", 1, 3, MANY, target_language=code)
         assert seen["columns"][0] == f">>{code}<<"
         assert len(seen["weights"]) == len(expected.source_tokens)
     assert fault(lambda: call(endpoints, "translate", SENTENCE, MANY, target_language="xyz")).word == "not_choice"
+    assert call(endpoints, "translate", SENTENCE, MANY)["target_language"] == "fra"  # nobody named it
+
+
+def test_rules_of_its_makers_that_are_left_out_are_named_beside_the_model(service: Service, tmp_path: Path) -> None:
+    folders.marian(tmp_path / "strict", codes=CODES)
+    path = tmp_path / "strict" / "generation_config.json"
+    rules = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    path.write_text(json.dumps(rules | {"do_sample": True}), encoding="utf-8")
+    strict = Service(Settings(models_folder=tmp_path))
+    assert ask(strict, text=SENTENCE, model="strict")["model"]["left_out"] == ["do_sample = true"]
+    assert "left_out" not in ask(service, text=SENTENCE, model=MANY)["model"]

@@ -153,11 +153,14 @@ def test_the_start_and_the_end_of_the_server_pass_untouched() -> None:
 
 def test_a_fault_behind_the_door_is_logged_and_said_without_its_inside(caplog: pytest.LogCaptureFixture) -> None:
     visit = Visit(fails=ZeroDivisionError("/home/secret/x.py"))
-    status, values = visit("/static/x\nforged", [b"{}"], method="GET")
+    status, values = visit("/static/x forged", [b"{}"], method="GET")
     assert (status, values["word"]) == (500, "our_fault")
     assert_clean(json.dumps(values))
     assert "/home/secret/x.py" in caplog.text
-    assert "\nforged" not in caplog.records[0].getMessage()
+    assert caplog.records[0].getMessage() == 'GET "/static/x forged" failed.'
+    status, _ = Visit()("/static/x\nforged", [b"{}"], method="GET")  # it would become a line of the log
+    assert status == 404
+    assert "\nforged" not in caplog.text
 
 
 def test_a_stream_that_fails_ends_with_an_event_that_says_so() -> None:

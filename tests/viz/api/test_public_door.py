@@ -23,6 +23,7 @@ import httpx
 import pytest
 
 from headlight.model.translate.translator import Translator
+from headlight.viz.api import limits
 from headlight.viz.page import build_page, launch_page
 from headlight.viz.settings import Settings
 from headlight.viz.wire import listening
@@ -127,6 +128,7 @@ def site() -> Iterator[Site]:
         ("PUT", "/"),
         ("GET", "/elsewhere"),
         ("GET", "/x/gradio_api/info"),
+        ("GET", "/static/%1f"),
     ],
 )
 def test_what_the_page_needs_not_is_not_there(site: Site, method: str, path: str) -> None:
@@ -206,6 +208,34 @@ def test_a_strange_call_of_a_widget_is_told_so(
     assert (reply.status_code, "error" in reply.json()) == (status, True)
     assert_clean(reply.text)
     assert caplog.text == ""
+
+
+def test_an_address_with_a_character_that_nobody_can_print_is_not_there(
+    site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    reply = site.http.post("/gradio_api/run/%00", json={"data": [], "fn_index": 1})
+    assert (reply.status_code, reply.json()["word"], caplog.text) == (404, "nothing_here", "")
+
+
+def test_of_two_sessions_that_a_stream_names_the_one_that_is_read_is_checked(site: Site) -> None:
+    assert site.join({}, session="mine").status_code == 200
+    both = "/gradio_api/queue/data?session_hash=mine&session_hash="
+    reply = site.http.get(both + "another")
+    assert (reply.status_code, reply.json()["word"]) == (404, "no_answer")
+    assert site.http.get(both).status_code == 404
+    assert "process_completed" in site.news("mine")
+
+
+def test_a_body_that_comes_too_slowly_is_waited_for_no_longer(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "SLOWEST", 0.2)
+
+    def slowly() -> Iterator[bytes]:
+        yield b'{"data":'
+        time.sleep(1)  # many times as long as is waited
+        yield b'["x"]}'
+
+    reply = site.http.post("/gradio_api/call/translate", content=slowly(), headers=JSON)
+    assert (reply.status_code, reply.json()["word"], reply.headers["connection"]) == (408, "too_slow", "close")
 
 
 def test_a_form_is_no_call(site: Site) -> None:
@@ -420,7 +450,8 @@ def test_told_to_stop_it_finishes_what_runs_and_refuses_what_is_new(first_of_its
         if alone:
             served = int(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text())
             assert Path(f"/proc/{served}/status").read_text().split("NSpid:")[1].split()[:2] == [str(served), "1"]
-        with httpx.Client(base_url=url, timeout=60) as http, ThreadPoolExecutor(1) as pool:
+        with httpx.Client(base_url=url, timeout=60) as http, ThreadPoolExecutor(2) as pool:
+            opened = pool.submit(http.get, "/gradio_api/heartbeat/visitor")  # as every page that is open
             event_id = http.post("/gradio_api/call/translate", json={"data": [BEER]}).json()["event_id"]
             answer = pool.submit(lambda: http.get(f"/gradio_api/call/translate/{event_id}").text)
             while "working" not in process.stdout.readline():
@@ -432,7 +463,9 @@ def test_told_to_stop_it_finishes_what_runs_and_refuses_what_is_new(first_of_its
             assert refused is not None
             assert (refused.status_code, refused.json()["word"]) == (503, "leaving")
             assert '"i want a beer ."' in answer.result()
+            assert "ALIVE" in opened.result().text
         assert process.wait(30) == 0
+        assert "Traceback" not in process.stdout.read()
     finally:
         if alone:
             subprocess.run(["pkill", "-KILL", "-P", str(process.pid)], check=False)
