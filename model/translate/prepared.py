@@ -27,6 +27,7 @@ from functools import cache, partial
 from typing import Any, Literal, NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from headlight.model.core.attention import MultiHeadAttention
@@ -334,8 +335,12 @@ def _same(x: Tensor) -> Tensor:
     return x
 
 
+# What `F.linear` calls, without the check for overrides of each call; the public name where a PyTorch lacks it.
+_linear: Callable[..., Tensor] = getattr(getattr(torch._C, "_nn", None), "linear", F.linear)
+
+
 def _plain_linear(weight: Tensor, bias: Tensor | None, x: Tensor) -> Tensor:
-    return torch._C._nn.linear(x, weight, bias)
+    return _linear(x, weight, bias)
 
 
 def _linear_float16(kernel: Any, packed: Any, x: Tensor) -> Tensor:

@@ -25,6 +25,7 @@ from headlight.viz.api.arguments import bind
 from headlight.viz.errors import PageError
 from headlight.viz.fields import BOTH, SELECTION, Merged, Place, parameters, selection_from
 from headlight.viz.values import check_place
+from headlight.viz.wire.gradio_inside import describe, function_named
 from headlight.viz.wire.visitors import GONE, VISITOR
 from headlight.viz.words import say
 
@@ -137,17 +138,15 @@ def register_api(service: Service) -> None:
             api_name=name,
             concurrency_limit=None,  # the line decides who computes
         )
-        _describe(next(each for each in blocks.fns.values() if each.api_name == name), name)
+        _describe(function_named(blocks, name), name)
 
 
 def _describe(added: Any, endpoint: str) -> None:
     """Show the words of each argument in the panel of the API: Gradio names them "1st" to "11th"."""
     for component, row in zip(added.inputs, parameters(endpoint), strict=True):
-        component.label = row.name
-        component._api_info = {**component._api_info, "additional_description": say(f"api_{row.name}")}
+        describe(component, row.name, additional_description=say(f"api_{row.name}"))
     (result,) = added.outputs
-    result.label = "result"
-    result._api_info = {**result._api_info, "description": say(f"api_{endpoint}_returns")}
+    describe(result, "result", description=say(f"api_{endpoint}_returns"))
 
 
 def guarded(

@@ -30,6 +30,7 @@ from headlight.viz.api.endpoints import ENDPOINTS
 from headlight.viz.api.widget_calls import called_function, check_session, no_larger_than, place_in, say
 from headlight.viz.errors import PageError, shown
 from headlight.viz.settings import Settings
+from headlight.viz.wire.gradio_inside import function_named, functions_of, is_gone, is_unknown_function, page_of
 from headlight.viz.wire.listening import ListeningQueue, queue_of
 from headlight.viz.wire.visitors import ADDRESS, VISITOR, address_of
 
@@ -212,7 +213,7 @@ class RequestLimits:
 
     async def _call(self, scope: Scope, receive: Receive, send: Send, values: Any) -> None:
         """A function of a widget: one that computes waits for its turn."""
-        page, queue = _page(scope), queue_of(scope)
+        page, queue = page_of(scope), queue_of(scope)
         if page is None:
             raise self._unknown()
         function = called_function(page, values)
@@ -310,7 +311,7 @@ class RequestLimits:
                 raise PageError("data", "wrong_field", {"name": "fn_index"})
             function = _function(scope, name, values.get("fn_index"))
             if function is None:
-                if _page(scope) is not None:  # it belongs to no page, and Gradio would fail over it
+                if page_of(scope) is not None:  # it belongs to no page, and Gradio would fail over it
                     raise self._unknown()
                 return data
             if way and function.queue:  # it would pass by everybody who waits in the queue
@@ -327,11 +328,9 @@ class RequestLimits:
 
     def _refusal(self, scope: Scope, error: Exception) -> PageError:
         """What is said of an exception: Gradio looks up functions and answers without asking whether they are there."""
-        lookup = isinstance(error, KeyError) or type(error).__name__ == "FnIndexInferError"
-        if lookup and (QUEUE.search(scope["path"]) or BY_NAME.search(scope["path"])):
+        if is_unknown_function(error) and (QUEUE.search(scope["path"]) or BY_NAME.search(scope["path"])):
             return self._unknown()
-        gone = getattr(error.__cause__, "status_code", 0) == 404
-        if scope["method"] == "GET" and ANSWER.search(scope["path"]) and gone:
+        if scope["method"] == "GET" and ANSWER.search(scope["path"]) and is_gone(error):
             return PageError("data", "no_answer")
         return PageError("data", "our_fault")
 
@@ -341,25 +340,14 @@ def _event(error: PageError) -> bytes:
     return f"event: error\ndata: {json.dumps(error.as_json())}\n\n".encode()
 
 
-def _page(scope: Scope) -> Any:
-    """The page behind the door; nothing where there is another app."""
-    with suppress(AttributeError):
-        return scope["app"].get_blocks()
-    return None
-
-
 def _serves_tools(scope: Scope) -> bool:
-    return bool(getattr(_page(scope), "mcp_server", False))
+    return bool(getattr(page_of(scope), "mcp_server", False))
 
 
 def _function(scope: Scope, name: str, index: Any) -> Any:
     """The function that Gradio will call, if it belongs to the page itself."""
-    page = _page(scope)
-    if page is None:
-        return None
-    if type(index) is int:
-        return page.fns.get(index)
-    return next((function for function in page.fns.values() if function.api_name == name), None)
+    page = page_of(scope)
+    return functions_of(page).get(index) if type(index) is int else function_named(page, name)
 
 
 async def refuse(send: Send, error: PageError) -> None:

@@ -8,7 +8,7 @@ import json
 
 from headlight import __version__
 from headlight.viz.fields import Selection
-from headlight.viz.wire.static import PLOTLY, modules, styles
+from headlight.viz.wire.static import modules, plotly_file, styles
 from headlight.viz.words import say
 
 START = "modules['offline.js'].open(document.getElementById('headlight'));"
@@ -24,7 +24,7 @@ def standalone(answer: str, chosen: Selection, language: str) -> bytes:
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>{title}</title>\n<style>{styles()}</style>",
         f"<script>globalThis.headlightShown = {_script(shown)};</script>",
-        f"<script>{PLOTLY.read_text(encoding='utf-8')}</script>",
+        f"<script>{plotly_file().read_text(encoding='utf-8')}</script>",
         '</head>\n<body>\n<div class="gradio-container"><main class="app" id="headlight"></main></div>',
         f'<script type="module">{modules().code}{START}</script>\n</body>\n</html>\n',
     ]

@@ -17,6 +17,7 @@ from gradio.queueing import Event, Queue
 
 from headlight.viz.answers.line import Line, Visitor
 from headlight.viz.errors import PageError
+from headlight.viz.wire.gradio_inside import page_of, queue_of_page
 from headlight.viz.wire.visitors import ADDRESS, GONE, VISITOR
 
 MOST = 128  # jobs that wait to be begun
@@ -141,6 +142,5 @@ def listen(page: gr.Blocks, line: Line) -> None:
 
 def queue_of(scope: Any) -> ListeningQueue | None:
     """The queue of the page that answers a request."""
-    page = getattr(scope.get("app"), "get_blocks", lambda: None)()
-    queue = getattr(page, "_queue", None)
+    queue = queue_of_page(page_of(scope))
     return queue if isinstance(queue, ListeningQueue) else None

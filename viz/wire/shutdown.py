@@ -13,6 +13,7 @@ from types import FrameType
 
 import gradio as gr
 
+from headlight.viz.wire.gradio_inside import queue_of_page
 from headlight.viz.wire.listening import ListeningQueue
 
 GLANCE = 0.1  # seconds between two looks at whether a signal came
@@ -49,7 +50,7 @@ def stay(page: gr.Blocks, told: list[int]) -> None:
 
 def end(page: gr.Blocks) -> None:
     """Refuse what is new, wait for what runs, close the server."""
-    queue = page._queue
+    queue = queue_of_page(page)
     if isinstance(queue, ListeningQueue):
         queue.line.close()
         if not queue.line.empty(PATIENCE):

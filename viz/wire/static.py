@@ -19,7 +19,6 @@ from headlight.viz.wire.bundle import Bundle, bundle
 from headlight.viz.words import LANGUAGES, words
 
 WIDGETS = Path(__file__).resolve().parents[1] / "widgets"
-PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 MODULES, MAP, DRAWS, ALIVE = "headlight.js", "headlight.js.map", "plotly.js", "alive.json"
 TYPES = {".js": "text/javascript", ".map": "application/json", ".json": "application/json"}
 YEAR = 31_536_000
@@ -36,6 +35,16 @@ SHEETS = (
     "models/models",
     "beside/beside",
 )  # later ones may rely on earlier ones
+
+
+def plotly_file() -> Path:
+    """The script that the installed Plotly brings along, wherever in its package it lies."""
+    package, name = Path(plotly.__file__).parent, "plotly.min.js"
+    place = package / "package_data" / name
+    found = place if place.exists() else next(package.rglob(name), None)
+    if found is None:
+        raise FileNotFoundError(f"{package}: this version of plotly has no {name}. Install the pinned one.")
+    return found
 
 
 def tables() -> dict[str, Any]:
@@ -59,7 +68,7 @@ def modules() -> Bundle:
 FILES: dict[str, Callable[[], bytes]] = {
     MODULES: lambda: f"{modules().code}//# sourceMappingURL={MAP}\n".encode(),
     MAP: lambda: modules().source_map.encode(),  # asked for by the tools of a browser, when they are open
-    DRAWS: PLOTLY.read_bytes,
+    DRAWS: lambda: plotly_file().read_bytes(),
     ALIVE: lambda: b"{}",  # asked for when answers fail to come
 }
 
