@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import './setup.js';
 
-const { comparing, on, set, shown, state } = await import('../../viz/widgets/core/state.js');
+const { on, set, state } = await import('../../viz/widgets/core/state.js');
+const { comparing, shown } = await import('../../viz/widgets/core/store.js');
 const { readLink } = await import('../../viz/widgets/core/link.js');
 const { errorSays, has, t } = await import('../../viz/widgets/core/words.js');
 const { languageTag } = await import('../../viz/widgets/core/tags.js');
@@ -19,10 +20,10 @@ test('only those hear of a change who care about it, and only of a change', () =
 
 test('the head pointed at is shown before the chosen one, and compared with the pinned one', () => {
   set({ layer: 1, head: 4, preview: null, pinned: { layer: 1, head: 4 } });
-  assert.equal(comparing(), false);
+  assert.equal(comparing(state), false);
   set({ preview: { layer: 0, head: 0 } });
-  assert.deepEqual(shown(), { layer: 0, head: 0 });
-  assert.equal(comparing(), true);
+  assert.deepEqual(shown(state), { layer: 0, head: 0 });
+  assert.equal(comparing(state), true);
   set({ preview: null, pinned: null });
   assert.equal(state.preview, null);
 });

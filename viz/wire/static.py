@@ -27,6 +27,7 @@ SHEETS = (
     "frame/page",
     "desk/desk",
     "desk/chooser",
+    "headview/headview",
     "heads/explorer",
     "decoding/decoding",
     "why/why",

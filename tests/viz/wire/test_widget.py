@@ -28,7 +28,8 @@ def imported(module: str) -> Iterator[str]:
 def may_use(module: str) -> set[str]:
     """The folders that a module may import from."""
     folder = posixpath.dirname(module)
-    return {"core"} if folder == "core" else {"core", "parts", folder}
+    below = ["core", "parts", "headview"]
+    return {*below[: below.index(folder)], folder} if folder in below else {*below, folder}
 
 
 @pytest.mark.parametrize("module", MODULES)

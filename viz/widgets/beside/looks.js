@@ -1,7 +1,7 @@
 // A look at a row, a column or a cell of one picture, and what it means in the others.
 
 import { t } from '../core/words.js';
-import { NOTHING } from './twinmap.js';
+import { NOTHING } from '../headview/marks.js';
 
 /** The items that stand for any of these tokens. */
 const indices = (items, places) => [...items.keys()].filter((number) => items[number].places.some((place) => places.includes(place)));
@@ -19,7 +19,7 @@ export function across(look, { sides, partners, likeness, kind }) {
     ['columns', look.column],
   ]) {
     if (place === null) continue;
-    const item = look.from === 2 ? likeness?.units[axis][place] : sides[look.from].view?.[axis][place];
+    const item = look.from === 2 ? likeness?.units[axis][place] : sides[look.from].heads.view?.[axis][place];
     if (!item) continue;
     for (const side of [0, 1]) {
       if (look.from === 2) tokens[side][axis] = item.places[side];
@@ -29,7 +29,7 @@ export function across(look, { sides, partners, likeness, kind }) {
     }
   }
   for (const side of [0, 1]) {
-    const { view } = sides[side];
+    const { view } = sides[side].heads;
     const found = (axis) => (tokens[side][axis] && view ? indices(view[axis], tokens[side][axis]) : null);
     marks[side] = { rows: found('rows'), columns: found('columns') };
   }

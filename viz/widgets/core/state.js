@@ -1,6 +1,7 @@
 // The one state of the page. Widgets read it, change it with `set`, and hear of changes by the names they care about.
 
 import { FIELDS } from './fields.js';
+import { LET_GO, createStore, same } from './store.js';
 
 /** What one looks at by default, also what an address leaves out. */
 /** @type {any} */
@@ -33,8 +34,8 @@ export const DEFAULTS = { tab: 'heads', ...Object.fromEntries(FIELDS.selection.m
  * @typedef {Selection & Here & Record<string, any>} State
  */
 
-/** @type {State} */
-export const state = {
+/** The page's own store; any number of others may stand on it. */
+export const page = createStore({
   language: 'en',
   theme: 'light',
   answer: null, // what is shown
@@ -48,31 +49,16 @@ export const state = {
   preview: null, // {layer, head}
   hoverRow: null,
   hoverColumn: null,
-};
+});
 
-const listeners = [];
+/** What the page's fields hold now. */
+/** @type {State} */
+export const state = page.state;
 
-/** Call `listener` after any of these fields has changed. */
-export function on(fields, listener) {
-  listeners.push({ fields: new Set(fields), listener });
-}
+/** Change fields, and tell those who listen to them. */
+export const set = page.set;
 
-export function set(changes) {
-  const changed = Object.keys(changes).filter((name) => state[name] !== changes[name]);
-  if (!changed.length) return;
-  Object.assign(state, changes);
-  for (const { fields, listener } of listeners) {
-    if (changed.some((name) => fields.has(name))) listener(changed);
-  }
-}
+/** Call a listener after any of these fields has changed. */
+export const on = page.on;
 
-/** Nothing pointed at, nothing pinned. */
-export const LET_GO = { row: null, column: null, hoverRow: null, hoverColumn: null };
-
-/** The head on show: the one pointed at, else the chosen one. */
-export const shown = () => state.preview ?? { layer: state.layer, head: state.head };
-
-export const same = (one, other) => Boolean(one && other && one.layer === other.layer && one.head === other.head);
-
-/** Whether two heads stand side by side. */
-export const comparing = () => Boolean(state.pinned) && !same(state.pinned, shown());
+export { LET_GO, same };

@@ -1,7 +1,5 @@
 // From a map of tokens to the map on the page: whole words, hidden special tokens, rescaled rows.
 
-import { state } from './state.js';
-
 /** Tokens of one axis, grouped: each item stands for one or more of them. */
 function axis(tokens, text, { words, special }) {
   const items = [];
@@ -19,7 +17,7 @@ function axis(tokens, text, { words, special }) {
   return special ? items : items.filter((item) => !item.special);
 }
 
-export function axes(answer, kind, options = state) {
+export function axes(answer, kind, options) {
   const source = () => axis(answer.source, answer.source_text, options);
   const target = (tokens) => axis(tokens, answer.text, options);
   return {
@@ -29,7 +27,7 @@ export function axes(answer, kind, options = state) {
 }
 
 /** One head as it is shown. `hidden` is what hidden tokens hold of a row, on average. */
-export function view(answer, kind, layer, head, options = state) {
+export function view(answer, kind, layer, head, options) {
   const map = answer.map(kind, layer, head);
   const { rows, columns } = axes(answer, kind, options);
   const about = { kind, layer, head, rows, columns, maximum: head === 'max' };
@@ -49,6 +47,12 @@ export function view(answer, kind, layer, head, options = state) {
     }
   }
   return { ...about, weights, hidden };
+}
+
+/** A head that a kind has: the nearest to the wanted one. */
+export function fitHead(answer, kind, { layer, head }) {
+  const within = (place, count) => (typeof place === 'number' ? Math.min(place, count - 1) : place);
+  return { layer: within(layer, answer.layers(kind)), head: within(head, answer.heads(kind)) };
 }
 
 /** Sums over keys, means over queries: a row still sums to one. NaN where every cell is masked. */
@@ -88,7 +92,7 @@ export const rowOf = ({ weights, columns }, row) => weights.subarray(row * colum
 export const columnOf = ({ weights, rows, columns }, column) => Float32Array.from(rows, (_, row) => weights[row * columns.length + column]);
 
 /** Where a weight stands on the colour scale, from 0 to 1. */
-export function level(weight, most, scale = state.scale) {
+export function level(weight, most, scale) {
   if (scale === 'log') return Math.max(0, 1 + Math.log10(Math.max(weight, 1e-3)) / 3);
   if (scale === 'row') return most ? weight / most : 0;
   return weight;

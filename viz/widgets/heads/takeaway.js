@@ -4,7 +4,8 @@ import { call, loadPlotly } from '../core/boot.js';
 import { make, replace } from '../core/dom.js';
 import { selectionValues } from '../core/fields.js';
 import { writeLink } from '../core/link.js';
-import { shown, state } from '../core/state.js';
+import { state } from '../core/state.js';
+import { shown } from '../core/store.js';
 import { faultSays, has, t } from '../core/words.js';
 
 const PICTURES = ['png', 'svg', 'wall_png', 'wall_svg'];
@@ -107,7 +108,7 @@ async function copyText(text) {
 }
 
 async function save(form, server) {
-  const selection = selectionValues({ ...state, ...shown() });
+  const selection = selectionValues({ ...state, ...shown(state) });
   const asked = { form, request: state.answer.asked(), selection, theme: state.theme, language: state.language };
   const answer = await call(server.take_away, asked);
   if (PICTURES.includes(form)) return savePicture(form.split('_').at(-1), answer);

@@ -2,9 +2,8 @@
 
 import { KINDS } from '../core/answer.js';
 import { icon, make, replace } from '../core/dom.js';
-import { LET_GO, set, state } from '../core/state.js';
+import { LET_GO } from '../core/store.js';
 import { t } from '../core/words.js';
-import { kindSays } from './naming.js';
 
 // The shape of each map: everything, what is behind, a path.
 const SHAPES = {
@@ -16,19 +15,14 @@ const SHAPES = {
   ],
 };
 
-/** A change of kind ends a comparison: maps of two kinds have different shapes. */
-export function chooseKind(kind) {
-  if (kind === state.kind) return;
-  const { layer, head } = fitting(kind);
-  set({ kind, layer, head, pinned: null, preview: null, ...LET_GO });
+/** A change of kind ends a comparison: maps of two kinds have different shapes. `fit(kind, head)`: the head, or the nearest that there is. */
+export function chooseKind({ state, set }, fit, kind) {
+  if (kind !== state.kind) set({ kind, ...fit(kind, state), pinned: null, preview: null, ...LET_GO });
 }
 
-function fitting(kind) {
-  const within = (number, count) => (typeof number === 'number' ? Math.min(number, count - 1) : number);
-  return { layer: within(state.layer, state.answer.layers(kind)), head: within(state.head, state.answer.heads(kind)) };
-}
-
-export function mountKinds(element) {
+/** Buttons that change the kind in a store; returns what draws them. `source()`: what there is to see (headview/translationmaps.js). */
+export function mountKinds(element, store, source) {
+  const { state } = store;
   element.classList.add('kinds');
   element.setAttribute('role', 'radiogroup');
   element.addEventListener('click', (event) => {
@@ -43,7 +37,7 @@ export function mountKinds(element) {
     pick(KINDS[(KINDS.indexOf(state.kind) + step + KINDS.length) % KINDS.length]);
   });
   const pick = (kind) => {
-    chooseKind(kind);
+    chooseKind(store, (...head) => source().fit(...head), kind);
     element.querySelector(`[data-kind=${kind}]`).focus({ preventScroll: true });
   };
   return () => {
@@ -53,9 +47,9 @@ export function mountKinds(element) {
       const names = [make('i', { class: 'whole' }, t(`kind_${kind}`)), make('i', { class: 'short' }, t(`kind_${kind}_short`))];
       const name = make('b', {}, icon(18, SHAPES[kind], { fill: 'currentColor' }), ...names);
       const attributes = { type: 'button', role: 'radio', 'aria-checked': String(chosen), tabindex: chosen ? 0 : -1 };
-      return make('button', { ...attributes, data: { kind } }, name, make('span', {}, kindSays(state.answer, kind)));
+      return make('button', { ...attributes, data: { kind } }, name, make('span', {}, source().kindSays(kind)));
     });
-    const below = make('p', { class: 'kind-says', 'aria-hidden': 'true' }, kindSays(state.answer, state.kind));
+    const below = make('p', { class: 'kind-says', 'aria-hidden': 'true' }, source().kindSays(state.kind));
     replace(element, ...buttons, below);
   };
 }

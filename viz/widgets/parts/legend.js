@@ -1,13 +1,13 @@
 // What the colours mean; in the lines view, how weak a line may be.
 
 import { make, replace } from '../core/dom.js';
-import { set, state } from '../core/state.js';
 import { css, shade, table } from '../core/theme.js';
 import { two } from '../core/view.js';
 import { t } from '../core/words.js';
 import { headName } from './naming.js';
 
-export function mountLegend(element) {
+/** The legend of a map as the store shows it; returns what draws it. */
+export function mountLegend(element, { state, set }) {
   element.classList.add('legend');
   const slider = make('input', { type: 'range', min: 0, max: 0.5, step: 0.01 });
   const reading = make('span', { class: 'numeric' });
@@ -32,17 +32,17 @@ export function mountLegend(element) {
       element.append(...names.map(([name, { layer, head }]) => sample(make('i', { class: `fill ${name}` }), headName(layer, head))));
       return element;
     }
-    return replace(element, ...scaleKey(view), other ? differenceKey() : null);
+    return replace(element, ...scaleKey(view, state), other ? differenceKey() : null);
   };
 }
 
 /** What the colours of a map mean. */
-export function scaleKey(view) {
-  const low = state.scale === 'log' ? '≤ 0.001' : '0';
-  const high = state.scale === 'row' ? t('maximum_short') : '1';
-  const zero = make('i', { class: 'zero', style: `background-color:${css(shade(state.palette, 0))}` });
+export function scaleKey(view, { scale, palette }) {
+  const low = scale === 'log' ? '≤ 0.001' : '0';
+  const high = scale === 'row' ? t('maximum_short') : '1';
+  const zero = make('i', { class: 'zero', style: `background-color:${css(shade(palette, 0))}` });
   const masked = view.kind === 'decoder' ? [sample(make('i', { class: 'hatch' }), t('cannot_look'))] : [];
-  return [ramp(state.palette, low, high), sample(zero, t('zero')), ...masked];
+  return [ramp(palette, low, high), sample(zero, t('zero')), ...masked];
 }
 
 export const differenceKey = () => ramp('difference', `−1 ${t('more_in_b')}`, `${t('more_in_a')} +1`);

@@ -5,7 +5,7 @@ import { css, inkOn, shade } from '../core/theme.js';
 import { signed, three, two } from '../core/view.js';
 import { has, t } from '../core/words.js';
 import { ramp } from '../parts/legend.js';
-import { words as spans } from '../parts/strips.js';
+import { words as spans } from '../headview/strips.js';
 
 const LISTED = 6;
 const FAINT = 0.08; // of the strongest share: below, a token stays unshaded

@@ -2,7 +2,7 @@
 
 import { placed } from '../core/answer.js';
 import { call } from '../core/boot.js';
-import { make, replace, touch, typing } from '../core/dom.js';
+import { make, replace, touch } from '../core/dom.js';
 import { ready } from '../core/page.js';
 import { on, set, state } from '../core/state.js';
 import { four, signed, three } from '../core/view.js';
@@ -73,9 +73,6 @@ class Sentiment {
       this.error.textContent = '';
     });
     this.examples.addEventListener('change', () => this.take(this.config.examples[Number(this.examples.value)]));
-    document.addEventListener('keydown', (event) => {
-      if (event.key === 'Escape' && state.tab === 'sentiment' && !typing(event.target)) this.heads.letGo();
-    });
   }
 
   take(example) {
@@ -167,7 +164,7 @@ class Sentiment {
     if (!this.review || state.tab !== 'sentiment') return;
     this.below.hidden = false;
     this.shares.show(this.review);
-    await this.heads.show(this.review);
+    this.heads.show(this.review);
   }
 
   /** The field is as high as its text; long texts are smaller. */

@@ -1,5 +1,6 @@
 // Which query and key are meant: from what is pinned in whole words or hidden tokens to single tokens, and back.
 
+import { state } from '../core/state.js';
 import { axes } from '../core/view.js';
 
 /** The tokens of the pinned row and column. `before`: where a pin stands for several tokens, one of them may stay. */
@@ -11,7 +12,7 @@ export function placesOf(answer, kind, selection, [row, column]) {
 
 /** The pins for two tokens, as far as they are shown. */
 export function selectionOf(answer, kind, row, column) {
-  const { rows, columns } = axes(answer, kind);
+  const { rows, columns } = axes(answer, kind, state);
   const pin = (items, place) => {
     const at = items.findIndex((item) => item.places.includes(place));
     return at < 0 ? null : at;

@@ -2,7 +2,8 @@
 
 import { KINDS } from '../core/answer.js';
 import { make, replace } from '../core/dom.js';
-import { set, state } from '../core/state.js';
+import { page, set, state } from '../core/state.js';
+import { fitHead } from '../core/view.js';
 import { t } from '../core/words.js';
 import { chooseKind } from '../parts/kinds.js';
 import { turnButtons } from '../parts/turning.js';
@@ -12,7 +13,7 @@ export class WhichHead {
   constructor(leave) {
     this.leave = leave;
     this.kinds = make('div', { class: 'segments', role: 'group' });
-    [this.previous, this.next] = turnButtons(page);
+    [this.previous, this.next] = turnButtons(leaf);
     this.layer = make('select', { onchange: () => set({ layer: place(this.layer.value) }) });
     this.head = make('select', { onchange: () => set({ head: place(this.head.value) }) });
     this.layerName = make('span', {});
@@ -42,7 +43,7 @@ export class WhichHead {
   pickKind(kind) {
     if (kind !== state.kind) {
       this.leave();
-      chooseKind(kind);
+      chooseKind(page, (...head) => fitHead(state.answer, ...head), kind);
     }
     this.kinds.querySelector(`[data-kind=${kind}]`).focus({ preventScroll: true });
   }
@@ -53,7 +54,7 @@ export class WhichHead {
 }
 
 /** The head so many steps on, among single heads alone; an average begins at the first. */
-function page(step) {
+function leaf(step) {
   const { answer, kind } = state;
   const heads = answer.heads(kind);
   const [layer, head] = [state.layer, state.head].map((each) => (typeof each === 'number' ? each : 0));

@@ -1,14 +1,15 @@
 // Lines: tokens on both sides, joined as strongly as they attend; pointing at one thins them to its own.
 
 import { make, replace, scrolls, svg } from '../core/dom.js';
-import { comparing, state } from '../core/state.js';
 import { t } from '../core/words.js';
-import { paint, litLevels } from '../parts/heatmap.js';
+import { litLevels, meant } from './marks.js';
+import { paint } from './shading.js';
 
 const MANY = 44;
 
 export class Lines {
-  constructor() {
+  constructor(showing) {
+    this.showing = showing;
     this.picture = svg('svg', { 'aria-hidden': 'true' });
     this.labels = make('div', {});
     this.captions = ['looking', 'looked_at'].map(() => make('span', {}));
@@ -46,23 +47,24 @@ export class Lines {
     replace(this.labels, ...all);
   }
 
-  light() {
-    const row = state.hoverRow ?? state.row;
-    const column = state.hoverColumn ?? state.column;
-    const colours = comparing() ? ['var(--head-a)', 'var(--head-b)'] : ['var(--accent)'];
+  light(marks) {
+    const now = meant(marks);
+    const comparing = this.views.length > 1;
+    const colours = comparing ? ['var(--head-a)', 'var(--head-b)'] : ['var(--accent)'];
     const paths = this.views.flatMap((view, number) => {
-      const shift = comparing() ? 3 * number - 1.5 : 0;
-      return this.paths(view, colours[number], shift, row, column);
+      const shift = comparing ? 3 * number - 1.5 : 0;
+      return this.paths(view, colours[number], shift, now);
     });
     this.picture.replaceChildren(...paths);
-    const lit = litLevels(this.views.at(-1), row, row === null ? column : null);
+    const lit = litLevels(this.views.at(-1), now, this.showing.scale);
     for (const label of this.labels.querySelectorAll('.label')) {
       const side = label.dataset.row !== undefined ? 'row' : 'column';
       const place = Number(label.dataset[side]);
-      paint(label, (side === 'row' ? lit.rows : lit.columns)?.[place]);
-      label.classList.toggle('chosen', side === 'row' ? place === row : row === null && place === column);
+      paint(label, (side === 'row' ? lit.rows : lit.columns)?.[place], this.showing.palette);
+      const chosen = side === 'row' ? now.rows : !now.rows && now.columns;
+      label.classList.toggle('chosen', Boolean(chosen && chosen.includes(place)));
     }
-    if (!this.element.matches(':hover')) this.reveal(row ?? column);
+    if (!this.element.matches(':hover')) this.reveal((now.rows ?? now.columns)?.[0] ?? null);
   }
 
   /** What is chosen elsewhere is in sight here, too. */
@@ -73,14 +75,14 @@ export class Lines {
     if (at < scrollTop || at > scrollTop + clientHeight - 2 * this.gap) this.element.scrollTop = at - clientHeight / 2;
   }
 
-  paths({ weights, rows, columns }, colour, shift, row, column) {
+  paths({ weights, rows, columns }, colour, shift, now) {
     const middle = (this.left + this.right) / 2;
     const paths = [];
     for (let r = 0; r < rows.length; r++) {
       for (let c = 0; c < columns.length; c++) {
         const weight = weights[r * columns.length + c];
-        if (!(weight >= state.threshold)) continue;
-        const lit = row !== null ? r === row : column === null || c === column;
+        if (!(weight >= this.showing.threshold)) continue;
+        const lit = now.rows ? now.rows.includes(r) : !now.columns || now.columns.includes(c);
         const from = (r + 0.5) * this.gap + shift;
         const to = (c + 0.5) * this.gap + shift;
         paths.push(

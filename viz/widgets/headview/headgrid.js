@@ -1,11 +1,11 @@
-// All heads of a model as thumbnails: rows are layers, columns are heads, averages and maxima beside them.
+// All heads as thumbnails: of a translation rows are layers and columns are heads, with averages and maxima beside them.
 
 import { make, replace } from '../core/dom.js';
-import { same, state } from '../core/state.js';
+import { state as page } from '../core/state.js';
+import { same } from '../core/store.js';
 import { table } from '../core/theme.js';
-import { level, rowMaximum, view } from '../core/view.js';
+import { level, rowMaximum } from '../core/view.js';
 import { t } from '../core/words.js';
-import { headName } from './naming.js';
 
 const REST = 70; // milliseconds on a thumbnail before it is shown large
 const MOST = 64; // cells a side: finer ones are drawn by the strongest among them
@@ -25,7 +25,7 @@ export class HeadGrid {
       const button = event.target.closest('button');
       if (!button) return;
       clearTimeout(resting);
-      choose(place(button), event);
+      choose(headOf(button), event);
       button.focus({ preventScroll: true });
     });
     this.element.addEventListener('pointerover', (event) => {
@@ -35,7 +35,7 @@ export class HeadGrid {
       const rests = pointer.x === event.clientX && pointer.y === event.clientY;
       pointer = { x: event.clientX, y: event.clientY };
       if (!button || rests || event.pointerType === 'touch') return;
-      resting = setTimeout(() => preview(place(button)), REST);
+      resting = setTimeout(() => preview(headOf(button)), REST);
     });
     this.element.addEventListener('pointerleave', () => {
       clearTimeout(resting);
@@ -43,43 +43,51 @@ export class HeadGrid {
     });
   }
 
-  build(layers, heads) {
-    const caption = (text, name = '') => make('div', { class: `caption ${name}`, 'aria-hidden': 'true' }, text);
-    const gap = (name) => make('div', { class: name, 'aria-hidden': 'true' });
-    this.element.style.setProperty('--heads', heads);
-    const cells = [caption(''), ...Array.from({ length: heads }, (_, head) => caption(head + 1))];
-    cells.push(gap('gap'), caption(t('mean_short')), caption(t('maximum_short')));
-    for (const layer of layerPlaces(layers)) {
-      if (layer === 'mean') cells.push(gap('gap-row'));
-      cells.push(caption(layer === 'mean' ? t('mean_short') : t('layer_short', { layer: layer + 1 }), 'row'));
-      for (const head of headPlaces(heads)) {
-        if (head === 'mean') cells.push(gap('gap'));
-        const label = headName(layer, head);
-        const attributes = { type: 'button', class: 'thumb', role: 'option', 'aria-label': label, title: label };
-        cells.push(make('button', { ...attributes, data: { layer, head } }, make('canvas', { 'aria-hidden': 'true' })));
-      }
+  /** Every head of a source; `showing`: how maps are shown. */
+  draw(source, kind, showing) {
+    const rows = source.wall(kind);
+    const shape = JSON.stringify([rows, page.language, source.layered]);
+    if (shape !== this.drawnShape) {
+      const focused = this.element.contains(document.activeElement);
+      this.element.className = source.layered ? 'wall-grid' : 'wall-flow';
+      replace(this.element, ...(source.layered ? this.layers(source, rows) : flow(source, rows.flat())));
+      this.lost = focused;
     }
-    replace(this.element, ...cells);
+    this.drawnShape = shape;
+    for (const button of this.buttons()) paint(button.firstElementChild, source.thumb(kind, headOf(button), showing), showing);
   }
 
-  draw(answer, kind) {
-    const shape = `${kind} ${answer.layers(kind)} ${answer.heads(kind)} ${state.language}`;
-    if (shape !== this.drawnShape) this.build(answer.layers(kind), answer.heads(kind));
-    this.drawnShape = shape;
-    for (const button of this.buttons()) {
-      const { layer, head } = place(button);
-      paint(button.firstElementChild, view(answer, kind, layer, head));
+  /** One row a layer, with the numbers of layers and heads around them. */
+  layers(source, rows) {
+    const caption = (text, name = '') => make('div', { class: `caption ${name}`, 'aria-hidden': 'true' }, text);
+    const gap = (name) => make('div', { class: name, 'aria-hidden': 'true' });
+    const short = { mean: t('mean_short'), max: t('maximum_short') };
+    const across = rows[0].map(({ head }) => head);
+    this.element.style.setProperty('--heads', across.filter((head) => typeof head === 'number').length);
+    const cells = [caption('')];
+    for (const head of across) {
+      if (head === 'mean') cells.push(gap('gap'));
+      cells.push(caption(short[head] ?? head + 1));
     }
+    for (const row of rows) {
+      const [{ layer }] = row;
+      if (layer === 'mean') cells.push(gap('gap-row'));
+      cells.push(caption(short[layer] ?? t('layer_short', { layer: layer + 1 }), 'row'));
+      for (const head of row) cells.push(head.head === 'mean' ? gap('gap') : null, thumb(source, head));
+    }
+    return cells;
   }
 
   /** Which one is chosen; `pin`: the letter at a corner, if any. */
   mark(chosen, pin = () => '') {
     for (const button of this.buttons()) {
-      const here = place(button);
+      const here = headOf(button);
       button.setAttribute('aria-selected', String(same(here, chosen)));
       button.tabIndex = same(here, chosen) ? 0 : -1;
       button.dataset.pin = pin(here);
     }
+    if (this.lost) this.focus(); // the one that had the focus was drawn anew
+    this.lost = false;
   }
 
   buttons() {
@@ -91,44 +99,36 @@ export class HeadGrid {
   }
 }
 
-const headPlaces = (heads) => [...Array(heads).keys(), 'mean', 'max'];
-const layerPlaces = (layers) => [...Array(layers).keys(), 'mean'];
-
-/** The head so many steps on in reading order; after the last of a layer the first of the next. */
-export function pageHead({ layer, head }, step, heads, layers) {
-  const [across, down] = [headPlaces(heads), layerPlaces(layers)];
-  let column = across.indexOf(head) + step;
-  let row = down.indexOf(layer);
-  if (column < 0) [column, row] = [across.length - 1, (row + down.length - 1) % down.length];
-  if (column >= across.length) [column, row] = [0, (row + 1) % down.length];
-  return { layer: down[row], head: across[column] };
+function thumb(source, { layer, head }) {
+  const label = source.headName({ layer, head });
+  const about = { type: 'button', class: 'thumb', role: 'option', 'aria-label': label, title: label, data: { layer, head } };
+  return make('button', about, make('canvas', { 'aria-hidden': 'true' }));
 }
 
-/** The layer so many steps down, round the end. */
-export function climbLayer(layer, step, layers) {
-  const down = layerPlaces(layers);
-  return down[(down.indexOf(layer) + step + down.length) % down.length];
+/** One after the other, each with its name below it. */
+function flow(source, heads) {
+  const caption = (head) => make('span', { class: 'caption', 'aria-hidden': 'true' }, source.shortName(head));
+  return heads.map((head) => make('div', { class: 'cell', role: 'presentation' }, thumb(source, head), caption(head)));
 }
 
 const number = (text) => (/^\d+$/.test(text) ? Number(text) : text);
-const place = (button) => ({ layer: number(button.dataset.layer), head: number(button.dataset.head) });
+const headOf = (button) => ({ layer: number(button.dataset.layer), head: number(button.dataset.head) });
 
 /** The square root of each weight: thumbnails are for recognising shapes, and faint ones should show. */
-export function paint(canvas, shown) {
-  const { weights, rows, columns } = shown;
+function paint(canvas, { weights, rows, columns }, { scale, palette }) {
   const [height, width] = [Math.min(rows.length, MOST), Math.min(columns.length, MOST)];
   Object.assign(canvas, { width, height });
   const context = canvas.getContext('2d');
   const picture = context.createImageData(width, height);
-  const colours = table(state.palette);
+  const colours = table(palette);
   const strongest = new Float32Array(width * height).fill(-1);
   for (let row = 0; row < rows.length; row++) {
-    const most = state.scale === 'row' ? rowMaximum(shown, row) : 1;
+    const most = scale === 'row' ? rowMaximum({ weights, columns }, row) : 1;
     const y = Math.floor((row * height) / rows.length);
     for (let column = 0; column < columns.length; column++) {
       const weight = weights[row * columns.length + column];
       const cell = y * width + Math.floor((column * width) / columns.length);
-      const here = weight === weight ? level(weight, most) : -1;
+      const here = weight === weight ? level(weight, most, scale) : -1;
       if (here > strongest[cell]) strongest[cell] = here;
     }
   }

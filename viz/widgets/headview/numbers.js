@@ -1,18 +1,17 @@
 // Numbers: the map as a real table, also for those who cannot see pictures. Only the rows in sight are there.
 
 import { make, replace } from '../core/dom.js';
-import { state } from '../core/state.js';
 import { signed, three } from '../core/view.js';
 import { t } from '../core/words.js';
+import { NO_MARKS } from './marks.js';
 
 const HEIGHT = 28; // pixels of a row
 const SPARE = 12; // rows kept above and below what is in sight
 const MARKS = ['lit', 'pinned-row', 'pinned-column'];
 
-/** `looking`: what is pointed at and what is pinned; several rows or columns may be. */
 export class Numbers {
-  constructor(looking = () => state) {
-    this.looking = looking;
+  constructor() {
+    this.marks = NO_MARKS;
     this.body = make('tbody', {});
     this.head = make('thead', {});
     this.caption = make('caption', { class: 'hidden-text' });
@@ -46,7 +45,7 @@ export class Numbers {
     const space = (count) => make('tr', { 'aria-hidden': 'true', style: `height:${count * HEIGHT}px` });
     const shown = rows.slice(first, last).map((item, place) => this.row(item, first + place));
     replace(this.body, first ? space(first) : null, ...shown, last < rows.length ? space(rows.length - last) : null);
-    this.light();
+    this.light(this.marks);
   }
 
   row(item, row) {
@@ -63,16 +62,16 @@ export class Numbers {
   }
 
   /** The row and column pointed at, and those that are pinned, with their names. */
-  light() {
+  light(marks) {
+    this.marks = marks;
     for (const name of MARKS) this.table.querySelectorAll(`.${name}`).forEach((cell) => cell.classList.remove(name));
     const mark = (axis, places, name) => {
-      for (const place of [places ?? []].flat())
+      for (const place of places ?? [])
         this.table.querySelectorAll(`[data-${axis}="${place}"]`).forEach((cell) => cell.classList.add(name));
     };
-    const { hoverRow, hoverColumn, row, column } = this.looking();
-    mark('row', hoverRow, 'lit');
-    mark('column', hoverColumn, 'lit');
-    mark('row', row, 'pinned-row');
-    mark('column', column, 'pinned-column');
+    mark('row', marks.hover.rows, 'lit');
+    mark('column', marks.hover.columns, 'lit');
+    mark('row', marks.pinned.rows, 'pinned-row');
+    mark('column', marks.pinned.columns, 'pinned-column');
   }
 }

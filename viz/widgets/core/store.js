@@ -1,0 +1,71 @@
+// A small store: fields that change by `set`, and listeners that hear of changes by the names of the fields.
+
+/**
+ * @typedef {{ state: any, set: (changes: any) => void, on: (names: string[], listener: (changed: string[]) => void) => () => void }} Store
+ */
+
+/**
+ * A store of these fields. With a `base`, every other field is the base's own: it is read from there, changed there, and
+ * heard of from there. So two views share how maps are shown, and each of them has a head of its own.
+ *
+ * @param {any} fields
+ * @param {Store | null} base
+ * @returns {Store}
+ */
+export function createStore(fields, base = null) {
+  const state = Object.assign(base ? Object.create(base.state) : {}, fields);
+  const listeners = new Set();
+  const owns = (name) => !base || Object.hasOwn(state, name);
+
+  /** Call `listener` with the changed names after any of these fields has changed; what returns ends it. */
+  function on(names, listener) {
+    const entry = { fields: new Set(names.filter(owns)), listener };
+    const leave = base?.on(
+      names.filter((name) => !owns(name)),
+      listener,
+    );
+    listeners.add(entry);
+    return () => {
+      listeners.delete(entry);
+      leave?.();
+    };
+  }
+
+  function set(changes) {
+    const names = Object.keys(changes);
+    const changed = names.filter((name) => owns(name) && state[name] !== changes[name]);
+    for (const name of changed) state[name] = changes[name];
+    const others = names.filter((name) => !owns(name));
+    if (others.length) base.set(Object.fromEntries(others.map((name) => [name, changes[name]])));
+    if (!changed.length) return;
+    for (const { fields: heard, listener } of [...listeners]) {
+      if (changed.some((name) => heard.has(name))) listener(changed);
+    }
+  }
+
+  return { state, set, on };
+}
+
+/** What one looks at in a view of heads: its head, what the pointer is on, and what is pinned. How maps are shown is not part of it. */
+export const LOOK = {
+  kind: 'cross',
+  layer: 0, // a number, or 'mean'
+  head: 'mean', // a number, 'mean' or 'max'
+  preview: null, // {layer, head}: the head that the pointer rests on
+  pinned: null, // {layer, head}: A of a comparison
+  row: null,
+  column: null,
+  hoverRow: null,
+  hoverColumn: null,
+};
+
+/** Nothing pointed at, nothing pinned. */
+export const LET_GO = { row: null, column: null, hoverRow: null, hoverColumn: null };
+
+export const same = (one, other) => Boolean(one && other && one.layer === other.layer && one.head === other.head);
+
+/** The head on show: the one pointed at, else the chosen one. */
+export const shown = ({ preview, layer, head }) => preview ?? { layer, head };
+
+/** Whether two heads stand side by side. */
+export const comparing = (state) => Boolean(state.pinned) && !same(state.pinned, shown(state));

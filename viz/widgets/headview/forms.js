@@ -1,0 +1,25 @@
+// The forms in which maps can be seen, as a row of buttons.
+
+import { make, replace } from '../core/dom.js';
+import { t } from '../core/words.js';
+
+export const FORMS = ['matrix', 'lines', 'numbers'];
+
+/** The form of these that a store asks for, or the first where it asks for another. */
+export const formOf = (forms, { view }) => (forms.includes(view) ? view : forms[0]);
+
+/** Buttons that change `view` in a store; returns what draws them. */
+export function mountForms(element, store, forms) {
+  element.classList.add('segments');
+  element.setAttribute('role', 'group');
+  const button = (form) => {
+    const about = { type: 'button', 'aria-pressed': String(form === formOf(forms, store.state)), data: { view: form } };
+    return make('button', { ...about, onclick: () => store.set({ view: form }) }, t(`view_${form}`));
+  };
+  return () => {
+    element.setAttribute('aria-label', t('beside_views'));
+    const focused = element.contains(document.activeElement);
+    replace(element, ...forms.map(button));
+    if (focused) element.querySelector('[aria-pressed=true]')?.focus({ preventScroll: true });
+  };
+}

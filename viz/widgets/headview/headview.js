@@ -1,0 +1,252 @@
+// One view of attention: all heads small, one of them large, and what is meant on it lit in every part at once. It holds
+// nothing of the page: what there is to see is its source, what one looks at is its store. Several live side by side.
+
+import { icon, make, replace } from '../core/dom.js';
+import { on as onPage } from '../core/state.js';
+import { LET_GO, comparing, same, shown } from '../core/store.js';
+import { t } from '../core/words.js';
+import { chooseKind, mountKinds } from '../parts/kinds.js';
+import { mountLegend } from '../parts/legend.js';
+import { quickPlotly } from '../parts/quickplotly.js';
+import { turnButtons } from '../parts/turning.js';
+import { differenceSays } from './comparison.js';
+import { formOf, mountForms } from './forms.js';
+import { mountList } from './list.js';
+import { Maps } from './maps.js';
+import { NO_MARKS, marksOf, meant } from './marks.js';
+import { climbHead, pageHead } from './paging.js';
+import { listenToPointer, placeOf } from './pointing.js';
+import { mountReadout } from './readout.js';
+import { lightStrips } from './shading.js';
+import { mountStrips } from './strips.js';
+import { mountWall } from './wall.js';
+
+const PIN = ['M5 1.5h5l-.7 5 2.2 2.5h-8l2.2-2.5zM7.5 9v5'];
+const ALL = ['kind', 'words', 'special', 'rescale', 'scale', 'palette', 'fit'];
+const HEAD = ['layer', 'head', 'preview', 'pinned', 'view', 'threshold'];
+const LOOK = ['row', 'column', 'hoverRow', 'hoverColumn'];
+
+/**
+ * A view of heads inside `root`. Options:
+ * - `store`: {state, set, on} with the fields of `LOOK` and `SHOWING` (core/store.js); the selection comes and goes by it;
+ * - `source()`: what there is to see (translationmaps.js says which methods it has), or nothing yet;
+ * - `parts`: which of kinds, wall, hints, list, pin, forms, strips, readout, sums, legend there are; maps always are;
+ * - `forms`: in which forms the maps can be seen;
+ * - `redraws`: other fields of the store that change what `source()` gives; `open()`: whether anybody sees it;
+ * - `does`: instead of changing the store, `choose(head)`, `point(row, column)`, `pin(row, column)`, and what is pinned,
+ *   `held()`; then `light(marks)` says what is lit;
+ * - `named`: several neighbours may be lit at once, and get one name;
+ * - `heading`: the level of the head's name; `wallName()` and `mapName(name)`: what is read out for wall and map.
+ */
+export function mount(root, options) {
+  return new HeadView(root, options);
+}
+
+class HeadView {
+  constructor(root, { store, source, parts = [], forms = ['matrix'], redraws = [], open = () => true, does = {}, ...names }) {
+    Object.assign(this, { root, store, forms, open, sourceOf: source, parts: new Set(parts), marks: null });
+    this.does = { ...this.ownDoes(), ...does };
+    this.names = { heading: 'h2', wallName: () => t('wall'), mapName: (name) => name, ...names };
+    this.build();
+    listenToPointer(this.head, (event) => this.view && this.where(event), this.does);
+    const everything = [...ALL, ...redraws];
+    const changed = (names) => {
+      if (names.some((name) => everything.includes(name))) this.draw();
+      else if (names.some((name) => HEAD.includes(name))) this.turn(names);
+      else this.light();
+    };
+    this.leaves = [store.on([...everything, ...HEAD, ...LOOK], changed), onPage(['theme', 'language'], () => this.draw())];
+    this.observer = new ResizeObserver(() => this.resized());
+    this.observer.observe(this.maps.element);
+    this.draw();
+  }
+
+  /** What the pointer and the keys do where nobody says otherwise: they change the store. */
+  ownDoes() {
+    const { store } = this;
+    return {
+      choose: (head) => store.set({ ...head, preview: null }),
+      point: (row, column) => store.set({ hoverRow: row, hoverColumn: column }),
+      pin: (row, column) => {
+        const again = row === store.state.row && column === store.state.column;
+        store.set({ ...LET_GO, row: again ? null : row, column: again ? null : column });
+      },
+      held: () => store.state,
+      letGo: () => store.set(LET_GO),
+    };
+  }
+
+  build() {
+    const { parts, store } = this;
+    const part = (name) => (parts.has(name) ? make('div', {}) : null);
+    const [kinds, wall, list, strips, readout, legend, forms] = ['kinds', 'wall', 'list', 'strips', 'readout', 'legend', 'forms'].map(part);
+    [this.previous, this.next] = turnButtons((step) => this.page(step));
+    this.title = make(this.names.heading, { class: 'numeric' });
+    this.announced = make('p', { class: 'hidden-text', 'aria-live': 'polite' }); // chosen heads, not those pointed at
+    this.pinText = make('span', {});
+    this.pin = make(
+      'button',
+      { type: 'button', class: 'pin', onclick: () => this.togglePin() },
+      icon(15, PIN, { width: 1.4 }),
+      this.pinText,
+    );
+    this.end = make('div', { class: 'end' }, forms); // a host's own buttons stand there, too
+    const turn = make('div', { class: 'turn' }, this.previous, this.next, this.title);
+    this.topline = make('div', { class: 'topline' }, turn, parts.has('pin') ? this.pin : null, this.end);
+    this.says = make('p', { class: 'says' });
+    const named = this.names.named ? (axis, places) => this.source.words(this.view, axis, places) : null;
+    this.maps = new Maps(quickPlotly(), store.state, { legend, options: { named } });
+    const top = make('div', { class: 'heading' }, this.topline, this.announced, this.says);
+    this.head = make('div', { class: 'head' }, top, strips, readout, this.maps.element, legend);
+    this.show = make('div', { class: 'show' }, list); // a host's own controls stand below the list
+    this.wallElement = wall ?? make('div', {});
+    this.element = make('div', { class: 'stage' }, wall, list ? this.show : null, this.head);
+    this.root.append(...[kinds, this.element].filter(Boolean));
+    const choose = (head, event) => {
+      if (event.shiftKey && parts.has('pin')) store.set({ pinned: head });
+      this.does.choose(head);
+    };
+    this.wall = mountWall(this.wallElement, { choose, preview: (preview) => store.set({ preview }) }, { hints: parts.has('hints') });
+    this.grid = this.wall.grid;
+    this.drawKinds = kinds && mountKinds(kinds, store, () => this.source);
+    this.drawForms = forms && mountForms(forms, store, this.forms);
+    this.strips = strips && mountStrips(strips);
+    this.read = readout && mountReadout(readout, { sums: parts.has('sums') });
+    this.list = list && mountList(list);
+    this.drawLegend = legend && mountLegend(legend, store);
+  }
+
+  // ---------------------------------------------------------------- drawing
+
+  /** Everything: another source, kind, or way of showing. */
+  draw() {
+    this.source = this.sourceOf();
+    if (!this.source) this.view = null;
+    if (!this.source || !this.open()) return;
+    const { state } = this.store;
+    if (this.marks) this.marks = NO_MARKS;
+    this.drawKinds?.();
+    this.wall.draw(this.source, state, this.names.wallName());
+    this.strips?.draw(this.source.sentences(state.kind, state));
+    this.drawHead();
+  }
+
+  /** Another head. */
+  turn(changed) {
+    if (!this.source || !this.open()) return;
+    if (changed.some((name) => name !== 'preview' && name !== 'threshold')) this.wall.mark(this.store.state, this.chosen());
+    this.drawHead();
+  }
+
+  chosen() {
+    return this.source.fit(this.store.state.kind, this.store.state);
+  }
+
+  drawHead() {
+    const { source, store } = this;
+    const { state } = store;
+    const form = formOf(this.forms, state);
+    this.view = source.view(state.kind, source.fit(state.kind, shown(state)), state);
+    this.other = comparing(state) ? source.view(state.kind, source.fit(state.kind, state.pinned), state) : null;
+    this.drawTitle(state);
+    this.drawForms?.();
+    const name = this.names.mapName(this.title.textContent);
+    if (!source.mapped) this.maps.clear();
+    else this.maps.show(source, this.view, { other: this.other, form, name });
+    this.drawLegend?.(this.view, this.other);
+    this.drawSays();
+    this.light();
+  }
+
+  drawTitle({ preview, pinned }) {
+    this.title.textContent = this.source.headName(this.view);
+    const chosen = this.source.headName(this.chosen());
+    if (this.announced.textContent !== chosen) this.announced.textContent = chosen;
+    this.title.classList.toggle('previewed', Boolean(preview) && !same(preview, this.chosen()));
+    this.previous.setAttribute('aria-label', t('previous_head'));
+    this.next.setAttribute('aria-label', t('next_head'));
+    this.pin.setAttribute('aria-pressed', String(Boolean(pinned)));
+    this.pin.title = this.pinText.textContent = t(pinned ? (this.other ? 'unpin' : 'pinned') : 'pin');
+  }
+
+  drawSays() {
+    const form = formOf(this.forms, this.store.state);
+    const now = meant(this.lit());
+    replace(this.says, ...(this.other ? [differenceSays(this.other, this.view, form)] : this.source.says(this.view, now)));
+  }
+
+  /** What is meant: what the host said last, else what the store says. */
+  lit() {
+    return this.marks ?? marksOf(this.store.state);
+  }
+
+  /** What the pointer or a pin lights, in strips, labels, read-out and list at once. */
+  light(marks = this.marks) {
+    this.marks = marks;
+    if (!this.view || !this.open()) return;
+    const { source, view, other } = this;
+    const all = this.lit();
+    const now = meant(all);
+    if (this.strips) lightStrips(this.strips, source, view, now, this.store.state);
+    this.maps.light(all);
+    this.read?.(source, view, now, { other, missing: all.missing });
+    this.list?.(source, view, now, Boolean(other));
+    if (source.rest) this.drawSays();
+  }
+
+  resized() {
+    if (this.view && this.open() && this.maps.resized()) this.drawHead();
+  }
+
+  // ---------------------------------------------------------------- pointer and keys
+
+  /** Row and column under the pointer: on a map, at its labels, in the sentences. */
+  where(event) {
+    return this.source.mapped ? (this.maps.cellAt(event) ?? placeOf(this.source, this.view, event.target)) : null;
+  }
+
+  page(step) {
+    if (this.source) this.does.choose(pageHead(this.source.wall(this.store.state.kind), this.chosen(), step));
+  }
+
+  climb(step) {
+    this.does.choose(climbHead(this.source.wall(this.store.state.kind), this.chosen(), step));
+  }
+
+  chooseKind(kind) {
+    chooseKind(this.store, (...head) => this.source.fit(...head), kind);
+  }
+
+  nextForm() {
+    const { forms, store } = this;
+    store.set({ view: forms[(forms.indexOf(formOf(forms, store.state)) + 1) % forms.length] });
+  }
+
+  /** The pin one row or column on. */
+  walk(axis, step) {
+    const { row, column } = this.does.held();
+    const from = { row, column }[axis];
+    const place = from === null ? 0 : Math.max(0, Math.min(this.view[`${axis}s`].length - 1, from + step));
+    if (place !== from) this.does.pin(...Object.values({ row, column, [axis]: place }));
+  }
+
+  /** The chosen head becomes A of a comparison, or A is no more. */
+  togglePin() {
+    this.store.set({ pinned: this.store.state.pinned ? null : this.chosen() });
+  }
+
+  /** First the row and column, then the comparison. */
+  letGo() {
+    const { row, column } = this.does.held();
+    if (row !== null || column !== null || !this.store.state.pinned) this.does.letGo();
+    else this.store.set({ pinned: null });
+  }
+
+  /** The view leaves the page: it hears of nothing any more. */
+  close() {
+    for (const leave of this.leaves) leave();
+    this.observer.disconnect();
+    this.maps.clear();
+    this.element.remove();
+  }
+}

@@ -1,0 +1,79 @@
+// The head on show, large, in the form that one wants to see: matrix, lines or numbers; of two heads three matrices.
+
+import { make, narrow, replace } from '../core/dom.js';
+import { Comparison } from './comparison.js';
+import { Heatmap } from './heatmap.js';
+import { Lines } from './lines.js';
+import { Numbers } from './numbers.js';
+
+const WIDTH = 780; // pixels of an area that nobody sees yet
+
+export class Maps {
+  /**
+   * `showing`: how maps are shown; `legend`: the element that stands beside the maps, above lines and below everything else;
+   * `widest`: so many pixels at most; `options`: of a single map (heatmap.js).
+   */
+  constructor(plotly, showing, { legend = null, widest = Infinity, options = {} } = {}) {
+    Object.assign(this, { plotly, showing, legend, widest, options, maps: [], form: null });
+    this.element = make('div', { class: 'maps' });
+  }
+
+  /** One view of a source in a form, called `name`; or the view of B and as `other` that of A. */
+  show(source, view, { other = null, form = 'matrix', name }) {
+    const wanted = form === 'matrix' && other ? 'compare' : form;
+    const width = Math.min(this.widest, this.element.clientWidth || WIDTH);
+    if (wanted !== this.form) this.begin(wanted);
+    const both = other ? [other, view] : [view];
+    if (wanted === 'compare') this.element.style.setProperty('--plane', `${this.comparison.show(source, other, view, width)}px`);
+    else if (wanted === 'matrix') this.maps[0].show(view, width, name);
+    else if (wanted === 'lines') this.maps[0].show(both, width, name);
+    else this.maps[0].show(both, name);
+  }
+
+  /** Another form: what showed the last one leaves. */
+  begin(form) {
+    const { plotly, showing, element, legend } = this;
+    element.style.minHeight = `${element.offsetHeight}px`; // the page keeps its height while one form leaves
+    this.clear();
+    element.className = `maps ${form}`;
+    this.comparison = form === 'compare' ? new Comparison(plotly, showing) : null;
+    const forms = {
+      matrix: () => new Heatmap(plotly, showing, this.options),
+      lines: () => new Lines(showing),
+      numbers: () => new Numbers(),
+    };
+    this.maps = this.comparison?.maps ?? [forms[form]()];
+    replace(element, ...(this.comparison?.elements ?? this.maps.map((map) => map.element)));
+    if (legend && form === 'lines')
+      element.before(legend); // its slider stays in sight above the longest sentence
+    else if (legend) element.after(legend);
+    this.form = form;
+    requestAnimationFrame(() => (element.style.minHeight = ''));
+  }
+
+  /** No map at all. */
+  clear() {
+    for (const map of this.maps) map.close?.();
+    this.maps = [];
+    this.form = null;
+    replace(this.element);
+  }
+
+  light(marks) {
+    for (const map of this.maps) map.light(marks);
+  }
+
+  /** Row and column under the pointer, where it is on the cells of a map. */
+  cellAt(event) {
+    return this.maps.find((map) => map.plane?.contains(event.target))?.cellAt(event);
+  }
+
+  /** Whether there is more or less room than when one asked last. */
+  resized() {
+    if (!this.element.clientWidth || this.width === this.element.clientWidth) return false;
+    this.width = this.element.clientWidth;
+    if (narrow() !== this.wasNarrow) this.form = null; // on a phone each map of a comparison has its own names of rows
+    this.wasNarrow = narrow();
+    return true;
+  }
+}

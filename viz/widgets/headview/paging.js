@@ -1,0 +1,18 @@
+// Which head comes next: heads stand in rows, and after the last of a row comes the first of the next.
+
+import { same } from '../core/store.js';
+
+/** The head so many steps on in reading order, round the end. `rows`: heads as they stand on the wall. */
+export function pageHead(rows, head, step) {
+  const all = rows.flat();
+  const place = all.findIndex((each) => same(each, head));
+  return all[(place + step + all.length) % all.length];
+}
+
+/** The head so many rows down, round the end, in the same place of its row or at the end of a shorter one. */
+export function climbHead(rows, head, step) {
+  const row = rows.findIndex((each) => each.some((one) => same(one, head)));
+  const place = rows[row]?.findIndex((one) => same(one, head)) ?? 0;
+  const next = rows[(row + step + rows.length) % rows.length];
+  return next[Math.min(place, next.length - 1)];
+}

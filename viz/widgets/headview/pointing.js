@@ -1,0 +1,34 @@
+// The pointer: which row and column of a view it is on, and what it does there.
+
+/** The pointer points, and a click pins. `where(event)`: row and column, either of them null; nothing while no head is shown. */
+export function listenToPointer(element, where, { point, pin }) {
+  element.addEventListener('pointermove', (event) => {
+    const at = event.pointerType === 'touch' ? null : where(event);
+    if (at) point(...at);
+  });
+  element.addEventListener('pointerleave', () => point(null, null));
+  element.addEventListener('click', (event) => {
+    const [row, column] = where(event) ?? [null, null];
+    if (row !== null || column !== null) pin(row, column);
+  });
+}
+
+/** The row and column of a view that an element stands for: a label, a number, a token of the sentences. */
+export function placeOf(source, view, element) {
+  const labelled = labelAt(element);
+  if (labelled) return labelled;
+  const keys = element.closest('.token')?.dataset.keys.split(' ');
+  if (!keys) return [null, null];
+  const at = (axis) => view[axis].findIndex((item) => source.keys(view.kind, axis, item).some((key) => keys.includes(key)));
+  const row = at('rows');
+  if (row >= 0) return [row, null];
+  const column = at('columns');
+  return [null, column >= 0 ? column : null];
+}
+
+/** The row and column of a label or of a number; nothing elsewhere. */
+export function labelAt(element) {
+  const number = (text) => (text === undefined ? null : Number(text));
+  const label = element.closest('[data-row],[data-column]');
+  return label && [number(label.dataset.row), number(label.dataset.column)];
+}

@@ -1,0 +1,110 @@
+// The maps of a translation, as a view of heads takes them. A classifier's review gives the same (`sentiment/reviewmaps.js`).
+
+import { KINDS } from '../core/answer.js';
+import { make, phrase } from '../core/dom.js';
+import { fitHead, view } from '../core/view.js';
+import { t } from '../core/words.js';
+import { headName, kindSays, patternSays } from '../parts/naming.js';
+
+/**
+ * What a view of heads asks of its source:
+ * - `kinds`, `layered` (its wall has one row a layer), `merges` (whole words, hidden special tokens), `relative` (shades and
+ *   bars are shares of the strongest), `mapped` (there are maps);
+ * - `wall(kind)`: rows of heads {layer, head}; `fit(kind, head)`: the head, or the nearest that there is;
+ * - `view(kind, head, showing)`: one map, {kind, layer, head, rows, columns, weights, maximum}; `thumb` the same for the wall;
+ * - `sentences(kind, showing)`: the strips; `keys(kind, axis, item)`: the tokens that an item of an axis stands for;
+ * - words: `headName`, `kindSays`, `says(view, now)`, `listTitle(view, now)`, `name(view, axis, places)`, `after(view, row)`;
+ * - `rest(view)`, `restSays(view, place)`: weights of columns that count where nothing is lit, if there are such.
+ */
+export class TranslationMaps {
+  constructor(answer) {
+    Object.assign(this, { answer, kinds: KINDS, layered: true, merges: true, relative: false, mapped: true });
+  }
+
+  wall(kind) {
+    const heads = [...Array(this.answer.heads(kind)).keys(), 'mean', 'max'];
+    const layers = [...Array(this.answer.layers(kind)).keys(), 'mean'];
+    return layers.map((layer) => heads.map((head) => ({ layer, head })));
+  }
+
+  fit(kind, head) {
+    return fitHead(this.answer, kind, head);
+  }
+
+  view(kind, { layer, head }, showing) {
+    return view(this.answer, kind, layer, head, showing);
+  }
+
+  thumb(kind, head, showing) {
+    return this.view(kind, head, showing);
+  }
+
+  sentences(kind, { special }) {
+    const { answer } = this;
+    const shown = (tokens) => tokens.filter((token) => special || !token.special);
+    return [
+      {
+        side: 'source',
+        language: answer.model.source,
+        tokens: shown(answer.source),
+        text: answer.source_text,
+        named: true,
+        idle: kind === 'decoder',
+      },
+      {
+        side: 'target',
+        language: answer.model.target,
+        tokens: shown([answer.start, ...answer.target]),
+        text: answer.text,
+        named: true,
+        idle: kind === 'encoder',
+      },
+    ];
+  }
+
+  keys(kind, axis, { places }) {
+    const tokens = this.answer[axis](kind);
+    return places.map((place) => tokens[place].key);
+  }
+
+  headName({ layer, head }) {
+    return headName(layer, head);
+  }
+
+  kindSays(kind) {
+    return kindSays(this.answer, kind);
+  }
+
+  says({ kind, layer, head }) {
+    return patternSays(this.answer, kind, layer, head);
+  }
+
+  listTitle(view, { rows, columns }) {
+    const token = (axis, places) => ({ token: make('b', {}, this.name(view, axis, places)) });
+    if (rows) return phrase(t('list_row'), token('rows', rows));
+    if (columns) return phrase(t('list_column'), token('columns', columns));
+    return [t('list_all')];
+  }
+
+  /** The characters of one item or of several neighbours. */
+  words(view, axis, places) {
+    const items = places.map((place) => view[axis][place]);
+    if (items.length === 1) return items[0].label;
+    const { source_text: read, text } = this.answer;
+    const own = this.side(view.kind, axis) === 'source' ? read : text;
+    return own.slice(items[0].start, items.at(-1).end) || items[0].label;
+  }
+
+  name(view, axis, places) {
+    return make('bdi', { lang: this.answer.model[this.side(view.kind, axis)] || null }, this.words(view, axis, places));
+  }
+
+  side(kind, axis) {
+    return kind === 'encoder' || (kind === 'cross' && axis === 'columns') ? 'source' : 'target';
+  }
+
+  /** The token that the query of a row was computed from, where it is another than the row's own. */
+  after({ kind, rows }, row) {
+    return kind === 'encoder' ? null : this.answer.after(kind, rows[row].places[0]);
+  }
+}

@@ -1,0 +1,43 @@
+// The wall: every head of every layer, small enough to see them all and large enough to recognise a pattern.
+
+import { make, replace, touch } from '../core/dom.js';
+import { same } from '../core/store.js';
+import { t } from '../core/words.js';
+import { HeadGrid } from './headgrid.js';
+
+const KEYS = [
+  [['↑', '↓'], 'key_layer'],
+  [['←', '→'], 'key_head'],
+  [['1', '2', '3'], 'key_kind'],
+  [['P'], 'key_pin'],
+  [['M'], 'key_view'],
+  [['J', 'K'], 'key_word'],
+];
+
+/** `hints`: with a title, what to do, and the keys; `does`: `choose(head, event)` and `preview(head)`. */
+export function mountWall(element, does, { hints = false } = {}) {
+  const title = make('h2', {});
+  const says = make('p', { class: 'quiet' });
+  const keys = make('p', { class: 'keys' });
+  const grid = new HeadGrid(does);
+  element.classList.add('wall');
+  element.append(...(hints ? [title, says, grid.element, keys] : [grid.element]));
+
+  /** `name`: what the wall is called. */
+  function draw(source, state, name) {
+    title.textContent = name;
+    grid.element.setAttribute('aria-label', name);
+    replace(keys, ...KEYS.map(([key, word]) => make('span', {}, make('kbd', {}, key.join(' ')), ` ${t(word)}`)));
+    grid.draw(source, state.kind, state);
+    mark(state, source.fit(state.kind, state));
+  }
+
+  /** Another head is chosen, or a comparison begins or ends. */
+  function mark({ pinned }, chosen) {
+    const waiting = pinned && same(pinned, chosen);
+    says.textContent = t(pinned ? (waiting ? 'compare_choose' : 'compare_follows') : touch() ? 'wall_tap' : 'wall_says');
+    grid.mark(chosen, (here) => (same(here, pinned) ? 'A' : same(here, chosen) && pinned ? 'B' : ''));
+  }
+
+  return { draw, mark, grid };
+}

@@ -1,0 +1,111 @@
+// The maps of a review, as a view of heads takes them (headview/translationmaps.js). Of long reviews only averages came.
+
+import { FULL, decode } from '../core/answer.js';
+import { make, phrase } from '../core/dom.js';
+import { four, rowOf } from '../core/view.js';
+import { t } from '../core/words.js';
+import { most } from '../headview/marks.js';
+
+const ACROSS = 3; // heads side by side on the wall
+const LONG = 120; // tokens: beyond, the strip scrolls by itself
+
+export class ReviewMaps {
+  constructor(review) {
+    Object.assign(this, { review, kinds: [], layered: false, merges: false, relative: true, mapped: Boolean(review.attention) });
+    this.tokens = review.tokens.map((token, place) => ({ ...token, key: `r${place}`, full: token.full ?? token.label, places: [place] }));
+    const { mapped, tokens } = this;
+    const [layers, heads] = review.shape;
+    const rows = mapped ? tokens : [{ ...tokens[0], key: 'mean', label: '', full: '' }];
+    const about = { kind: 'encoder', rows, columns: tokens };
+    const numbers = mapped ? decode(review.attention.weights) : null;
+    const size = tokens.length ** 2;
+    const map = (place) => Float32Array.from(numbers.subarray(place * size, (place + 1) * size), (number) => number / FULL);
+    const single = Array.from({ length: layers * heads }, (_, place) => {
+      const [layer, head] = [Math.floor(place / heads), place % heads];
+      const average = Float32Array.from(review.received[layer][head]);
+      return { ...about, layer, head, weights: mapped ? map(place) : average, average };
+    });
+    const all = (field) => mean(single.map((view) => view[field]));
+    this.views = [...single, { ...about, layer: 'mean', head: 'mean', weights: all('weights'), average: all('average') }];
+  }
+
+  wall() {
+    const heads = this.views.map(({ layer, head }) => ({ layer, head }));
+    return Array.from({ length: Math.ceil(heads.length / ACROSS) }, (_, row) => heads.slice(row * ACROSS, (row + 1) * ACROSS));
+  }
+
+  fit(_, { layer, head }) {
+    const { layer: found, head: own } = this.views.find((view) => view.layer === layer && view.head === head) ?? this.views.at(-1);
+    return { layer: found, head: own };
+  }
+
+  view(_, { layer, head }) {
+    return this.views.find((view) => view.layer === layer && view.head === head);
+  }
+
+  /** An average row has no weight near one: its strongest takes the strongest colour. */
+  thumb(kind, head) {
+    const view = this.view(kind, head);
+    if (this.mapped) return view;
+    const greatest = most(view.weights);
+    return { ...view, weights: view.weights.map((weight) => weight / greatest) };
+  }
+
+  sentences() {
+    const long = this.mapped ? LONG : Infinity;
+    return [{ side: 'review', language: 'en', tokens: this.tokens, text: this.review.text, named: false, idle: false, long }];
+  }
+
+  keys(_, axis, item) {
+    return [item.key];
+  }
+
+  headName({ layer, head }) {
+    if (head === 'mean') return t('sentiment_mean');
+    const name = this.review.shape[0] > 1 ? 'sentiment_layer_head' : 'sentiment_head';
+    return t(name, { layer: layer + 1, head: head + 1 });
+  }
+
+  shortName({ layer, head }) {
+    return head === 'mean' ? t('sentiment_mean_short') : String(layer * this.review.shape[1] + head + 1);
+  }
+
+  /** What the text is shaded by. */
+  says(view, { rows, columns }) {
+    if (rows) return phrase(t('sentiment_row', { most: four(most(rowOf(view, rows[0]))) }), this.token(view, 'rows', rows));
+    if (columns) return phrase(t('sentiment_column'), this.token(view, 'columns', columns));
+    return [t('sentiment_average', { most: four(most(view.average)) })];
+  }
+
+  listTitle(view, { rows, columns }) {
+    if (rows) return phrase(t('sentiment_row_list'), this.token(view, 'rows', rows));
+    return columns ? phrase(t('list_column'), this.token(view, 'columns', columns)) : [t('sentiment_most')];
+  }
+
+  /** What an average row gives to each token. */
+  rest(view) {
+    return view.average;
+  }
+
+  restSays(view, place) {
+    return phrase(t('sentiment_gets'), this.token(view, 'columns', [place]));
+  }
+
+  token(view, axis, places) {
+    return { token: make('b', {}, this.name(view, axis, places)) };
+  }
+
+  name(view, axis, [place]) {
+    return make('bdi', { lang: 'en' }, view[axis][place].label);
+  }
+
+  after() {
+    return null;
+  }
+}
+
+function mean(arrays) {
+  const sum = new Float32Array(arrays[0].length);
+  for (const array of arrays) for (let cell = 0; cell < sum.length; cell++) sum[cell] += array[cell] / arrays.length;
+  return sum;
+}
