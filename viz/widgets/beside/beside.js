@@ -63,7 +63,7 @@ class Beside {
       icon(15, SHARED, { width: 1.4 }),
       this.followName,
     );
-    this.sides[1].heads.end.append(this.follow);
+    this.sides[1].heads.end.before(this.follow);
     this.alike = new Alike({
       choose: (head) => set({ besideHead: head }),
       point: (...at) => this.point(2, ...at),
