@@ -12,11 +12,14 @@ test('two stores on one base share what is the base’s, and keep what is their 
   const heard = [];
   second.on(['layer', 'palette'], (changed) => heard.push(changed));
   first.set({ layer: 5, palette: 'grey' });
-  assert.deepEqual([base, first, second].map(({ state }) => [state.layer, state.palette]), [
-    [0, 'grey'],
-    [5, 'grey'],
-    [2, 'grey'],
-  ]);
+  assert.deepEqual(
+    [base, first, second].map(({ state }) => [state.layer, state.palette]),
+    [
+      [0, 'grey'],
+      [5, 'grey'],
+      [2, 'grey'],
+    ],
+  );
   assert.deepEqual(heard, [['palette']]);
 });
 

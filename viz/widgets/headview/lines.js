@@ -61,8 +61,8 @@ export class Lines {
       const side = label.dataset.row !== undefined ? 'row' : 'column';
       const place = Number(label.dataset[side]);
       paint(label, (side === 'row' ? lit.rows : lit.columns)?.[place], this.showing.palette);
-      const chosen = side === 'row' ? now.rows : !now.rows && now.columns;
-      label.classList.toggle('chosen', Boolean(chosen && chosen.includes(place)));
+      const chosen = side === 'row' ? now.rows : now.rows ? null : now.columns;
+      label.classList.toggle('chosen', Boolean(chosen?.includes(place)));
     }
     if (!this.element.matches(':hover')) this.reveal((now.rows ?? now.columns)?.[0] ?? null);
   }

@@ -56,7 +56,7 @@ export class ReviewMaps {
     return [{ side: 'review', language: 'en', tokens: this.tokens, text: this.review.text, named: false, idle: false, long }];
   }
 
-  keys(_, axis, item) {
+  keys(_, __, item) {
     return [item.key];
   }
 
