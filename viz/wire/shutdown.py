@@ -19,7 +19,7 @@ from headlight.viz.wire.listening import ListeningQueue
 GLANCE = 0.1  # seconds between two looks at whether a signal came
 PATIENCE = 8.0  # seconds for what runs: whoever stops containers kills after ten
 LAST_WORDS = 1.0  # seconds for the last answers to reach their streams
-GOODBYE = 1.0  # seconds for open pages to let go: told so, they do at once
+GOODBYE = 1  # seconds for open pages to let go: told so, they do at once
 
 LOG = logging.getLogger(__name__)
 
