@@ -128,6 +128,7 @@ class ModelDefaults(NamedTuple):
     targets: tuple[str, ...] = ()
     source: str = ""
     target: str = ""
+    left_out: tuple[str, ...] = ()
 
     def options(self) -> dict[str, Any]:
         return {}
