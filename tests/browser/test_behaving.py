@@ -144,8 +144,8 @@ def test_back_while_a_translation_runs_leaves_it(page: Page, silent: Event) -> N
     page.press("#sentence", "Enter")
     expect(page.locator(".desk .under > .go")).to_have_text("Stop")
     page.go_back()
+    silent.set()  # a visitor's next request waits until their last has let go
     settled(page, FIRST)
-    silent.set()
     page.go_forward()
     settled(page, OTHER)
     assert page.input_value("#sentence") == OTHER

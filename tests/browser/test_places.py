@@ -138,7 +138,7 @@ def test_a_link_is_copied_where_the_browser_lends_no_clipboard(watched: Page, po
     watched.evaluate(
         "document.addEventListener('copy', () => { window.copied = String(document.activeElement.value); })"
     )
-    watched.click("text=Take away")
+    watched.click(".take-away button")
     watched.click("[role=menuitem] >> nth=-1")
     watched.wait_for_function("window.copied !== undefined")
     assert watched.evaluate("window.copied") == watched.url

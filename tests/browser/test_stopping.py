@@ -122,8 +122,8 @@ def test_stop_ends_a_long_translation_and_keeps_what_is_written(page: Page, run:
     button = page.locator(".desk .under > .go")
     expect(button).to_have_text("Stop")
     button.click()
-    settled(page, LONG)
     assert_ends_within_a_step(run)
+    settled(page, LONG)
     expect(button).to_have_text("Translate")
     expect(page.locator(".desk .meta")).to_contain_text("stopped before the end")
     expect(page.get_by_text("Back to the model’s own translation")).to_be_visible()
@@ -151,8 +151,8 @@ def test_another_sentence_ends_the_translation_that_still_runs(page: Page, run: 
     ask(page, LONG, beam=4)
     read_first_steps(page, run)
     ask(page, SHORT, beam=4)
-    settled(page, SHORT)
     assert_ends_within_a_step(run)
+    settled(page, SHORT)
     assert translation(page) == translator.translate(SHORT, beam_size=4, no_repeat=4).text
 
 
