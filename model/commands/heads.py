@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
+from operator import add as plus
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from headlight.model.commands.common import model_folder
 from headlight.model.errors import CommandError
 from headlight.model.folders.shipped import ASSETS
-from headlight.model.measures.alignment import Errors, count_errors, links_of, parse_gold, words_of
+from headlight.model.measures.alignment import Errors, count_errors, error_bounds, links_of
+from headlight.model.text.drawn_links import BANDS, DrawnPair, read_links
+from headlight.model.text.languages import languages_of
 from headlight.model.translate.translator import Translator
 
 KEPT = 8  # heads that a model's folder tells of
-CORPORA = ASSETS / "corpora"
+FOLDER = ASSETS / "corpora" / "links"
 
 
 class Head(NamedTuple):
@@ -27,79 +30,118 @@ class Head(NamedTuple):
     shift: int
 
 
+PerSentence = Mapping[Head, Sequence[Errors]]
+
+
 def add(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("--model", required=True, help="a folder, or a name in assets/models")
-    parser.add_argument("--corpus", type=Path, default=CORPORA / "mini.tsv", help="sentences, one column a language")
-    parser.add_argument("--links", type=Path, default=CORPORA / "alignments.tsv", help="line numbers and links")
-    parser.add_argument("--source", default="de", help="column (de)")
-    parser.add_argument("--target", default="en", help="column (en)")
-    parser.add_argument("--reverse", action="store_true", help="the links were drawn from target to source")
+    parser.add_argument("--links", type=Path, help="a table of linked sentences (the one in assets/corpora/links)")
+    parser.add_argument("--source", help="column of the language that is read (as the model's name says)")
+    parser.add_argument("--target", help="column of the language that is written (as the model's name says)")
     parser.add_argument("--device", help="cuda, mps or cpu (the best there is)")
     parser.add_argument("--output", type=Path, help="where to write the best heads, e.g. heads.json")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print a table, best heads first."""
+    """Print a table of all heads, best first, and what the best of one half are worth on the other."""
+    source, target = _languages(arguments)
+    path = table_of(source, target) if arguments.links is None else arguments.links
+    pairs = read_links(path, source, target)
     translator = Translator.load(model_folder(arguments.model), arguments.device)
-    rows = read_gold(arguments.corpus, arguments.links, arguments.source, arguments.target)
-    rates = error_rates(translator, rows, reverse=arguments.reverse)
-    print(f"{arguments.model}: {len(rows)} sentences, alignment error rate of each head, best first")
-    print("layer  head  shift   AER")
-    ranked = sorted(rates.items(), key=lambda item: item[1].rate)
-    for head, errors in ranked:
-        print(f"{head.layer:5}  {head.head:4}  {head.shift:5}  {errors.rate:.3f}")
+    counts = count_heads(translator, pairs)
+    lengths = [pair.length for pair in pairs]
+    print(f"{arguments.model}: {len(pairs)} sentences, alignment error rate of each head, best first;")
+    print("in brackets, what 95% of samples of the sentences lie between; then by words of the longer side")
+    print("layer  head  shift   AER  bounds        " + "  ".join(f"{low}-{high}".rjust(14) for low, high in BANDS))
+    for head in sorted(counts, key=lambda head: total(counts[head]).rate):
+        bands = "  ".join(_told(list(among(counts[head], lengths, band))) for band in BANDS)
+        print(f"{head.layer:5}  {head.head:4}  {head.shift:5}  {_told(counts[head])}  {bands}")
+    kept = best_heads(counts, lengths)
+    print("Chosen by every other sentence, told by the rest:")
+    for each in kept:
+        bounds = f"[{each['low']:.3f} {each['high']:.3f}]"
+        print(f"{each['layer']:5}  {each['head']:4}  {each['shift']:5}  {each['error_rate']:.3f} {bounds}")
     if arguments.output is not None:
-        best = [head._asdict() | {"error_rate": round(errors.rate, 3)} for head, errors in ranked[:KEPT]]
-        arguments.output.write_text(json.dumps(best, indent=1) + "\n", encoding="utf-8")
+        arguments.output.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     return 0
 
 
-def read_gold(corpus: Path, links: Path, source: str, target: str) -> list[tuple[str, str, str]]:
-    """Sentence, translation, links as written."""
-    sentences, drawn = _rows(corpus, (source, target)), _rows(links, ("line", "links"))
-    found = []
-    for row in drawn:
-        place = row["line"]
-        if not place.isdecimal() or not 2 <= int(place) < len(sentences) + 2:  # line 1 names the columns
-            last = len(sentences) + 1
-            raise CommandError(f"{links}: line {place!r} is none of {corpus}'s (2 to {last}). Mend it.")
-        sentence = sentences[int(place) - 2]
-        found.append((sentence[source], sentence[target], row["links"]))
-    return found
+def table_of(source: str, target: str) -> Path:
+    """The table of these two languages that ships, whichever it begins with."""
+    for path in (FOLDER / f"{source}-{target}.tsv", FOLDER / f"{target}-{source}.tsv"):
+        if path.exists():
+            return path
+    raise CommandError(
+        f"No links between {source!r} and {target!r} are in {FOLDER}. Draw some, and name their table with --links."
+    )
 
 
-def error_rates(
-    translator: Translator, rows: Sequence[tuple[str, str, str]], *, reverse: bool = False
-) -> dict[Head, Errors]:
+def count_heads(translator: Translator, pairs: Iterable[DrawnPair]) -> dict[Head, list[Errors]]:
     """Each sentence is given with its translation: what is looked at is the attention, not the wording."""
-    rates: dict[Head, Errors] = {}
-    for source, target, written in rows:
-        result = translator.translate(source, target=target)
-        words = words_of(result.source_tokens), words_of(result.target_tokens)
-        gold = parse_gold(written, *(reversed(words) if reverse else words))
+    counts: dict[Head, list[Errors]] = {}
+    for pair in pairs:
+        result = translator.translate(pair.source.text, target=pair.target.text)
         layers, heads = result.attention.cross.shape[:2]
         for place in (Head(layer, head, shift) for layer in range(layers) for head in range(heads) for shift in (0, 1)):
-            weights = result.attention.cross[place.layer, place.head]
-            links = links_of(weights, result.target_tokens, result.source_tokens, place.shift)
-            if reverse:
-                links = frozenset((target_word, source_word) for source_word, target_word in links)
-            rates[place] = rates.get(place, Errors()) + count_errors(links, gold)
-    return rates
+            links = links_of(
+                result.attention.cross[place.layer, place.head],
+                result.target_tokens,
+                pair.target.spans,
+                result.source_tokens,
+                pair.source.spans,
+                place.shift,
+            )
+            counts.setdefault(place, []).append(count_errors(links, pair.gold))
+    return counts
 
 
-def _rows(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
-    """The lines of a table that has these columns, and at least one line."""
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            reader = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-            rows, names = list(reader), reader.fieldnames or ()
-    except OSError as error:
-        raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
-    for column in columns:
-        if column not in names:
-            there = ", ".join(names) or "none"
-            raise CommandError(f"{path} has no column {column!r}. Its columns are: {there}.")
-    if not rows:
-        raise CommandError(f"{path} has no lines below its columns. Write some.")
-    return rows
+def best_heads(counts: PerSentence, lengths: Sequence[int], kept: int = KEPT) -> list[dict[str, Any]]:
+    """The best heads on every other sentence, and their rates on the rest: what a head was chosen by flatters it."""
+    chosen_by = {head: total(each[::2]).rate for head, each in counts.items()}
+    best = sorted(chosen_by, key=lambda head: chosen_by[head])[:kept]
+    return [
+        head._asdict()
+        | {"chosen_by": round(chosen_by[head], 3)}
+        | _rate(counts[head][1::2])
+        | {"by_words": _by_words(counts[head][1::2], lengths[1::2])}
+        for head in best
+    ]
+
+
+def total(sentences: Iterable[Errors]) -> Errors:
+    """The counts of all these sentences."""
+    return reduce(plus, sentences, Errors())
+
+
+def among(sentences: Sequence[Errors], lengths: Sequence[int], band: tuple[int, int]) -> Iterable[Errors]:
+    """The counts of the sentences of so many words."""
+    low, high = band
+    return (each for each, length in zip(sentences, lengths, strict=True) if low <= length <= high)
+
+
+def _by_words(sentences: Sequence[Errors], lengths: Sequence[int]) -> dict[str, dict[str, float]]:
+    bands = {f"{low}-{high}": list(among(sentences, lengths, (low, high))) for low, high in BANDS}
+    return {name: _rate(each) for name, each in bands.items() if each}
+
+
+def _rate(sentences: Sequence[Errors]) -> dict[str, float]:
+    bounds = error_bounds(sentences)
+    rate = total(sentences).rate
+    return {"error_rate": round(rate, 3), "low": round(bounds.low, 3), "high": round(bounds.high, 3)}
+
+
+def _told(sentences: Sequence[Errors]) -> str:
+    if not sentences:
+        return "             -"
+    bounds = error_bounds(sentences)
+    return f"{total(sentences).rate:.3f} [{bounds.low:.2f} {bounds.high:.2f}]"
+
+
+def _languages(arguments: argparse.Namespace) -> tuple[str, str]:
+    """The two that are named, or else those of the model's name."""
+    said = languages_of(Path(arguments.model).name)
+    source, target = arguments.source or said[:1], arguments.target or said[1:]
+    if not (source and target):
+        raise CommandError(f"The name {arguments.model!r} does not say its languages. Name --source and --target.")
+    return "".join(source), "".join(target)

@@ -1,18 +1,19 @@
-"""Which word comes from which: links between the words of two sentences, read off attention or written by hand.
+"""Which word comes from which: links between the words of two sentences, read off attention or drawn by hand.
 
 A link is a pair (word of the source, word of the target), counted from 0. Of a head, each written word is linked to the
 source word that it looked at most. How good such links are says the alignment error rate (Och and Ney 2003):
 
     AER = 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|)
 
-for a head's links A, the sure links S and the possible links P ⊇ S.
+for a head's links A, the sure links S and the possible links P ⊇ S. Its bounds say how far another choice of sentences
+could have moved it: 95% of the rates of many samples of the sentences, drawn with replacement, lie between them.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -20,15 +21,30 @@ import numpy as np
 from headlight.model.errors import CommandError, not_whole
 from headlight.model.records import FloatArray, Token
 
-Links = frozenset[tuple[int, int]]
-ENTRY = re.compile(r"(?P<source>.+?)(?:#(?P<source_place>\d))?(?P<sure>[=~])(?P<target>.+?)(?:#(?P<target_place>\d))?")
+Link = tuple[int, int]
+Links = frozenset[Link]
+Spans = Sequence[tuple[int, int]]  # where each word of a sentence starts and ends
+ENTRY = re.compile(r"(?P<source>\d+)(?P<sure>[-?])(?P<target>\d+)", flags=re.ASCII)
+SAMPLES = 1000
+TAILS = (2.5, 97.5)  # per cent
 
 
 class Gold(NamedTuple):
-    """Links written by hand: those that everybody would draw, and those that somebody might (the sure among them)."""
+    """Links drawn by hand: those that everybody would draw, and those that somebody might (the sure among them)."""
 
     sure: Links
     possible: Links
+
+    def turned(self) -> Gold:
+        """The same links from target to source."""
+        return Gold(turned(self.sure), turned(self.possible))
+
+
+class Bounds(NamedTuple):
+    """What 95% of the samples lie between."""
+
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
@@ -55,76 +71,96 @@ class Errors:
         return 1 - (self.linked_and_sure + self.linked_and_possible) / most if most else 0.0
 
 
+def turned(links: Iterable[Link]) -> Links:
+    """Links with their sides exchanged."""
+    return frozenset((target, source) for source, target in links)
+
+
 def count_errors(links: Links, gold: Gold) -> Errors:
-    """One sentence's links against the hand-written ones."""
+    """One sentence's links against the hand-drawn ones."""
     return Errors(len(links), len(gold.sure), len(links & gold.sure), len(links & gold.possible))
 
 
-def words_of(tokens: Sequence[Token]) -> list[str]:
-    """The words that tokens make, in order."""
-    words: dict[int, tuple[int, int, str]] = {}
-    for token in tokens:
-        if token.word is not None:
-            start, end, text = words.get(token.word, (token.start, token.start, ""))
-            added = token.text if token.end > end else ""  # pieces of one character carry it each
-            words[token.word] = (start, token.end, text + added)
-    return [words[number][2].strip() for number in sorted(words)]  # a space may be a token of its own
+def error_bounds(sentences: Sequence[Errors], samples: int = SAMPLES, seed: int = 0) -> Bounds:
+    """Between which rates 95% of the samples of these sentences lie; the same seed gives the same samples."""
+    if not sentences:
+        return Bounds(0.0, 0.0)
+    counts = np.array([astuple(each) for each in sentences], dtype=np.float64)  # [sentences, 4]
+    even = np.full(len(sentences), 1 / len(sentences))
+    drawn = np.random.default_rng(seed).multinomial(len(sentences), even, size=samples)  # [samples, sentences]
+    linked, sure, linked_and_sure, linked_and_possible = (drawn @ counts).T
+    most = linked + sure
+    rates = np.where(most > 0, 1 - (linked_and_sure + linked_and_possible) / np.maximum(most, 1), 0.0)
+    low, high = np.percentile(rates, TAILS)
+    return Bounds(float(low), float(high))
 
 
-def word_weights(weights: FloatArray, rows: Sequence[Token], columns: Sequence[Token]) -> FloatArray:
+def agreement(first: Iterable[Links], second: Iterable[Links]) -> float:
+    """How far two passes over the same sentences drew the same links: F1, 1 where they are the same."""
+    pairs = list(zip(first, second, strict=True))
+    drawn = sum(len(one) + len(other) for one, other in pairs)
+    return 2 * sum(len(one & other) for one, other in pairs) / drawn if drawn else 1.0
+
+
+def word_weights(
+    weights: FloatArray, rows: Sequence[Token], row_words: Spans, columns: Sequence[Token], column_words: Spans
+) -> FloatArray:
     """Attention between tokens, `[rows, columns]`, as attention between words: `[row words, column words]`.
 
-    What a word is looked at is the sum of its tokens, what it looks at their mean. Special tokens are no words, so a
-    row may sum to less than one.
+    What a word is looked at is the sum of its tokens, what it looks at their mean; a token across the border of two
+    words belongs to both, by its characters. Special tokens are no words, so a row may sum to less than one.
     """
-    to_columns = _belonging(columns)  # [column words, columns]
-    to_rows = _belonging(rows)  # [row words, rows]
-    means = to_rows / np.maximum(to_rows.sum(axis=1, keepdims=True), 1)
+    to_columns = _belonging(columns, column_words)  # [column words, columns]
+    to_rows = _belonging(rows, row_words)  # [row words, rows]
+    shares = to_rows.sum(axis=1, keepdims=True)
+    means = np.divide(to_rows, shares, out=np.zeros_like(to_rows), where=shares > 0)
     merged: FloatArray = (means @ weights @ to_columns.T).astype(np.float32)
     return merged
 
 
-def links_of(weights: FloatArray, rows: Sequence[Token], columns: Sequence[Token], shift: int = 0) -> Links:
+def links_of(
+    weights: FloatArray,
+    rows: Sequence[Token],
+    row_words: Spans,
+    columns: Sequence[Token],
+    column_words: Spans,
+    shift: int = 0,
+) -> Links:
     """Each written word's best source word. With `shift` 1, of the row after: there the written token is what looks."""
     if shift not in (0, 1):
         raise not_whole("shift", shift, 0, 1)
     moved = np.concatenate([weights[shift:], weights[len(weights) - shift :]]) if shift else weights
-    merged = word_weights(moved, rows, columns)
+    merged = word_weights(moved, rows, row_words, columns, column_words)
     if not merged.size:
         return frozenset()
     return frozenset((int(column), row) for row, column in enumerate(merged.argmax(axis=1)))
 
 
-def parse_gold(text: str, source: Sequence[str], target: Sequence[str]) -> Gold:
-    """`Hund=dog hast~Do dem#2=the`: `=` is sure, `~` possible; `#2` is the second of equal words."""
-    sure, possible = set[tuple[int, int]](), set[tuple[int, int]]()
+def parse_links(text: str, source_words: int, target_words: int) -> Gold:
+    """`0-0 1?2`: word 0 of the source and word 0 of the target surely, 1 and 2 possibly; of so many words."""
+    sure, possible = set[Link](), set[Link]()
     for entry in text.split():
         match = ENTRY.fullmatch(entry)
         if match is None:
-            raise CommandError(f"{entry!r} is no link: write source=target, or source~target.")
-        link = (
-            _place(match["source"], match["source_place"], source, entry),
-            _place(match["target"], match["target_place"], target, entry),
-        )
+            raise CommandError(f"{entry!r} is no link: write 3-4 for a sure one, or 3?4 for a possible one.")
+        link = (int(match["source"]), int(match["target"]))
+        for side, place, words in zip(("source", "target"), link, (source_words, target_words), strict=True):
+            if place >= words:
+                raise CommandError(f"{entry!r}: the {side} has {words} words, counted from 0. Mend the link.")
         possible.add(link)
-        if match["sure"] == "=":
+        if match["sure"] == "-":
             sure.add(link)
     return Gold(frozenset(sure), frozenset(possible))
 
 
-def _place(word: str, number: str | None, words: Iterable[str], entry: str) -> int:
-    places = [place for place, other in enumerate(words) if other == word]
-    wanted = int(number or 1)
-    if not 0 < wanted <= len(places):
-        raise CommandError(f"{entry!r}: {word!r} stands {len(places)} time(s) in the sentence.")
-    return places[wanted - 1]
-
-
-def _belonging(tokens: Sequence[Token]) -> FloatArray:
-    """`[words, tokens]`: 1 where a token is part of a word."""
-    count = 1 + max((token.word for token in tokens if token.word is not None), default=-1)
-    table = np.zeros((count, len(tokens)), dtype=np.float32)
+def _belonging(tokens: Sequence[Token], words: Spans) -> FloatArray:
+    """`[words, tokens]`: the share of each token's characters that are part of the word."""
+    table = np.zeros((len(words), len(tokens)), dtype=np.float32)
     for place, token in enumerate(tokens):
-        if token.word is not None:
-            table[token.word, place] = 1
+        if token.special or token.end <= token.start:  # a space that is a token of its own is part of no word
+            continue
+        for word, (start, end) in enumerate(words):
+            shared = min(end, token.end) - max(start, token.start)
+            if shared > 0:
+                table[word, place] = shared / (token.end - token.start)
     return table
