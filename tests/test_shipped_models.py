@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from headlight.model.commands.heads import CORPORA, Head, error_rates, read_gold
+from headlight.model.commands.heads import Head, count_heads, table_of, total
 from headlight.model.core.classifier import SelfAttentionClassifier
 from headlight.model.core.transformer import Transformer
 from headlight.model.folders.checksums import files_in_words
 from headlight.model.foreign.loading import kind_of_folder, read_checkpoint
+from headlight.model.text.drawn_links import read_links
 from headlight.model.translate.judge import Judge
 from headlight.model.translate.translator import Translator
 
@@ -145,10 +146,11 @@ def test_everyday_sentences_become_what_one_would_accept(name: str, beam_size: i
         assert translator.translate(sentence, beam_size=beam_size).text in accepted, sentence
 
 
-@pytest.mark.parametrize("name", ["de-en", "en-de"])  # no links were drawn by hand for Chinese
+@pytest.mark.parametrize("name", ["de-en", "en-de", "zh-en"])
 def test_translators_say_which_heads_align_words(name: str) -> None:
     ranked = json.loads((MODELS / name / "heads.json").read_text(encoding="utf-8"))
-    assert [each["error_rate"] for each in ranked] == sorted(each["error_rate"] for each in ranked)
+    assert [each["chosen_by"] for each in ranked] == sorted(each["chosen_by"] for each in ranked)
+    assert all(each["low"] < each["error_rate"] < each["high"] for each in ranked)
     assert {each["shift"] for each in ranked} == {0, 1}
 
 
@@ -160,13 +162,16 @@ def test_float16_steps_choose_the_words_of_plain_float32_on_200_sentences() -> N
     assert fast.translate_lines(lines) == plain.translate_lines(lines)
 
 
-@pytest.mark.parametrize(("name", "source", "target"), [("de-en", "de", "en"), ("en-de", "en", "de")])
-def test_the_head_that_the_card_names_aligns_words(name: str, source: str, target: str) -> None:
-    rows = read_gold(CORPORA / "mini.tsv", CORPORA / "alignments.tsv", source, target)
-    rates = error_rates(Translator.load(MODELS / name, "cpu"), rows, reverse=source == "en")
-    best = min(rates, key=lambda head: rates[head].rate)
-    assert best == Head(layer=0, head=3, shift=1)
-    assert rates[best].rate < 0.15
+@pytest.mark.parametrize("name", ["de-en", "en-de", "zh-en"])
+def test_the_head_that_heads_json_names_aligns_words_as_it_says(name: str) -> None:
+    source, _, target = name.partition("-")
+    first = json.loads((MODELS / name / "heads.json").read_text(encoding="utf-8"))[0]
+    pairs = read_links(table_of(source, target), source, target)[1::2]  # those that tell, not those that chose
+    counts = count_heads(Translator.load(MODELS / name, "cpu"), pairs)
+    best = min(counts, key=lambda head: total(counts[head]).rate)
+    assert best == Head(first["layer"], first["head"], first["shift"])
+    assert total(counts[best]).rate == pytest.approx(first["error_rate"], abs=0.01)
+    assert f"{first['error_rate']:.2f}" in (MODELS / name / "README.md").read_text(encoding="utf-8")
 
 
 def test_a_sentence_beyond_the_model_is_flagged_and_a_plain_one_is_not() -> None:

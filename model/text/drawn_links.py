@@ -65,9 +65,11 @@ def cut(marked: str) -> CutText:
             text += " "
         borders.add(len(text))
         text += part
+    if not text:
+        return CutText("", ())
     places = [place for place, character in enumerate(text) if character != " "]
     indices = word_indices(text, [(place, place + 1) for place in places])
-    starts = list(places[:1])
+    starts = [0]
     for (before, number), (place, next_number) in pairwise(zip(places, indices, strict=True)):
         unseen = _wide_letter(text[before]) and _wide_letter(text[place])  # only the table can say what is one word
         if place in borders or (number != next_number and not unseen):

@@ -5,16 +5,28 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from headlight.model.commands.heads import CORPORA, error_rates, read_gold
+from headlight.model.commands.heads import FOLDER, Head, best_heads, count_heads, table_of, total
 from headlight.model.commands.main import main
 from headlight.model.errors import CommandError, RequestError
-from headlight.model.measures.alignment import Errors, Gold, count_errors, links_of, parse_gold, word_weights, words_of
-from headlight.model.records import Token
-from headlight.model.text.segmentation import word_indices
+from headlight.model.measures.alignment import (
+    Errors,
+    Gold,
+    agreement,
+    count_errors,
+    error_bounds,
+    links_of,
+    parse_links,
+    turned,
+    word_weights,
+)
+from headlight.model.records import FloatArray, Token
+from headlight.model.text.drawn_links import BANDS, DrawnPair, cut, read_links
 from headlight.model.translate.translator import Translator
 from tests.tiny import tiny_translator
 
@@ -25,6 +37,7 @@ SOURCE = (
     Token("</s>", 2, 10, 10, special=True),
 )
 TARGET = (Token("Red", 8, 0, 3, word=0), Token("dogs", 9, 4, 8, word=1), Token("</s>", 2, 8, 8, special=True))
+SOURCE_WORDS, TARGET_WORDS = ((0, 4), (5, 10)), ((0, 3), (4, 8))
 WEIGHTS = np.array(
     [
         [0.4, 0.3, 0.2, 0.1],  # Red: "Hunde" gets 0.3 + 0.2
@@ -35,22 +48,29 @@ WEIGHTS = np.array(
 )
 
 
-def test_words_are_put_together_of_their_tokens() -> None:
-    assert words_of(SOURCE) == ["Rote", "Hunde"]
-    assert words_of(TARGET) == ["Red", "dogs"]
-
-
 def test_a_word_is_looked_at_by_the_sum_of_its_tokens_and_looks_by_their_mean() -> None:
-    assert np.allclose(word_weights(WEIGHTS, TARGET, SOURCE), [[0.4, 0.5], [0.1, 0.5]])
-    turned = word_weights(np.ascontiguousarray(WEIGHTS.T), SOURCE, TARGET)
-    assert np.allclose(turned, [[0.4, 0.1], [(0.3 + 0.2) / 2, (0.2 + 0.3) / 2]])
+    assert np.allclose(word_weights(WEIGHTS, TARGET, TARGET_WORDS, SOURCE, SOURCE_WORDS), [[0.4, 0.5], [0.1, 0.5]])
+    across = word_weights(np.ascontiguousarray(WEIGHTS.T), SOURCE, SOURCE_WORDS, TARGET, TARGET_WORDS)
+    assert np.allclose(across, [[0.4, 0.1], [(0.3 + 0.2) / 2, (0.2 + 0.3) / 2]])
+
+
+def test_a_token_across_a_border_belongs_to_both_words_by_its_characters() -> None:
+    columns = (Token("狗在", 5, 0, 2, word=0), Token("花园", 6, 2, 4, word=1), Token("里", 7, 4, 5, word=2))
+    words = ((0, 1), (1, 2), (2, 5))  # 狗 | 在 | 花园里
+    rows = (Token("dog", 8, 0, 3, word=0),)
+    weights = np.array([[0.5, 0.3, 0.2]], dtype=np.float32)
+    merged = word_weights(weights, rows, ((0, 3),), columns, words)
+    assert np.allclose(merged, [[0.5 / 2, 0.5 / 2, 0.3 + 0.2]])
+    across = word_weights(np.ascontiguousarray(weights.T), columns, words, rows, ((0, 3),))
+    assert np.allclose(across, [[0.5], [0.5], [(0.3 + 0.2) / 2]])  # half a token speaks as well as a whole one
 
 
 def test_links_go_to_the_best_word_of_the_row_or_of_the_row_after() -> None:
-    assert links_of(WEIGHTS, TARGET, SOURCE) == {(1, 0), (1, 1)}
-    assert links_of(WEIGHTS, TARGET, SOURCE, shift=1) == {(1, 0), (0, 1)}
+    sides = (TARGET, TARGET_WORDS, SOURCE, SOURCE_WORDS)
+    assert links_of(WEIGHTS, *sides) == {(1, 0), (1, 1)}
+    assert links_of(WEIGHTS, *sides, shift=1) == {(1, 0), (0, 1)}
     with pytest.raises(RequestError, match="shift must be a whole number from 0 to 1, but 2"):
-        links_of(WEIGHTS, TARGET, SOURCE, shift=2)
+        links_of(WEIGHTS, *sides, shift=2)
 
 
 def test_error_rate_by_hand() -> None:
@@ -61,71 +81,221 @@ def test_error_rate_by_hand() -> None:
     assert (count_errors(frozenset({(0, 0)}), gold) + Errors(1, 0, 0, 0)).rate == pytest.approx(1 - 2 / (2 + 2))
 
 
-def test_drawn_links_name_words_and_say_which_of_equal_ones() -> None:
-    source, target = ["mit", "dem", "Rad", "als", "mit", "dem"], ["by", "bike", "than", "by", "=", "a"]
-    gold = parse_gold("Rad=bike mit=by mit#2~by#2", source, target)
+def test_bounds_of_two_sentences_by_hand() -> None:
+    right, wrong = Errors(2, 2, 2, 2), Errors(2, 2, 0, 0)
+    bounds = error_bounds([right, wrong])  # a quarter of all samples has the right one twice, a quarter the wrong one
+    assert bounds == (0, 1)
+    assert error_bounds([right, right, right]) == (0, 0)
+    assert error_bounds([wrong]) == (1, 1)
+    assert error_bounds([]) == (0, 0)
+
+
+def test_bounds_are_those_of_counting_heads_of_a_coin_and_narrow_with_more_sentences() -> None:
+    right, wrong = Errors(1, 1, 1, 1), Errors(1, 1, 0, 0)
+    bounds = error_bounds([right, wrong] * 50, samples=4000)  # the rate of wrong ones among 100: 0.5 ± 1.96 · 0.05
+    assert bounds.low == pytest.approx(0.5 - 1.96 * 0.05, abs=0.011)
+    assert bounds.high == pytest.approx(0.5 + 1.96 * 0.05, abs=0.011)
+    wider = error_bounds([right, wrong] * 5)
+    assert wider.low < bounds.low
+    assert wider.high > bounds.high
+    assert error_bounds([right, wrong] * 5) == wider  # the same seed
+
+
+def test_agreement_by_hand() -> None:
+    first, second = [frozenset({(0, 0), (1, 1)}), frozenset({(0, 0)})], [frozenset({(0, 0)}), frozenset({(0, 1)})]
+    assert agreement(first, second) == pytest.approx(2 * 1 / (3 + 2))
+    assert agreement(first, first) == 1
+    assert agreement([frozenset()], [frozenset()]) == 1
+
+
+def test_drawn_links_are_numbers_of_words_and_sure_or_possible() -> None:
+    gold = parse_links("2-1 0-0 4?3", 5, 4)
     assert gold.sure == {(2, 1), (0, 0)}
     assert gold.possible == {(2, 1), (0, 0), (4, 3)}
-    for wrong, complaint in (("Rad", "is no link"), ("Bad=bike", "stands 0 time"), ("mit#3=by", "stands 2 time")):
+    assert gold.turned() == (turned(gold.sure), turned(gold.possible))
+    assert gold.turned().sure == {(1, 2), (0, 0)}
+    for wrong, complaint in (
+        ("2", "'2' is no link: write 3-4"),
+        ("a-b", "is no link"),
+        ("-1-2", "is no link"),
+        ("5-0", "'5-0': the source has 5 words"),
+        ("0?4", "the target has 4 words"),
+    ):
         with pytest.raises(CommandError, match=complaint):
-            parse_gold(wrong, source, target)
-
-
-def test_every_drawn_link_names_words_that_are_there_and_few_words_have_none() -> None:
-    rows = read_gold(CORPORA / "mini.tsv", CORPORA / "alignments.tsv", "de", "en")
-    assert len(rows) == 43
-    for german, english, written in rows:
-        sides = [_words(german), _words(english)]
-        gold = parse_gold(written, *sides)
-        linked = {word for _, word in gold.possible}
-        assert len(sides[1]) - len(linked) <= 1, english
-        assert len(gold.sure) >= 0.5 * len(sides[1]), english
-
-
-def _words(text: str) -> list[str]:
-    spans = [(place, place + 1) for place, character in enumerate(text) if character != " "]
-    words: dict[int, str] = {}
-    for (start, end), word in zip(spans, word_indices(text, spans), strict=True):
-        words[word] = words.get(word, "") + text[start:end]
-    return [words[word] for word in sorted(words)]
-
-
-def test_rates_are_of_every_head_and_shift_and_are_those_of_its_maps() -> None:
-    translator = tiny_translator()
-    rows = read_gold(CORPORA / "mini.tsv", CORPORA / "alignments.tsv", "de", "en")[:3]
-    rates = error_rates(translator, rows)
-    layers, heads = translator.translate(rows[0][0], target=rows[0][1]).attention.cross.shape[:2]
-    assert len(rates) == layers * heads * 2
-    assert len({errors.linked for errors in rates.values()}) == 1  # each target word has one link
-    assert len({errors.rate for errors in rates.values()}) > 1
-    swapped = [(english, german, written) for german, english, written in rows]
-    assert error_rates(translator, swapped, reverse=True).keys() == rates.keys()
-
-
-def test_the_command_prints_the_best_head_first(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(Translator, "load", lambda *_: tiny_translator())
-    assert main(["heads", "--model", str(tmp_path), "--output", str(tmp_path / "heads.json")]) == 0
-    rates = [float(line.split()[-1]) for line in capsys.readouterr().out.splitlines()[2:]]
-    assert rates == sorted(rates)
-    kept = json.loads((tmp_path / "heads.json").read_text(encoding="utf-8"))
-    assert [each["error_rate"] for each in kept] == pytest.approx(rates[: len(kept)], abs=6e-4)
-    assert set(kept[0]) == {"layer", "head", "shift", "error_rate"}
-    assert main(["heads", "--model", str(tmp_path), "--corpus", str(tmp_path / "none.tsv")]) != 0
+            parse_links(wrong, 5, 4)
 
 
 @pytest.mark.parametrize(
-    ("links", "source", "complaint"),
+    ("marked", "text", "words"),
     [
-        ("line\tlinks\n7\tDas=The\n", "fr", "has no column 'fr'. Its columns are: de, en, zh"),
-        ("line\tlinks\n99999\tDas=The\n", "de", "line '99999' is none of"),
-        ("line\tlinks\nseven\tDas=The\n", "de", "line 'seven' is none of"),
-        ("line\tlinks\n", "de", "has no lines below its columns"),
-        ("row\tlinks\n7\tDas=The\n", "de", "has no column 'line'"),
+        ("Er hat 3,5 km, oder?", "Er hat 3,5 km, oder?", ["Er", "hat", "3,5", "km", ",", "oder", "?"]),
+        ("昨天 晚上 ， 我 没有 睡 。", "昨天晚上，我没有睡。", ["昨天", "晚上", "，", "我", "没有", "睡", "。"]),
+        ("我 用 Python 3 编程。", "我用Python 3编程。", ["我", "用", "Python", "3", "编程", "。"]),
+        ("don't  stop", "don't stop", ["don't", "stop"]),
+        ("", "", []),
     ],
 )
-def test_tables_that_do_not_fit_are_named(tmp_path: Path, links: str, source: str, complaint: str) -> None:
-    (tmp_path / "links.tsv").write_text(links, encoding="utf-8")
+def test_spaces_that_nobody_writes_are_borders_of_words_and_no_text(marked: str, text: str, words: list[str]) -> None:
+    found = cut(marked)
+    assert found.text == text
+    assert list(found.words) == words
+
+
+@pytest.mark.parametrize(("name", "source"), [("de-en", "de"), ("zh-en", "zh")])
+def test_every_sentence_that_ships_is_linked_as_its_readme_says(name: str, source: str) -> None:
+    pairs = read_links(FOLDER / f"{name}.tsv", source, "en")
+    assert len(pairs) == 120
+    for pair in pairs:
+        assert 8 <= pair.length <= 25
+        linked = {word for _, word in pair.gold.possible}
+        assert len(pair.target.spans) - len(linked) <= 5, pair.target.text
+        assert len(pair.gold.sure) >= 0.5 * len(pair.source.spans), pair.source.text
+    counted = [sum(low <= pair.length <= high for pair in pairs) for low, high in BANDS]
+    readme = (FOLDER / "README.md").read_text(encoding="utf-8")
+    row = next(line for line in readme.splitlines() if line.startswith(f"| {name}.tsv |"))
+    passes = [[pair.gold for pair in read_links(FOLDER / f"{name}.tsv", source, "en", each)] for each in PASSES]
+    sure = agreement(*([gold.sure for gold in each] for each in passes))
+    every = agreement(*([gold.possible for gold in each] for each in passes))
+    links = sum(len(pair.gold.sure) for pair in pairs), sum(len(pair.gold.possible) for pair in pairs)
+    assert row == (
+        f"| {name}.tsv | {' / '.join(map(str, counted))} | {links[0]:,} | {links[1] - links[0]:,} "
+        f"| {sure:.3f} | {every:.3f} |"
+    )
+
+
+PASSES = ("first", "second")
+
+
+def test_the_short_sentences_are_linked_too() -> None:
+    pairs = read_links(FOLDER / "de-en-short.tsv", "de", "en")
+    assert len(pairs) == 43
+    by_words = {
+        (pair.source.words[source], pair.target.words[target]) for pair in pairs for source, target in pair.gold.sure
+    }
+    assert {("Kind", "child"), ("Hunde", "dogs")} & by_words == {("Kind", "child")}
+
+
+def test_a_table_is_read_in_both_directions() -> None:
+    there = read_links(FOLDER / "de-en.tsv", "de", "en")
+    back = read_links(FOLDER / "de-en.tsv", "en", "de")
+    assert back == [pair.turned() for pair in there]
+    assert back[0].source == there[0].target
+    assert back[0].gold.sure == turned(there[0].gold.sure) != there[0].gold.sure
+    assert table_of("en", "zh") == table_of("zh", "en") == FOLDER / "zh-en.tsv"
+    with pytest.raises(CommandError, match="No links between 'fr' and 'en'"):
+        table_of("fr", "en")
+
+
+class Planted:
+    """A translator with noise in each head but one, which looks where the links are, and one reading late."""
+
+    def __init__(self, pairs: list[DrawnPair], right: Head) -> None:
+        self.pairs = {pair.source.text: pair for pair in pairs}
+        self.right = right
+
+    def translate(self, text: str, target: str) -> Any:
+        pair = self.pairs[text]
+        assert target == pair.target.text
+        sides = [
+            (
+                *(Token("x", 5, start, end, word=word) for word, (start, end) in enumerate(side.spans)),
+                Token("</s>", 2, len(side.text), len(side.text), special=True),
+            )
+            for side in (pair.source, pair.target)
+        ]
+        cross = np.random.default_rng(len(text)).random((2, 3, len(sides[1]), len(sides[0]))).astype(np.float32)
+        planted: FloatArray = cross[self.right.layer, self.right.head]
+        for source, word in sorted(pair.gold.possible, key=lambda link: link in pair.gold.sure):
+            planted[word + self.right.shift] = np.eye(len(sides[0]), dtype=np.float32)[source]
+        return SimpleNamespace(
+            source_tokens=sides[0],
+            target_tokens=sides[1],
+            attention=SimpleNamespace(cross=cross / cross.sum(-1)[..., None]),
+        )
+
+
+@pytest.mark.parametrize("right", [Head(1, 2, 0), Head(0, 1, 1)])
+def test_a_planted_head_is_found_with_the_reading_that_is_its(right: Head) -> None:
+    pairs = read_links(FOLDER / "zh-en.tsv", "zh", "en")[::5]
+    counts = count_heads(cast("Translator", Planted(pairs, right)), pairs)
+    assert len(counts) == 2 * 3 * 2
+    assert {len(each) for each in counts.values()} == {len(pairs)}
+    best, second, *_ = sorted(counts, key=lambda head: total(counts[head]).rate)
+    assert best == right
+    assert total(counts[best]).rate < 0.25  # of several sure words of one, a row can name but one
+    assert total(counts[second]).rate > 0.7
+    kept = best_heads(counts, [pair.length for pair in pairs], kept=2)
+    assert (kept[0]["layer"], kept[0]["head"], kept[0]["shift"]) == right
+    assert kept[0]["error_rate"] == round(total(counts[right][1::2]).rate, 3)
+    assert kept[0]["chosen_by"] == round(total(counts[right][::2]).rate, 3)
+    assert kept[0]["low"] < kept[0]["error_rate"] < kept[0]["high"]
+    assert set(kept[0]["by_words"]) == {"8-12", "13-18", "19-25"}
+
+
+def test_what_a_head_is_worth_is_told_by_sentences_that_did_not_choose_it() -> None:
+    right, wrong = Errors(2, 2, 2, 2), Errors(2, 2, 0, 0)
+    lucky, steady = Head(0, 0, 0), Head(1, 0, 0)
+    counts = {steady: [right, right, wrong, right], lucky: [right, wrong, right, wrong]}
+    kept = best_heads(counts, [8, 13, 8, 14])
+    assert [(each["layer"], each["chosen_by"], each["error_rate"]) for each in kept] == [(0, 0.0, 1.0), (1, 0.5, 0.0)]
+    assert kept[0]["by_words"] == {"13-18": {"error_rate": 1.0, "low": 1.0, "high": 1.0}}
+
+
+def test_counts_are_of_every_head_and_reading_in_both_directions() -> None:
+    translator = tiny_translator()
+    pairs = read_links(FOLDER / "de-en-short.tsv", "de", "en")[:3]
+    counts = count_heads(translator, pairs)
+    cross = translator.translate(pairs[0].source.text, target=pairs[0].target.text).attention.cross
+    assert len(counts) == cross.shape[0] * cross.shape[1] * 2
+    assert {total(each).linked for each in counts.values()} == {sum(len(pair.target.spans) for pair in pairs)}
+    assert len({total(each).rate for each in counts.values()}) > 1
+    back = count_heads(translator, [pair.turned() for pair in pairs])
+    assert back.keys() == counts.keys()
+    assert {total(each).linked for each in back.values()} == {sum(len(pair.source.spans) for pair in pairs)}
+
+
+def test_the_command_prints_the_best_head_first_and_writes_the_chosen(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(Translator, "load", lambda *_: tiny_translator())
+    folder = tmp_path / "de-en"
+    folder.mkdir()
+    short = ["--links", str(FOLDER / "de-en-short.tsv")]
+    assert main(["heads", "--model", str(folder), *short, "--output", str(tmp_path / "heads.json")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    rates = [
+        float(line.split()[3]) for line in lines[3 : lines.index("Chosen by every other sentence, told by the rest:")]
+    ]
+    assert rates == sorted(rates)
+    kept = json.loads((tmp_path / "heads.json").read_text(encoding="utf-8"))
+    assert [each["chosen_by"] for each in kept] == sorted(each["chosen_by"] for each in kept)
+    assert set(kept[0]) == {"layer", "head", "shift", "chosen_by", "error_rate", "low", "high", "by_words"}
+    told = [float(line.split()[3]) for line in lines[-len(kept) :]]
+    assert told == [each["error_rate"] for each in kept]
+    assert main(["heads", "--model", str(folder), "--links", str(tmp_path / "none.tsv")]) != 0
+    assert main(["heads", "--model", str(tmp_path), *short]) != 0
+    assert "does not say its languages. Name --source and --target." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("table", "source", "complaint"),
+    [
+        ("de\ten\tlinks\nJa.\tYes.\t0-0\n", "fr", "has no column 'fr'. Its columns are: de, en, links"),
+        ("de\ten\tlinks\nJa.\tYes.\t0-0\nNein.\tNo.\t0-2\n", "de", "line 3: '0-2': the target has 2 words"),
+        ("de\ten\tlinks\nJa.\tYes.\tJa=Yes\n", "de", "line 2: 'Ja=Yes' is no link"),
+        ("de\ten\tlinks\n", "de", "has no lines below its columns"),
+        ("de\ten\nJa.\tYes.\n", "de", "has no column 'links'"),
+    ],
+)
+def test_tables_that_do_not_fit_are_named(tmp_path: Path, table: str, source: str, complaint: str) -> None:
+    (tmp_path / "links.tsv").write_text(table, encoding="utf-8")
     with pytest.raises(CommandError, match=re.escape(complaint)):
-        read_gold(CORPORA / "mini.tsv", tmp_path / "links.tsv", source, "en")
+        read_links(tmp_path / "links.tsv", source, "en")
+
+
+def test_tables_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="cannot be read"):
+        read_links(tmp_path / "none.tsv", "de", "en")
+    (tmp_path / "old.tsv").write_bytes("de\ten\tlinks\nTür\tdoor\t0-0\n".encode("latin-1"))
+    with pytest.raises(CommandError, match="is not UTF-8 text"):
+        read_links(tmp_path / "old.tsv", "de", "en")
