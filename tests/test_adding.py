@@ -5,12 +5,17 @@ Words apart (both tables), and the first answer, which `make first` makes anew a
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from headlight import Translator
+from headlight.model.errors import ModelError
+from tests.model.foreign.folders import marian
 
 ROOT = Path(__file__).resolve().parents[1]
 TOY = "assets/models/toy"
@@ -83,6 +88,24 @@ MEASURE = {
         ),
     ],
 }
+# A family that writes as Marian does, under another name and with one field called otherwise.
+FAMILY = {
+    "model/foreign/__init__.py": [
+        ('    "marian": ', '    "marianne": "headlight.model.foreign.marianne",\n    "marian": ')
+    ],
+}
+MARIANNE = """
+from headlight.model.foreign.marian import Marian
+
+
+class Marianne(Marian):
+    def mapped(self, folder, values):
+        return super().mapped(folder, values | {"d_model": values["width"]})
+
+
+def reader():
+    return Marianne()
+"""
 CASES = {
     "option": (
         OPTION,
@@ -172,3 +195,27 @@ def test_something_new_touches_few_files(copy: Path, name: str) -> None:
     assert ran.returncode == 0, ran.stderr
     before = subprocess.run([sys.executable, "-c", works], cwd=ROOT, capture_output=True, text=True, check=False)
     assert before.returncode != 0  # it was not there
+
+
+def test_a_family_is_a_file_and_a_line(copy: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    theirs = marian(tmp_path_factory.mktemp("theirs") / "marianne")
+    expected = Translator.load(theirs, device="cpu").translate("Ich trinke ein Bier.", beam_size=3).text
+    values = json.loads((theirs / "config.json").read_text(encoding="utf-8"))
+    values |= {"model_type": "marianne", "width": values.pop("d_model")}
+    (theirs / "config.json").write_text(json.dumps(values), encoding="utf-8")
+    with pytest.raises(ModelError, match="marianne"):
+        Translator.load(theirs, device="cpu")
+    (copy / "model/foreign/marianne.py").write_text(MARIANNE, encoding="utf-8")
+    for file, pairs in FAMILY.items():
+        text = (copy / file).read_text(encoding="utf-8")
+        for old, new in pairs:
+            assert text.count(old) == 1
+            text = text.replace(old, new)
+        (copy / file).write_text(text, encoding="utf-8")
+    works = f"""
+from headlight import Translator
+print(Translator.load({str(theirs)!r}, device="cpu").translate("Ich trinke ein Bier.", beam_size=3).text)
+"""
+    ran = subprocess.run([sys.executable, "-c", works], cwd=copy, capture_output=True, encoding="utf-8", check=False)
+    assert ran.stdout.removesuffix("\n") == expected, ran.stderr
+    assert expected.strip()

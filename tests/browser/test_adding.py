@@ -1,0 +1,120 @@
+"""A new tab and a new language of the page, added to a copy of the code as CONTRIBUTING.md says, in a real browser."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.installed import ROOT, served_at
+from tests.test_adding import copy  # noqa: F401 (a fixture)
+
+TAB = '''
+"""How many tokens the sentence has."""
+
+from headlight.viz.wire.rpc import answering
+from headlight.viz.wire.widget import widget
+
+
+def build(service):
+    """Inside a `gr.Blocks`."""
+
+    @answering
+    def models(values):
+        return {"models": [card.name for card in service.models() if card.downloaded]}
+
+    return widget("novelty/novelty", server=[models])
+'''
+WIDGET = """
+import { call } from '../core/boot.js';
+import { make, replace } from '../core/dom.js';
+import { ready } from '../core/page.js';
+import { on, state } from '../core/state.js';
+import { t } from '../core/words.js';
+
+export async function mount({ element, server }) {
+  await ready;
+  const { models } = await call(server.models, {});
+  const draw = () => {
+    const count = state.answer ? String(state.answer.source.length) : '';
+    replace(element, make('p', { class: 'counted' }, `${t('tab_novelty')}: ${count} ${models.join()}`));
+  };
+  on(['answer', 'language'], draw);
+  draw();
+}
+"""
+
+
+def changed(path: Path, old: str, new: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert text.count(old) == 1, (path, old)
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+@pytest.fixture
+def folder(copy: Path) -> Path:  # noqa: F811
+    """The copy, with the front door and the corpora that it has everywhere."""
+    shutil.copy(ROOT / "app.py", copy / "app.py")
+    return copy
+
+
+def words_of(folder: Path, language: str) -> Path:
+    return folder / "assets" / "words" / f"{language}.json"
+
+
+def with_words(path: Path, **more: str) -> None:
+    table = json.loads(path.read_text(encoding="utf-8")) | more
+    path.write_text(json.dumps(table, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+def test_a_tab_is_two_files_and_a_line(folder: Path, browser: Browser) -> None:
+    (folder / "viz/tabs/novelty.py").write_text(TAB, encoding="utf-8")
+    (folder / "viz/widgets/novelty").mkdir()
+    (folder / "viz/widgets/novelty/novelty.js").write_text(WIDGET, encoding="utf-8")
+    (folder / "viz/widgets/novelty/novelty.css").write_text(".headlight .counted { color: rgb(1, 2, 3); }\n")
+    tabs = folder / "viz/tabs/__init__.py"
+    changed(tabs, "from headlight.viz.tabs.positions", "from headlight.viz.tabs.novelty import build as build_novelty\n"
+            "from headlight.viz.tabs.positions")  # fmt: skip
+    changed(tabs, '    "models": build_models,\n', '    "models": build_models,\n    "novelty": build_novelty,\n')
+    changed(folder / "viz/wire/static.py", '    "beside/beside",\n', '    "beside/beside",\n    "novelty/novelty",\n')
+    for language in ("en", "zh"):
+        with_words(words_of(folder, language), tab_novelty=f"Novelty {language}")
+    with served_at(folder, "python", "app.py") as url:
+        page = browser.new_page(locale="en-GB")
+        page.goto(url)
+        page.get_by_role("tab", name="Novelty en").click()
+        line = page.locator("#panel-novelty .counted")
+        expect(line).to_have_text("Novelty en: 5 toy")
+        expect(line).to_have_css("color", "rgb(1, 2, 3)")
+        page.click(".top [lang=zh]")
+        expect(page.get_by_role("tab", name="Novelty zh")).to_have_attribute("aria-selected", "true")
+        page.close()
+
+
+def test_a_language_of_the_page_is_a_table_and_two_lines(folder: Path, browser: Browser) -> None:
+    shutil.copy(words_of(folder, "en"), words_of(folder, "eo"))
+    with_words(words_of(folder, "eo"), tab_heads="Kapoj", footer_licence="Kodo: Apache-2.0.")
+    changed(folder / "model/words.py", 'LANGUAGES = ("en", "zh")', 'LANGUAGES = ("en", "zh", "eo")')
+    changed(
+        folder / "viz/widgets/core/languages.js",
+        "  en: { name",
+        "  eo: { name: 'Esperanto', tag: 'eo', gap: ' ' },\n  en: { name",
+    )
+    with served_at(folder, "python", "app.py") as url:
+        page = browser.new_page(locale="eo")  # the browser's own language is chosen
+        page.goto(url)
+        expect(page.get_by_role("tab", name="Kapoj")).to_be_visible()
+        assert page.evaluate("document.documentElement.lang") == "eo"
+        expect(page.locator(".last-line .licence")).to_contain_text("Kodo: Apache-2.0.")
+        page.click(".top [lang=en]")
+        expect(page.get_by_role("tab", name="Heads")).to_be_visible()
+        page.click(".top [lang=eo]")
+        page.wait_for_function("location.hash.includes('language=eo')")
+        linked = browser.new_page(locale="en-GB")
+        linked.goto(url + page.evaluate("location.hash"))
+        expect(linked.get_by_role("tab", name="Kapoj")).to_be_visible()
+        linked.close()
+        page.close()
