@@ -13,7 +13,7 @@ from benchmarks.arithmetic import share_equal, summary
 from benchmarks.engines import Entry, Work
 from benchmarks.shapes import Case
 from benchmarks.weights import random_model, random_sentences, random_tokenizer, save_for_all
-from benchmarks.worker import Desk, Worker
+from benchmarks.worker import DecodingEngine, Worker
 from headlight.model.text.tokenizer import Tokenizer
 
 REFERENCE = "headlight-float32"
@@ -33,25 +33,28 @@ def measure(
         with tempfile.TemporaryDirectory() as place, ExitStack() as workers:
             folder, tokenizer = Path(place) / shape.name, random_tokenizer(shape.vocabulary)
             save_for_all(folder, random_model(shape.config), tokenizer)
-            desks = {name: workers.enter_context(Worker(Desk, entry, folder, threads)) for name, entry in here.items()}
-            measured += _interleaved(list(alike), desks, tokenizer, repetitions, say)
+            running = {
+                name: workers.enter_context(Worker(DecodingEngine, entry, folder, threads))
+                for name, entry in here.items()
+            }
+            measured += _interleaved(list(alike), running, tokenizer, repetitions, say)
     return {"repetitions": repetitions, "threads": threads, "absent": absent, "cases": measured}
 
 
 def _interleaved(
     cases: Sequence[Case],
-    desks: Mapping[str, Worker],
+    running: Mapping[str, Worker],
     tokenizer: Tokenizer,
     repetitions: int,
     say: Callable[[str], None],
 ) -> list[dict[str, Any]]:
     """Cases of one shape: A B C A B C …, one engine at work at a time."""
-    written = {case: _prepare(case, desks, tokenizer) for case in cases}
+    written = {case: _prepare(case, running, tokenizer) for case in cases}
     seconds: dict[tuple[Case, str], list[float]] = {}
     for repetition in range(repetitions):
         for case in cases:
-            for row, (desk, _) in written[case].items():
-                seconds.setdefault((case, row), []).append(desk.ask("time", case.name, row))
+            for row, (worker, _) in written[case].items():
+                seconds.setdefault((case, row), []).append(worker.ask("time", case.name, row))
             say(f"{case.name}: {repetition + 1} of {repetitions}")
     return [
         {
@@ -65,17 +68,17 @@ def _interleaved(
 
 
 def _prepare(
-    case: Case, desks: Mapping[str, Worker], tokenizer: Tokenizer
+    case: Case, running: Mapping[str, Worker], tokenizer: Tokenizer
 ) -> dict[str, tuple[Worker, list[list[int]]]]:
     """Give every engine the same sentences; by row: who does it, and what it wrote."""
     texts = random_sentences(tokenizer, case.batch, case.tokens)
     work = Work([[*tokenizer.encode(text), tokenizer.end_id] for text in texts], texts, case.tokens)
     written: dict[str, tuple[Worker, list[list[int]]]] = {}
-    for desk in desks.values():
-        for row, ids in desk.ask("prepare", case.name, work).items():
+    for worker in running.values():
+        for row, ids in worker.ask("prepare", case.name, work).items():
             if [len(sentence) for sentence in ids] != [case.tokens] * case.batch:
                 raise RuntimeError(f"{row} did not write {case.tokens} tokens a sentence in {case.name}.")
-            written[row] = desk, ids
+            written[row] = worker, ids
     return written
 
 

@@ -38,7 +38,7 @@ TRANSLATE = f"""async (text) => {{
   sentence.value = text;
   const answered = new Promise((done) => on(['answer'], () => state.answer.request.text === text && done()));
   const start = performance.now();
-  document.querySelector('.desk .go').click();
+  document.querySelector('.translate .go').click();
   await answered;
   return await painted() - start;
 }}"""

@@ -1,6 +1,6 @@
 """A process of its own for each engine: loaded once, then asleep until it is asked.
 
-    with Worker(Desk, entry, folder) as worker:
+    with Worker(DecodingEngine, entry, folder) as worker:
         worker.ask("prepare", "one sentence", work)
 
 The object lives in the other process; `ask` calls a method of it there.
@@ -95,7 +95,7 @@ def _serve(connection: Connection, make: Callable[..., Any], arguments: tuple[An
         return  # the near end is gone
 
 
-class Desk:
+class DecodingEngine:
     """One engine in its process: jobs are prepared once, then timed whenever their turn comes."""
 
     def __init__(self, entry: Entry, folder: Path, threads: int) -> None:

@@ -23,7 +23,7 @@ from benchmarks.counting import Counting
 from benchmarks.engines import CPU_ENGINES, Entry, Work
 from benchmarks.shapes import CASES, GOALS, TINY, Case, Goal, Shape
 from benchmarks.weights import random_model, random_sentences, random_tokenizer, save_for_all
-from benchmarks.worker import Desk, Worker, WorkerError, stopwatch
+from benchmarks.worker import DecodingEngine, Worker, WorkerError, stopwatch
 from headlight.model.core.probes import Probe
 from headlight.model.training.batches import plan_epoch
 
@@ -143,11 +143,11 @@ def _work(tokens: int = 7) -> Work:
 def test_every_engine_writes_as_much_as_is_asked_and_what_ours_writes(name: str, folder: Path) -> None:
     entry = CPU_ENGINES[name]
     if entry.needs:  # a peer stays out of this process: other tests ask what is imported here
-        with Worker(Desk, entry, folder, 1) as worker:
+        with Worker(DecodingEngine, entry, folder, 1) as worker:
             written = worker.ask("prepare", "case", _work())
     else:
-        written = Desk(entry, folder, 1).prepare("case", _work())
-    ours = Desk(CPU_ENGINES["headlight-float32"], folder, 1).prepare("case", _work())["headlight-float32"]
+        written = DecodingEngine(entry, folder, 1).prepare("case", _work())
+    ours = DecodingEngine(CPU_ENGINES["headlight-float32"], folder, 1).prepare("case", _work())["headlight-float32"]
     for row, ids in written.items():
         assert [len(sentence) for sentence in ids] == [7, 7, 7]
         assert row in report.ROWS
@@ -156,7 +156,7 @@ def test_every_engine_writes_as_much_as_is_asked_and_what_ours_writes(name: str,
 
 
 def test_both_ways_of_the_tutorial_write_the_same(folder: Path) -> None:
-    written = Desk(CPU_ENGINES["tutorial"], folder, 1).prepare("case", _work())
+    written = DecodingEngine(CPU_ENGINES["tutorial"], folder, 1).prepare("case", _work())
     assert written["tutorial"] == written["tutorial-whole"]
 
 

@@ -77,9 +77,9 @@ def test_there_are_documents_with_commands() -> None:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with all that the documents' commands name, and a Hub of our own."""
-    folder = tmp_path / "desk"
+    folder = tmp_path / "workplace"
     folder.mkdir()
     for part in ("recipes", "corpora"):
         shutil.copytree(ROOT / "assets" / part, folder / "assets" / part)
@@ -101,9 +101,9 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("name", WITH_COMMANDS)
-def test_every_command_of_a_document_runs(name: str, desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_command_of_a_document_runs(name: str, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if "models/nllb" in text_of(ROOT / name):
-        nllb(desk / "models" / "nllb")
+        nllb(workplace / "models" / "nllb")
     monkeypatch.setattr(common, "_confirm", lambda plan: True)
     monkeypatch.setattr(data, "get_set", lambda found, folder, say: None)
     for command in commands_of(text_of(ROOT / name)):
@@ -162,7 +162,7 @@ def installable(words: list[str]) -> None:
         assert words[-1].startswith("git+")
 
 
-def test_a_command_that_does_not_exist_would_be_found(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_that_does_not_exist_would_be_found(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for line in ("headlight sing", "make coffee", "pip install '.[tea]'", "python none.py", "docker brew ."):
         with pytest.raises((AssertionError, SystemExit, ModelError)):
             obeyed(taken_apart(line), monkeypatch)

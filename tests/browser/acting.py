@@ -46,7 +46,7 @@ def state(page: Page, field: str) -> Any:
 
 def translation(page: Page) -> str:
     """The translation as a reader sees it."""
-    return " ".join(page.inner_text(".desk .out").split())
+    return " ".join(page.inner_text(".translate .out").split())
 
 
 def drawn(page: Page, number: int = 0) -> FloatArray:

@@ -58,7 +58,7 @@ def address(served: gr.Blocks) -> str:
 
 
 @pytest.fixture(scope="package")
-def desk(served: gr.Blocks) -> TranslateWidget:
+def translate_widget(served: gr.Blocks) -> TranslateWidget:
     """What the served page's translations come from."""
     owners = (getattr(event.fn, "__self__", None) for event in served.fns.values())
     return next(owner for owner in owners if isinstance(owner, TranslateWidget))

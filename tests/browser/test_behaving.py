@@ -34,16 +34,16 @@ def follow(page: Page, hash_: str) -> None:
 
 
 @pytest.fixture
-def silent(desk: TranslateWidget, monkeypatch: pytest.MonkeyPatch) -> Iterator[Event]:
+def silent(translate_widget: TranslateWidget, monkeypatch: pytest.MonkeyPatch) -> Iterator[Event]:
     """The server says nothing of SENTENCE until this is set, and nothing at all if it is stopped by then."""
-    tell, let = desk.service.stream, Event()
+    tell, let = translate_widget.service.stream, Event()
 
     def wait(request: TranslationRequest, stop: Event) -> Iterator[Progress]:
         if request.text == SENTENCE:
             let.wait(PATIENCE / 1000)
         yield from tell(request, stop)
 
-    monkeypatch.setattr(desk.service, "stream", wait)
+    monkeypatch.setattr(translate_widget.service, "stream", wait)
     yield let
     let.set()
 
@@ -142,7 +142,7 @@ def test_back_while_a_translation_runs_leaves_it(page: Page, silent: Event) -> N
     page.wait_for_function("location.hash.includes('Guten')")
     page.fill("#sentence", SENTENCE)
     page.press("#sentence", "Enter")
-    expect(page.locator(".desk .under > .go")).to_have_text("Stop")
+    expect(page.locator(".translate .under > .go")).to_have_text("Stop")
     page.go_back()
     silent.set()  # a visitor's next request waits until their last has let go
     settled(page, FIRST)
@@ -169,7 +169,7 @@ def test_a_link_to_what_is_shown_ends_what_runs(page: Page, silent: Event) -> No
 def test_a_model_that_is_not_here_is_said_to_be_missing(visit: Visit, translator: Translator, hash_: str) -> None:
     page = visit(hash_)
     text = OTHER if "text" in hash_ else FIRST
-    expect(page.locator(".desk")).to_contain_text('no model "nothing" here')
+    expect(page.locator(".translate")).to_contain_text('no model "nothing" here')
     settled(page, text)
     assert translation(page) == translator.translate(text, beam_size=4, no_repeat=4).text
     page.wait_for_function("!location.hash.includes('nothing')")
@@ -188,14 +188,14 @@ def test_ids_of_another_model_are_said_to_be_wrong_and_the_rest_is_shown(page: P
 
 
 def test_nothing_from_a_stopped_request_is_no_fault(
-    page: Page, desk: TranslateWidget, monkeypatch: pytest.MonkeyPatch
+    page: Page, translate_widget: TranslateWidget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tell = desk.service.stream
+    tell = translate_widget.service.stream
 
     def mute(request: TranslationRequest, stop: Event) -> Iterator[Progress]:
         return iter(()) if request.text == SENTENCE else tell(request, stop)
 
-    monkeypatch.setattr(desk.service, "stream", mute)
+    monkeypatch.setattr(translate_widget.service, "stream", mute)
     modules(page)
     for text in (*[SENTENCE] * 10, OTHER):  # a fault on the console fails the test
         page.fill("#sentence", text)
@@ -236,7 +236,7 @@ def test_a_server_that_is_gone_is_said_to_be_gone(
     silent.set()
     page.unroute(STREAM)
     context.set_offline(False)  # Gradio finds the server again, and loads the page anew
-    page.wait_for_function("!window.headlight && document.querySelector('.desk .word')")
+    page.wait_for_function("!window.headlight && document.querySelector('.translate .word')")
     settled(page, SENTENCE)
     assert translation(page) == translator.translate(SENTENCE, beam_size=4, no_repeat=4).text
     context.close()
@@ -244,15 +244,15 @@ def test_a_server_that_is_gone_is_said_to_be_gone(
 
 def test_what_a_stop_leaves_is_dimmed_where_it_belongs_to_another_sentence(page: Page, silent: Event) -> None:
     modules(page)
-    shown = page.locator("#panel-heads .explorer .head"), page.locator(".desk .out .text")
+    shown = page.locator("#panel-heads .explorer .head"), page.locator(".translate .out .text")
     for part in shown:
         expect(part).to_have_css("opacity", "1")
     page.fill("#sentence", SENTENCE)
     page.press("#sentence", "Enter")
-    button = page.locator(".desk .under > .go")
+    button = page.locator(".translate .under > .go")
     expect(button).to_have_text("Stop")
     button.click()
-    expect(page.locator(".desk .meta")).to_contain_text("belongs to the previous sentence.")
+    expect(page.locator(".translate .meta")).to_contain_text("belongs to the previous sentence.")
     for part in shown:
         expect(part).to_have_css("opacity", "0.5")
     assert page.input_value("#sentence") == SENTENCE  # nothing typed is lost
@@ -260,7 +260,7 @@ def test_what_a_stop_leaves_is_dimmed_where_it_belongs_to_another_sentence(page:
     translate(page, OTHER)
     for part in shown:
         expect(part).to_have_css("opacity", "1")
-    expect(page.locator(".desk .meta")).not_to_contain_text("Stopped")
+    expect(page.locator(".translate .meta")).not_to_contain_text("Stopped")
 
 
 # ---------------------------------------------------------------- other tabs

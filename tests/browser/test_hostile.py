@@ -75,10 +75,10 @@ def plain(text: str) -> str:
     return "".join(text.replace("␣", "").split())
 
 
-def refusal(desk: TranslateWidget, text: str) -> str:
+def refusal(translate_widget: TranslateWidget, text: str) -> str:
     """The sentence that tells an English reader why a text is not translated; nothing where it is."""
     try:
-        desk.service.check({"text": text, "model": "toy"})
+        translate_widget.service.check({"text": text, "model": "toy"})
     except PageError as error:
         table = words("en")
         values: dict[str, Any] = dict(error.values)
@@ -88,7 +88,7 @@ def refusal(desk: TranslateWidget, text: str) -> str:
 
 
 def test_every_nasty_text_reads_back_letter_by_letter_or_is_refused_in_words(
-    visit: Visit, desk: TranslateWidget
+    visit: Visit, translate_widget: TranslateWidget
 ) -> None:
     page = visit(TOY)
     settled(page, "ich mochte")
@@ -101,7 +101,7 @@ def test_every_nasty_text_reads_back_letter_by_letter_or_is_refused_in_words(
         found = page.evaluate(TYPE, [json.dumps(text), PATIENCE])
         assert not found["busy"], name
         assert found["stands"] == stands, name
-        assert found["error"] == refusal(desk, stands), name
+        assert found["error"] == refusal(translate_widget, stands), name
         if found["error"]:
             assert may_be_refused(case, "toy"), name
             continue
@@ -126,7 +126,7 @@ def test_markup_in_ones_own_translation_stays_letters_in_every_picture(visit: Vi
     page.fill("[data-field=target]", MARKUP)
     page.press("[data-field=target]", "Enter")
     page.wait_for_function("(text) => !headlight.busy && headlight.answer.request.target === text", arg=MARKUP)
-    assert plain(page.locator(".desk .out").inner_text()) == plain(tidy(MARKUP))
+    assert plain(page.locator(".translate .out").inner_text()) == plain(tidy(MARKUP))
     page.click('.wall-grid button[data-layer="1"][data-head="2"]')
     page.check("[data-field=words]")
     rows = {row.strip() for row in page.locator(".explorer .rows .label span:not(.special)").all_text_contents()}

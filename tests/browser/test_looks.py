@@ -180,7 +180,7 @@ def test_pieces_of_one_word_touch(visit: Visit) -> None:
       const [before, here] = [piece.previousSibling, piece].map((each) => each.getClientRects()[0]);
       return before.top === here.top ? here.left - before.right : 0;
     })"""
-    for pieces in ("#panel-heads .strip .token.joins", ".desk .word.joins"):
+    for pieces in ("#panel-heads .strip .token.joins", ".translate .word.joins"):
         assert page.locator(pieces).count() > 1
         gaps = page.eval_on_selector_all(pieces, script)
         assert gaps == pytest.approx([0] * len(gaps), abs=0.1)
@@ -215,7 +215,7 @@ def test_a_pinned_row_and_column_are_marked_among_the_numbers(shared: Page) -> N
 
 def test_a_very_wide_window_is_used_and_shows_nothing_that_is_meant_to_be_hidden(visit: Visit) -> None:
     page = visit(width=3840, height=2160)
-    assert box(page.locator("#widget-desk"))["width"] > 2000
+    assert box(page.locator("#widget-translate"))["width"] > 2000
     skip = page.locator(".top .skip")
     assert style(skip, "clipPath") == "inset(50%)"
     skip.focus()
@@ -256,7 +256,7 @@ def test_what_stands_in_an_empty_field_is_paler_than_what_is_written(shared: Pag
     shared.click("[aria-controls=options]")
     field = shared.locator(".options input[placeholder]").first
     assert style(field, "color", "::placeholder") != style(field, "color")
-    assert style(field, "color", "::placeholder") == style(shared.locator(".desk .hint"), "color")
+    assert style(field, "color", "::placeholder") == style(shared.locator(".translate .hint"), "color")
     shared.click("[aria-controls=options]")
 
 

@@ -498,7 +498,7 @@ def test_a_model_of_several_languages_has_a_menu_of_them(visit: Visit, place: Pl
     came(page, MANY)
     alone = Translator.load(place.many, device="cpu")
     assert_shows(page, alone.translate(FIRST))
-    button = page.locator(".desk .side:nth-child(2) .language-side .opens")
+    button = page.locator(".translate .side:nth-child(2) .language-side .opens")
     expect(button).to_have_accessible_name("Language of the translation: French")
     for code, name in (("spa", "Spanish"), ("deu", "German")):
         button.click()
@@ -511,14 +511,14 @@ def test_a_model_of_several_languages_has_a_menu_of_them(visit: Visit, place: Pl
     settled(linked, FIRST)
     came(linked, MANY)
     assert_shows(linked, alone.translate(FIRST, target_language="deu"))
-    expect(linked.locator(".desk .side:nth-child(2) .language-side .opens")).to_have_text("German")
+    expect(linked.locator(".translate .side:nth-child(2) .language-side .opens")).to_have_text("German")
     button.click()
     page.locator(".language-side [role=option]", has_text="French").click()
     page.wait_for_function("!location.hash.includes('target_language')")
     choose(page, "de-en")  # has no choice
     came(page, "de-en")
     expect(button).to_be_hidden()
-    expect(page.locator(".desk .side:nth-child(2) .label-row b")).to_have_text("English")
+    expect(page.locator(".translate .side:nth-child(2) .label-row b")).to_have_text("English")
 
 
 # ---------------------------------------------------------------- for everybody, everywhere
@@ -531,7 +531,7 @@ def test_menu_and_offer_fit_every_page_and_axe_finds_nothing_serious(visit: Visi
 
     def check() -> None:
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        found = page.evaluate("() => axe.run('.desk', { resultTypes: ['violations'] })")
+        found = page.evaluate("() => axe.run('.translate', { resultTypes: ['violations'] })")
         assert [each["id"] for each in found["violations"] if each["impact"] in ("serious", "critical")] == []
 
     tabs = page.locator(".tabs").bounding_box()

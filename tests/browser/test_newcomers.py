@@ -60,12 +60,12 @@ def test_a_chinese_reader_is_asked_in_chinese(visit: Visit) -> None:
 def test_an_answer_that_was_made_before_tells_nobody_elses_seconds(visit: Visit) -> None:
     one, other = visit(), visit()
     text = "Wo hast du gestern den roten Ball gesehen?"
-    expect(one.locator(".desk .meta")).to_contain_text("cached")  # the first answer ships with the page
+    expect(one.locator(".translate .meta")).to_contain_text("cached")  # the first answer ships with the page
     translate(one, text)
-    expect(one.locator(".desk .meta")).to_have_text(re.compile(r"\d\.\d\d s"))
+    expect(one.locator(".translate .meta")).to_have_text(re.compile(r"\d\.\d\d s"))
     translate(other, text)
-    expect(other.locator(".desk .meta")).to_contain_text("cached")
-    assert " s " not in other.inner_text(".desk .meta")
+    expect(other.locator(".translate .meta")).to_contain_text("cached")
+    assert " s " not in other.inner_text(".translate .meta")
 
 
 def test_ones_own_translation_is_scored_beside_the_models_and_never_called_too_hard(
@@ -79,7 +79,7 @@ def test_ones_own_translation_is_scored_beside_the_models_and_never_called_too_h
     page.get_by_role("button", name="Options").click()
     page.fill("[data-field=target]", mine)
     page.press("[data-field=target]", "Enter")
-    note = page.locator(".desk .beyond")
+    note = page.locator(".translate .beyond")
     expect(note).to_contain_text("Your translation")
     found = [float(number.replace("−", "-")) for number in re.findall(r"−?\d+\.\d+", note.inner_text())]
     costliest = min(forced.target_tokens, key=lambda token: token.probability or 0.0)

@@ -43,12 +43,12 @@ def test_the_address_restores_everything_for_another_visitor(visit: Visit) -> No
 
 def test_a_continued_translation_is_in_the_address(visit: Visit) -> None:
     page = visit()
-    page.locator(".desk .word").nth(3).hover()
-    page.locator(".desk .alternatives button:enabled").first.click()
-    expect(page.locator(".desk .word.forced")).to_have_count(1)
+    page.locator(".translate .word").nth(3).hover()
+    page.locator(".translate .alternatives button:enabled").first.click()
+    expect(page.locator(".translate .word.forced")).to_have_count(1)
     page.wait_for_function("location.hash.includes('prefix_ids=')")
     other = visit(page.evaluate("location.hash"))
-    expect(other.locator(".desk .word.forced")).to_have_count(1)
+    expect(other.locator(".translate .word.forced")).to_have_count(1)
     assert translation(other) == translation(page)
 
 

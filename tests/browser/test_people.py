@@ -113,11 +113,11 @@ def test_from_the_sentence_to_two_heads_side_by_side_and_back_by_keyboard_alone(
 
 def test_tabs_files_and_words_are_reached_and_used_by_keyboard(page: Page) -> None:
     page.locator("#sentence").focus()
-    go(page, "Tab", ".desk .word")
+    go(page, "Tab", ".translate .word")
     press(page, "ArrowRight", "Enter")
     assert page.evaluate("document.activeElement.closest('.alternatives') !== null")
     press(page, "Escape")
-    assert page.evaluate("document.activeElement.matches('.desk .word')")
+    assert page.evaluate("document.activeElement.matches('.translate .word')")
     go(page, "Tab", ".tabs [role=tab]")
     press(page, "ArrowRight")
     assert state(page, "tab") == list(TABS)[1]
@@ -167,4 +167,4 @@ def test_reduced_motion_is_respected(visit: Visit) -> None:
     page = visit(reduced_motion="reduce")
     modules(page)
     translate(page, "Das Haus ist alt.")
-    assert page.locator(".desk .word.arrives").count() == 0
+    assert page.locator(".translate .word.arrives").count() == 0

@@ -47,10 +47,10 @@ def happens(event: Event | None) -> bool:
 
 
 @pytest.fixture
-def run(desk: TranslateWidget, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+def run(translate_widget: TranslateWidget, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
     """What becomes of the next request for the long sentence: long however fast the machine is."""
     run = Run()
-    translator, tell = desk.service.translator(), desk.service.stream
+    translator, tell = translate_widget.service.translator(), translate_widget.service.stream
     step = translator.stream
 
     def stepping(request: TranslationRequest, **more: Any) -> Iterator[Progress]:
@@ -79,7 +79,7 @@ def run(desk: TranslateWidget, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]
             yield progress
 
     monkeypatch.setattr(translator, "stream", stepping)
-    monkeypatch.setattr(desk.service, "stream", telling)
+    monkeypatch.setattr(translate_widget.service, "stream", telling)
     monkeypatch.setattr(translate_tab, "BREATH", 0)  # each step is told
     yield run
     run.let.set()
@@ -91,7 +91,7 @@ def is_long(request: TranslationRequest) -> bool:
 
 def ask(page: Page, text: str, beam: int) -> None:
     modules(page)
-    if page.locator(".desk .options").is_hidden():
+    if page.locator(".translate .options").is_hidden():
         page.get_by_role("button", name="Options").click()
     page.fill("[data-field=beam_size]", str(beam))
     page.fill("#sentence", text)
@@ -102,7 +102,8 @@ def read_first_steps(page: Page, run: Run) -> None:
     """The first steps stand on the page, and the rest is held back."""
     assert happens(run.held)
     page.wait_for_function(
-        "(text) => document.querySelector('.desk .out').innerText.split(/\\s+/).join(' ').trim() === text", arg=run.text
+        "(text) => document.querySelector('.translate .out').innerText.split(/\\s+/).join(' ').trim() === text",
+        arg=run.text,
     )
 
 
@@ -119,13 +120,13 @@ def test_stop_ends_a_long_translation_and_keeps_what_is_written(page: Page, run:
     ask(page, LONG, beam=10)
     read_first_steps(page, run)
     text, ids = run.text, run.ids
-    button = page.locator(".desk .under > .go")
+    button = page.locator(".translate .under > .go")
     expect(button).to_have_text("Stop")
     button.click()
     assert_ends_within_a_step(run)
     settled(page, LONG)
     expect(button).to_have_text("Translate")
-    expect(page.locator(".desk .meta")).to_contain_text("stopped before the end")
+    expect(page.locator(".translate .meta")).to_contain_text("stopped before the end")
     expect(page.get_by_text("Back to the model’s own translation")).to_be_visible()
     assert translation(page) == text
     assert tuple(token["id"] for token in state(page, "answer")["target"]) == ids
@@ -139,9 +140,9 @@ def test_a_stop_before_the_first_word_leaves_the_last_translation(page: Page, ru
     run.held_after = 0
     ask(page, LONG, beam=4)
     assert happens(run.held)
-    page.click(".desk .under > .go")
+    page.click(".translate .under > .go")
     says = "Stopped. Showing the last finished translation, which belongs to the previous sentence."
-    expect(page.locator(".desk .meta")).to_contain_text(says)
+    expect(page.locator(".translate .meta")).to_contain_text(says)
     assert_ends_within_a_step(run)
     assert translation(page) == before
     assert state(page, "busy") is False

@@ -42,19 +42,19 @@ def test_shift_enter_begins_a_new_line_and_asks_for_nothing(page: Page) -> None:
 def test_an_alternative_continues_the_translation_from_there(page: Page, translator: Translator) -> None:
     modules(page)
     translate(page, SENTENCE)
-    word = page.locator(".desk .word").nth(4)
+    word = page.locator(".translate .word").nth(4)
     place = int(word.get_attribute("data-place") or "")
     word.hover()
-    other = page.locator(".desk .alternatives button:enabled").first
+    other = page.locator(".translate .alternatives button:enabled").first
     chosen = other.locator("bdi").inner_text()
     before = state(page, "answer")["target"]
     other.click()
-    expect(page.locator(".desk .word.forced")).to_have_text(chosen.strip())
+    expect(page.locator(".translate .word.forced")).to_have_text(chosen.strip())
     ids = [token["id"] for token in before[:place]]
     alternative = next(each for each in before[place]["alternatives"] if each[1] != before[place]["id"])
     assert translation(page) == expected(translator, SENTENCE, prefix=(*ids, alternative[1]))
     page.get_by_text("Back to the model’s own translation").click()
-    expect(page.locator(".desk .word.forced")).to_have_count(0)
+    expect(page.locator(".translate .word.forced")).to_have_count(0)
     settled(page, SENTENCE)
     assert translation(page) == expected(translator, SENTENCE)
 
@@ -62,8 +62,8 @@ def test_an_alternative_continues_the_translation_from_there(page: Page, transla
 def score(page: Page, target: str) -> None:
     page.fill("[data-field=target]", target)
     page.press("[data-field=target]", "Enter")
-    expect(page.locator(".desk .out")).to_have_text(target)
-    expect(page.locator(".desk .beyond")).to_contain_text("Your translation: log probability")
+    expect(page.locator(".translate .out")).to_have_text(target)
+    expect(page.locator(".translate .beyond")).to_contain_text("Your translation: log probability")
 
 
 def test_ones_own_translation_is_looked_at_until_one_goes_back(page: Page) -> None:
@@ -71,9 +71,9 @@ def test_ones_own_translation_is_looked_at_until_one_goes_back(page: Page) -> No
     page.get_by_role("button", name="Options").click()
     score(page, "My sister takes the train.")
     page.get_by_text("Back to the model’s own translation").click()
-    expect(page.locator(".desk .out")).to_have_text(before)
+    expect(page.locator(".translate .out")).to_have_text(before)
     expect(page.locator("[data-field=target]")).to_have_value("")
-    expect(page.locator(".desk .beyond")).to_have_text("")
+    expect(page.locator(".translate .beyond")).to_have_text("")
 
 
 def test_ones_own_translation_never_answers_another_sentence(page: Page, translator: Translator) -> None:

@@ -1,7 +1,7 @@
 """Two models side by side: both translations of one sentence, any head of one beside any head of the other.
 
-The first is the one of the desk. The second answers here, and comes with what belongs together: tokens that cover the
-same characters or write the same word, and the words in whose units two maps can be compared.
+The translate widget asks for the first one. The second is asked for here, and comes with what belongs together: tokens
+that cover the same characters or write the same word, and the words in whose units two maps can be compared.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def build(service: Service) -> gr.HTML:
 
 
 def menu(service: Service) -> list[dict[str, Any]]:
-    """The translators that answer at once: one that must be fetched first is for the desk to fetch."""
+    """The translators that answer at once: the translate widget fetches the others."""
     return [model for model in translators(service) if model["downloaded"]]
 
 

@@ -33,7 +33,7 @@ LOG = logging.getLogger(__name__)
 
 
 class DownloadWidget(OneEach):
-    """The events of a widget that shows nothing itself: the desk draws what it hears."""
+    """The events of a widget that shows nothing itself: the translate widget draws what it hears."""
 
     def __init__(self, service: Service) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class DownloadWidget(OneEach):
     def build(self) -> gr.HTML:
         """Inside a `gr.Blocks`."""
         asked = [answering(each, computes=False) for each in (self.offer, self.models)]
-        hidden = widget("desk/fetching", server=asked)
+        hidden = widget("translate/fetching", server=asked)
         quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "api_name": False}
         hidden.submit(self.fetch, None, hidden, concurrency_limit=AT_ONCE, trigger_mode="multiple", **quiet)
         hidden.stop(self.stop, None, None, queue=False, **quiet)

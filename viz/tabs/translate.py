@@ -41,12 +41,12 @@ class TranslateWidget(OneEach):
     def build(self) -> gr.HTML:
         """Inside a `gr.Blocks`."""
         first = first_answer(self.service)
-        desk = widget("desk/desk", value=first, config=json.dumps(self.config(), ensure_ascii=False))
+        made = widget("translate/translate", value=first, config=json.dumps(self.config(), ensure_ascii=False))
         quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "api_name": False}
         # The line decides who computes. "multiple": otherwise a browser keeps a request to itself while its last runs.
-        desk.submit(self.tell, None, desk, concurrency_limit=None, trigger_mode="multiple", **quiet)
-        desk.stop(self.stop, None, None, queue=False, **quiet)
-        return desk
+        made.submit(self.tell, None, made, concurrency_limit=None, trigger_mode="multiple", **quiet)
+        made.stop(self.stop, None, None, queue=False, **quiet)
+        return made
 
     def config(self) -> dict[str, Any]:
         """What the browser must know beforehand: models, examples, limits, and what is usual."""

@@ -23,7 +23,7 @@ export async function open(root) {
   set({ answer: given, ...look, ...withinAnswer(given, look), tab: DEFAULTS.tab });
   const part = (name) => root.appendChild(make('div', { class: `headlight headlight-${name}` }));
   await mountHeader({ element: part('header') });
-  showSentences(part('desk'), given);
+  showSentences(part('translate'), given);
   await mountExplorer({ element: part('explorer') });
   await mountFooter({ element: part('footer'), props: { value: version } });
 }
@@ -36,7 +36,7 @@ function showSentences(element, answer) {
     [source, make('div', { class: 'text', lang: answer.model.source, dir: 'auto' }, answer.source_text)],
     [target, translation.element],
   ];
-  element.classList.add('desk');
+  element.classList.add('translate');
   for (const [name, text] of sides) {
     element.append(make('div', { class: 'side' }, make('div', { class: 'label-row' }, name), make('div', { class: 'out' }, text)));
   }

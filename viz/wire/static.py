@@ -25,8 +25,8 @@ YEAR = 31_536_000
 SHEETS = (
     "frame/gradio",
     "frame/page",
-    "desk/desk",
-    "desk/chooser",
+    "translate/translate",
+    "translate/chooser",
     "headview/headview",
     "heads/explorer",
     "decoding/decoding",

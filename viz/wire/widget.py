@@ -21,7 +21,7 @@ LOADER = (
 
 
 def widget(module: str, *, value: str = "", server: Sequence[Callable[..., Any]] = (), **props: Any) -> gr.HTML:
-    """`module` is a JavaScript file below this folder, as `desk/desk`, whose `mount` gets the element.
+    """`module` is a JavaScript file below this folder, as `translate/translate`, whose `mount` gets the element.
 
     A function, no class: of a class Gradio would write a description into our folder.
     """

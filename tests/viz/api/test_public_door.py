@@ -344,13 +344,13 @@ def test_who_was_told_to_wait_comes_back_to_the_same_place(site: Site, monkeypat
     assert again["name"].endswith(".csv")
 
 
-def test_the_desk_hears_how_many_are_before_it(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_hears_how_many_are_before_it(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     held = Held(monkeypatch)
     with ThreadPoolExecutor(4) as pool:
-        first = pool.submit(site.ask, "take_away", taking_away("ein bier"), session="desk")
+        first = pool.submit(site.ask, "take_away", taking_away("ein bier"), session="page")
         held.until(1)
-        site.join({"request": json.dumps({"turn": 3, "text": BEER, "model": "toy"})}, session="desk")
-        news = pool.submit(site.news, "desk")
+        site.join({"request": json.dumps({"turn": 3, "text": BEER, "model": "toy"})}, session="page")
+        news = pool.submit(site.news, "page")
         time.sleep(1.5)
         held.go.set()
         first.result()

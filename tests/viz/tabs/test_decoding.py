@@ -209,5 +209,5 @@ def test_the_tab_runs_alone() -> None:
 
     page = asyncio.run(made())
     names = {block.elem_id for block in page.blocks.values() if getattr(block, "elem_id", None)}
-    assert {"widget-desk", "widget-decoding", "panel-decoding"} <= names
+    assert {"widget-translate", "widget-decoding", "panel-decoding"} <= names
     assert "panel-heads" not in names

@@ -32,22 +32,22 @@ def service() -> Service:
 
 
 @pytest.fixture
-def desk(service: Service) -> TranslateWidget:
+def translate_widget(service: Service) -> TranslateWidget:
     return TranslateWidget(service)
 
 
-def ask(desk: TranslateWidget, visitor: str = "one", **values: Any) -> list[dict[str, Any]]:
+def ask(translate_widget: TranslateWidget, visitor: str = "one", **values: Any) -> list[dict[str, Any]]:
     """All news of one request, as the browser reads them."""
-    event = SimpleNamespace(request=json.dumps(default_request(desk.service) | values))
-    return [json.loads(news) for news in desk.translate(event, SimpleNamespace(session_hash=visitor))]  # type: ignore[arg-type]
+    event = SimpleNamespace(request=json.dumps(default_request(translate_widget.service) | values))
+    return [json.loads(news) for news in translate_widget.translate(event, SimpleNamespace(session_hash=visitor))]  # type: ignore[arg-type]
 
 
 def numbers(answer: dict[str, Any], kind: str) -> np.ndarray:
     return np.frombuffer(base64.b64decode(answer["attention"][kind]["weights"]), dtype="<u2").astype(np.int64)
 
 
-def test_the_last_news_is_the_answer(desk: TranslateWidget, service: Service) -> None:
-    news = ask(desk, text=SENTENCE, turn=7)
+def test_the_last_news_is_the_answer(translate_widget: TranslateWidget, service: Service) -> None:
+    news = ask(translate_widget, text=SENTENCE, turn=7)
     assert [each["what"] for each in news[:-1]] == ["progress"] * (len(news) - 1)
     assert news[-1]["what"] == "answer"
     assert {each["turn"] for each in news} == {7}
@@ -68,80 +68,90 @@ def test_the_last_news_is_the_answer(desk: TranslateWidget, service: Service) ->
         ({"text": SENTENCE, "colour": "red"}, "colour", "unknown_name"),
     ],
 )
-def test_faults_are_news_with_their_field(desk: TranslateWidget, values: dict[str, Any], field: str, word: str) -> None:
-    (news,) = ask(desk, **values)
+def test_faults_are_news_with_their_field(
+    translate_widget: TranslateWidget, values: dict[str, Any], field: str, word: str
+) -> None:
+    (news,) = ask(translate_widget, **values)
     assert (news["what"], news["field"], news["word"]) == ("error", field, word)
 
 
 def test_our_own_faults_say_so_and_show_nothing(
-    desk: TranslateWidget, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    translate_widget: TranslateWidget, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(values: Any, *, usual: bool) -> None:
         raise RuntimeError("/secret/path")
 
-    monkeypatch.setattr(desk.service, "check", fail)
-    (news,) = ask(desk, text=SENTENCE)
+    monkeypatch.setattr(translate_widget.service, "check", fail)
+    (news,) = ask(translate_widget, text=SENTENCE)
     assert (news["what"], news["word"]) == ("error", "our_fault")
     assert "secret" not in json.dumps(news)
     assert "secret" in caplog.text
 
 
-def test_a_new_request_stops_the_visitors_last_one_and_nobody_elses(desk: TranslateWidget) -> None:
-    with desk._only("one") as first, desk._only("two") as other, desk._only("one") as second:
+def test_a_new_request_stops_the_visitors_last_one_and_nobody_elses(translate_widget: TranslateWidget) -> None:
+    with (
+        translate_widget._only("one") as first,
+        translate_widget._only("two") as other,
+        translate_widget._only("one") as second,
+    ):
         assert first.is_set()
         assert not other.is_set()
         assert not second.is_set()
-        desk.stop(SimpleNamespace(session_hash="two"))  # type: ignore[arg-type]
+        translate_widget.stop(SimpleNamespace(session_hash="two"))  # type: ignore[arg-type]
         assert other.is_set()
-        desk.left(SimpleNamespace(session_hash="one"))  # type: ignore[arg-type]
+        translate_widget.left(SimpleNamespace(session_hash="one"))  # type: ignore[arg-type]
         assert second.is_set()
-        assert "one" not in desk._running
+        assert "one" not in translate_widget._running
 
 
-def test_nothing_is_kept_of_a_visitor_for_whom_nothing_runs(desk: TranslateWidget) -> None:
+def test_nothing_is_kept_of_a_visitor_for_whom_nothing_runs(translate_widget: TranslateWidget) -> None:
     for number in range(20):
-        assert ask(desk, f"visitor {number}", text=" ")[-1]["word"] == "blank_text"
-        desk.stop(SimpleNamespace(session_hash=f"other {number}"))  # type: ignore[arg-type]
-    assert desk._running == {}
+        assert ask(translate_widget, f"visitor {number}", text=" ")[-1]["word"] == "blank_text"
+        translate_widget.stop(SimpleNamespace(session_hash=f"other {number}"))  # type: ignore[arg-type]
+    assert translate_widget._running == {}
 
 
 @pytest.mark.parametrize(
     "request_", [None, 7, "", "null", "[1]", "[" * 100_000, '{"turn":' + "9" * 5000 + "}"], ids=str
 )
-def test_an_event_without_a_request_is_told_so(desk: TranslateWidget, request_: Any) -> None:
+def test_an_event_without_a_request_is_told_so(translate_widget: TranslateWidget, request_: Any) -> None:
     event: Any = SimpleNamespace(request=request_)
-    (news,) = desk.translate(event, SimpleNamespace(session_hash="one"))  # type: ignore[arg-type]
+    (news,) = translate_widget.translate(event, SimpleNamespace(session_hash="one"))  # type: ignore[arg-type]
     assert json.loads(news)["word"] in ("not_json", "not_names")
 
 
 @pytest.mark.parametrize("turn", [10**4000, -(10**4000), "7", [1], None, True, 2.5])
-def test_an_odd_turn_is_no_part_of_the_news(desk: TranslateWidget, turn: Any) -> None:
+def test_an_odd_turn_is_no_part_of_the_news(translate_widget: TranslateWidget, turn: Any) -> None:
     assert with_turn('{"what":"progress"}', turn) == '{"what":"progress"}'
 
 
-def test_a_stopped_request_has_no_answer(desk: TranslateWidget) -> None:
+def test_a_stopped_request_has_no_answer(translate_widget: TranslateWidget) -> None:
     stop = Event()
     stop.set()
-    values = default_request(desk.service) | {"text": "Dieser Satz wurde noch nie gefragt, und er ist lang."}
-    assert list(desk._news(values, stop)) == []
+    values = default_request(translate_widget.service) | {
+        "text": "Dieser Satz wurde noch nie gefragt, und er ist lang."
+    }
+    assert list(translate_widget._news(values, stop)) == []
 
 
 def test_what_ends_says_nothing_over_the_news_of_a_later_request(
-    desk: TranslateWidget, monkeypatch: pytest.MonkeyPatch
+    translate_widget: TranslateWidget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     news = ['{"what":"progress","text":"A"}', '{"what":"progress","text":"A dog"}', '{"what":"answer"}']
     visitor: Any = SimpleNamespace(session_hash="one")
-    monkeypatch.setattr(desk, "_news", lambda values, stop: (each for each in news))
-    told = desk.tell(SimpleNamespace(request='{"turn":3}'), visitor)  # type: ignore[arg-type]
+    monkeypatch.setattr(translate_widget, "_news", lambda values, stop: (each for each in news))
+    told = translate_widget.tell(SimpleNamespace(request='{"turn":3}'), visitor)  # type: ignore[arg-type]
     assert [next(told), next(told)] == [f'{{"turn":3,{each[1:]}' for each in news[:2]]
-    later = desk.tell(SimpleNamespace(request='{"turn":4}'), visitor)  # type: ignore[arg-type]
+    later = translate_widget.tell(SimpleNamespace(request='{"turn":4}'), visitor)  # type: ignore[arg-type]
     assert json.loads(next(later)) == {"turn": 4, "what": "waiting", "before": 0}
     assert list(told) == [gr.skip()]  # not its answer, and no word of it once more
     assert list(later)[-2:] == [f'{{"turn":4,{news[-1][1:]}', gr.skip()]
 
 
-def test_the_browser_knows_models_examples_and_limits_beforehand(desk: TranslateWidget, service: Service) -> None:
-    config = desk.config()
+def test_the_browser_knows_models_examples_and_limits_beforehand(
+    translate_widget: TranslateWidget, service: Service
+) -> None:
+    config = translate_widget.config()
     names = [each["name"] for each in config["models"]]
     assert names[0] == service.default
     assert names[-1] == "toy"

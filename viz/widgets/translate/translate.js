@@ -17,10 +17,10 @@ import { Written } from './written.js';
 
 export async function mount({ element, trigger, props, watch }) {
   await ready;
-  new Desk(element, trigger, props, watch);
+  new TranslateWidget(element, trigger, props, watch);
 }
 
-class Desk {
+class TranslateWidget {
   constructor(root, trigger, props, watch) {
     Object.assign(this, { root, config: JSON.parse(props.config), turns: new Turns(trigger, () => this.lose()) });
     state.usualRequest = this.config.usual;
@@ -66,7 +66,7 @@ class Desk {
       act: () => (state.busy ? this.stop() : this.translate()),
     });
     this.fields = new Fields({ sentence: this.field, chooser: this.chooser, options, unfold: () => this.reading.unfold(true) });
-    this.root.classList.add('desk');
+    this.root.classList.add('translate');
     this.root.append(this.reading.element, this.written.element, options.element, this.written.popup);
   }
 
