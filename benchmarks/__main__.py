@@ -80,8 +80,8 @@ def _measure(name: str, options: argparse.Namespace) -> dict[str, Any]:
     return measures[name]()
 
 
-def _say(news: str) -> None:
-    print(f"\r{news:<70}", end="" if sys.stderr.isatty() else "\n", file=sys.stderr, flush=True)
+def _say(message: str) -> None:
+    print(f"\r{message:<70}", end="" if sys.stderr.isatty() else "\n", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -195,7 +195,7 @@ class BeamNode:
     text: str
     log_probability: float  # of the whole path up to here
     score: float
-    fate: Literal["kept", "finished", "dropped"]
+    outcome: Literal["kept", "finished", "dropped"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +294,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """News from a running translation: small while it runs; the last one carries the whole answer."""
+    """Progress of a running translation, without tensors; only the last one carries the whole translation."""
 
     step: int
     text: str

@@ -46,7 +46,7 @@ def model_level(translator: Translator, work: Work) -> Job:
     tokens beforehand, and where a record would be made, the ids alone come out.
     """
     requests = [translator.request(text, max_length=work.length) for text in work.texts]
-    job = translator.intake.job(requests)
+    job = translator.checker.prepare(requests)
     if job.source_ids.tolist() != work.ids:
         raise RuntimeError("The translator reads other tokens than the other engines get.")
 
@@ -54,8 +54,8 @@ def model_level(translator: Translator, work: Work) -> Job:
         return written.candidates[0].ids
 
     bare = copy.copy(translator)
-    bare.intake = copy.copy(translator.intake)
-    bare.intake.job = lambda requests: job  # type: ignore[method-assign]
+    bare.checker = copy.copy(translator.checker)
+    bare.checker.prepare = lambda requests: job  # type: ignore[method-assign]
     bare._record = ids_alone  # type: ignore[assignment, method-assign]
     return lambda: bare._translate_alike(requests)  # type: ignore[return-value]
 

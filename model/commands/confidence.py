@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def mean_log_probabilities(translator: Translator, lines: list[str], beam: int) -> list[float]:
     """How sure the model is of its own words, line by line."""
-    _, lengths = translator.intake.lines(lines, translator.intake.options({}))
+    _, lengths = translator.checker.lines(lines, translator.checker.options({}))
     progress = ProgressLine(len(lengths))
     means: dict[int, float] = {}
     for places in batches_by_length(lengths, BATCH_TOKENS):

@@ -48,7 +48,7 @@ class Node:
     id: int
     log_probability: float
     score: float
-    fate: Literal["kept", "finished", "dropped"]
+    outcome: Literal["kept", "finished", "dropped"]
 
 
 class Plan(NamedTuple):
@@ -238,7 +238,7 @@ class Beam:
     def _drop(self, sentence: int, survivors: list[tuple[Row, int]]) -> None:
         """The search ends: what was to go on goes no further."""
         for row, _ in survivors if self.keep_tree else ():
-            self.trees[sentence][row.node].fate = "dropped"
+            self.trees[sentence][row.node].outcome = "dropped"
 
     def _note(
         self,
@@ -247,10 +247,10 @@ class Beam:
         token: int,
         log_probability: float,
         score: float,
-        fate: Literal["kept", "finished", "dropped"],
+        outcome: Literal["kept", "finished", "dropped"],
     ) -> int:
         if not self.keep_tree:
             return -1
         tree = self.trees[sentence]
-        tree.append(Node(old.node, len(old.ids), token, log_probability, score, fate))
+        tree.append(Node(old.node, len(old.ids), token, log_probability, score, outcome))
         return len(tree) - 1

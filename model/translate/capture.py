@@ -27,7 +27,7 @@ class Captured:
     """What a batch's passes showed: the attention of each kind, and further probes by name."""
 
     attention: dict[Kind, FloatArray] = field(default_factory=dict)  # [layer, batch, head, query, key]
-    captured: dict[str, np.ndarray] = field(default_factory=dict)  # [batch, …] as the probe says
+    probes: dict[str, np.ndarray] = field(default_factory=dict)  # [batch, …] as the probe says
     axes: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
@@ -48,13 +48,13 @@ def read_source(
     `passes` is the model itself, or its twin on prepared weights with the same probes; `padded`: whether there is
     padding among the ids.
     """
-    sight = Captured()
+    captured = Captured()
     further = _of("encoder", further, model)
     with watch(model, ENCODER_WEIGHTS, *further) as seen:
         memory = passes.encode(source_ids, padded=padded)
-    _collect(sight, seen, "encoder", model.config.encoder_layers)
-    _collect_further(model, sight, seen, further)
-    return memory, sight
+    _collect(captured, seen, "encoder", model.config.encoder_layers)
+    _collect_further(model, captured, seen, further)
+    return memory, captured
 
 
 def read_target(
@@ -64,7 +64,7 @@ def read_target(
     cross: list[KeysValues],
     target_ids: Tensor,
     written_ids: Tensor,
-    sight: Captured,
+    captured: Captured,
     further: Sequence[str],
     alternatives: int,
     never: Sequence[int],
@@ -78,9 +78,9 @@ def read_target(
         # The keys and values of the source are at hand from decoding; only who wants to see them needs them again.
         state = passes.decoder.start(memory, cached=False) if further else DecoderState(cross, memory.mask, None)
         logits = passes.decoder(target_ids, state)  # [batch, tokens, vocabulary]
-    _collect(sight, seen, "decoder", model.config.decoder_layers)
-    _collect(sight, seen, "cross", model.config.decoder_layers)
-    _collect_further(model, sight, seen, further)
+    _collect(captured, seen, "decoder", model.config.decoder_layers)
+    _collect(captured, seen, "cross", model.config.decoder_layers)
+    _collect_further(model, captured, seen, further)
     log_probabilities = logits.float().log_softmax(dim=-1)
     chosen = log_probabilities.gather(2, written_ids[..., None])[..., 0]
     log_probabilities[..., list(never)] = float("-inf")  # no alternatives: nobody could go on with them
@@ -108,12 +108,12 @@ def _of(side: str, patterns: Sequence[str], model: Transformer) -> list[str]:
     return [name for name in matching_probes(model, *patterns) if name.startswith(f"{side}.")]
 
 
-def _collect(sight: Captured, seen: Watched, kind: Kind, layers: int) -> None:
+def _collect(captured: Captured, seen: Watched, kind: Kind, layers: int) -> None:
     maps = [seen[f"{attention_path(kind, layer)}.weights"] for layer in range(layers)]
-    sight.attention[kind] = to_numpy(torch.stack(maps))
+    captured.attention[kind] = to_numpy(torch.stack(maps))
 
 
-def _collect_further(model: Transformer, sight: Captured, seen: Watched, names: Sequence[str]) -> None:
+def _collect_further(model: Transformer, captured: Captured, seen: Watched, names: Sequence[str]) -> None:
     for name in names:
-        sight.captured[name] = to_numpy(seen[name])
-        sight.axes[name] = all_probes(model)[name].axes
+        captured.probes[name] = to_numpy(seen[name])
+        captured.axes[name] = all_probes(model)[name].axes

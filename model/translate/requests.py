@@ -1,4 +1,4 @@
-"""Requests → jobs: every check that a request must pass, and its ids, before a model does any work."""
+"""Requests → prepared batches: every check that a request must pass, and its ids, before a model does any work."""
 
 from __future__ import annotations
 
@@ -95,14 +95,14 @@ class RequestChecker:
         """What the model must be told of the languages; an unknown one is an error."""
         return self.languages.route(request.source_language, request.target_language)
 
-    def job(self, requests: Sequence[TranslationRequest]) -> PreparedBatch:
-        """Requests that are alike, as ids, with the tokens to show."""
+    def prepare(self, requests: Sequence[TranslationRequest]) -> PreparedBatch:
+        """Requests with equal options as a batch of ids, with the tokens to show."""
         texts = [tidy(request.text) for request in requests]
         sources = [self._source(text, route) for text, route in zip(texts, self._routes(requests, texts), strict=True)]
-        return self._job(requests, texts, [[token.id for token in source] for source in sources], sources)
+        return self._prepare(requests, texts, [[token.id for token in source] for source in sources], sources)
 
-    def job_of_lines(self, requests: Sequence[TranslationRequest]) -> PreparedBatch:
-        """The same for those who want the translation alone."""
+    def prepare_lines(self, requests: Sequence[TranslationRequest]) -> PreparedBatch:
+        """The same without tokens, where only the text of the translation is needed."""
         texts = [tidy(request.text) for request in requests]
         routes = self._routes(requests, texts)
         lines = self.source_tokenizer.encode_batch(
@@ -110,7 +110,7 @@ class RequestChecker:
         )
         end = self.source_tokenizer.end_id
         ids = [[*route.before, *line, end, *route.after] for route, line in zip(routes, lines, strict=True)]
-        return self._job(requests, texts, ids, [])
+        return self._prepare(requests, texts, ids, [])
 
     def _routes(self, requests: Sequence[TranslationRequest], texts: Sequence[str]) -> list[Route]:
         """What each text must be told of the languages, beside what it says itself."""
@@ -121,7 +121,7 @@ class RequestChecker:
         tokens = self.source_tokenizer.source_tokens(route.text + text)
         return tokens if route == Route() else marked(tokens, route, self.source_tokenizer.label)
 
-    def _job(
+    def _prepare(
         self,
         requests: Sequence[TranslationRequest],
         texts: list[str],

@@ -47,7 +47,7 @@ def make_translation(
     source_tokens: tuple[Token, ...],
     sentence: int,
     written: SearchResult,
-    sight: Captured,
+    captured: Captured,
     scores: TokenScores,
     timing: Timing,
     device: str,
@@ -63,7 +63,7 @@ def make_translation(
     if not searched or len(hypotheses) == 1:
         # The captured pass knows the best one exactly; the others have the search's own sums.
         hypotheses[0] = replace(hypotheses[0], score=score, log_probability=log_probability)
-    maps = sight.attention
+    maps = captured.attention
     return Translation(
         request=request,
         source_text=source_text,
@@ -85,7 +85,9 @@ def make_translation(
         score=score,
         log_probability=log_probability,
         stopped=_stopped(request, written),
-        captured=MappingProxyType({name: _cropped(name, sight, sentence, source, target) for name in sight.captured}),
+        captured=MappingProxyType(
+            {name: _cropped(name, captured, sentence, source, target) for name in captured.probes}
+        ),
         hypotheses=tuple(hypotheses),
         tree=_tree(tokenizer, written.tree),
         timing=timing,
@@ -135,7 +137,7 @@ def _tree(tokenizer: Vocabulary, nodes: Sequence[Node]) -> BeamTree:
                 text=tokenizer.label(node.id),
                 log_probability=node.log_probability,
                 score=node.score,
-                fate=node.fate,
+                outcome=node.outcome,
             )
             for node in nodes
         )
@@ -148,12 +150,12 @@ def _picture(model: Transformer, side: str, length: int) -> FloatArray:
     return closed
 
 
-def _cropped(name: str, sight: Captured, sentence: int, source: int, target: int) -> FloatArray:
+def _cropped(name: str, captured: Captured, sentence: int, source: int, target: int) -> FloatArray:
     """One sentence of a captured batch: its tokens alone, along every axis that counts tokens."""
     here = source if name.startswith("encoder") else target
     there = source if name.startswith("encoder") or "cross_attention" in name else target
     lengths = {"tokens": here, "queries": here, "keys": there}
-    axes = sight.axes[name][1:]  # without the batch
-    cut = sight.captured[name][sentence][tuple(slice(lengths.get(axis)) for axis in axes)]
+    axes = captured.axes[name][1:]  # without the batch
+    cut = captured.probes[name][sentence][tuple(slice(lengths.get(axis)) for axis in axes)]
     closed: FloatArray = read_only(cut.copy())  # a view would hold on to the whole batch
     return closed

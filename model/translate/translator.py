@@ -80,7 +80,7 @@ class Translator:
         if step_weights not in get_args(StepWeights):
             raise not_choice("step_weights", step_weights, get_args(StepWeights))
         on_cpu = self.device.type == "cpu" and self.choice.dtype == torch.float32
-        self.intake = RequestChecker(
+        self.checker = RequestChecker(
             self.model, source_tokenizer, target_tokenizer, name, self.device, self.languages, self.generation_defaults
         )
         own_bytes = count_bytes(self.model)
@@ -122,18 +122,18 @@ class Translator:
 
         `cancelled` is asked between two words; when it says yes, the answer is what is written by then.
         """
-        return self._translate_alike([self.intake.request(text, **options)], cancelled)[0]
+        return self._translate_alike([self.checker.request(text, **options)], cancelled)[0]
 
     def translate_batch(self, texts: Sequence[str | TranslationRequest], **options: Any) -> list[Translation]:
         """Several sentences in as few passes as their options allow, each with a `Translation` of its own."""
         check_several(texts)
-        requests = [self.intake.request(text, **options) for text in texts]
+        requests = [self.checker.request(text, **options) for text in texts]
         answers: dict[int, Translation] = {}
         order = sorted(range(len(requests)), key=lambda place: repr(alike(requests[place])))
         for _, group in groupby(order, key=lambda place: alike(requests[place])):
             places = list(group)
-            batch = [requests[place] for place in places]
-            answers |= zip(places, in_smaller_batches(self._translate_alike, batch), strict=True)
+            together = [requests[place] for place in places]
+            answers |= zip(places, in_smaller_batches(self._translate_alike, together), strict=True)
         return [answers[place] for place in range(len(requests))]
 
     def translate_lines(
@@ -150,8 +150,8 @@ class Translator:
         A line that cannot be read is an error, or, with `on_refused(place, error)`, told and left blank.
         """
         languages = options.pop("source_language", ""), options.pop("target_language", "")
-        chosen = self.intake.options(options, also=("source_language", "target_language"))
-        requests, lengths = self.intake.lines(lines, chosen, on_refused, languages)
+        chosen = self.checker.options(options, also=("source_language", "target_language"))
+        requests, lengths = self.checker.lines(lines, chosen, on_refused, languages)
         texts = [""] * len(lines)
         for places in batches_by_length(lengths, batch_tokens // chosen.beam_size):
             translated = in_smaller_batches(self._write_only, [requests[place] for place in places])
@@ -162,17 +162,19 @@ class Translator:
         return texts
 
     def stream(self, text: str | TranslationRequest, **options: Any) -> Iterator[Progress]:
-        """The same as `translate`, with news after each word; the last one carries the translation.
+        """The same as `translate`, with progress after each word; the last one carries the translation.
 
         Leave the loop, or close the iterator, and the work ends: between two words nothing runs.
         """
-        request = self.intake.request(text, **options)
-        job = self.intake.job([request])
+        request = self.checker.request(text, **options)
+        batch = self.checker.prepare([request])
         clock = Clock()
         with torch.inference_mode(), intervening(self.model, request.interventions):
-            memory, sight = read_source(self.model, self.passes, job.source_ids, request.capture, padded=job.padded)
+            memory, captured = read_source(
+                self.model, self.passes, batch.source_ids, request.capture, padded=batch.padded
+            )
         clock.lap("encode")
-        search, cross = self._search(job, memory, scored=True)
+        search, cross = self._search(batch, memory, scored=True)
         step = 0
         while search is not None:
             with torch.inference_mode(), intervening(self.model, request.interventions):
@@ -183,56 +185,58 @@ class Translator:
             step += 1
             yield self._progress(step, search.best(0))
             clock.resume()
-        translation = self._answer(job, search, memory, cross, sight, clock)[0]
+        translation = self._answer(batch, search, memory, cross, captured, clock)[0]
         yield Progress(step + 1, translation.text, translation.target_tokens, translation)
 
     def request(self, text: str | TranslationRequest, **options: Any) -> TranslationRequest:
         """The request that `translate` would make of this, checked: equal requests have equal answers."""
-        return self.intake.request(text, **options)
+        return self.checker.request(text, **options)
 
     # ------------------------------------------------------------ the way of a batch
 
     def _translate_alike(
         self, requests: Sequence[TranslationRequest], cancelled: Callable[[], bool] | None = None
     ) -> list[Translation]:
-        job = self.intake.job(requests)
+        batch = self.checker.prepare(requests)
         clock = Clock()
         with torch.inference_mode(), intervening(self.model, requests[0].interventions):
-            memory, sight = read_source(self.model, self.passes, job.source_ids, requests[0].capture, padded=job.padded)
+            memory, captured = read_source(
+                self.model, self.passes, batch.source_ids, requests[0].capture, padded=batch.padded
+            )
             clock.lap("encode")
-            search, cross = self._search(job, memory, scored=False)
+            search, cross = self._search(batch, memory, scored=False)
             while search is not None and search.advance():
                 if cancelled is not None and cancelled():
                     break
             clock.lap("decode")
-        return self._answer(job, search, memory, cross, sight, clock)
+        return self._answer(batch, search, memory, cross, captured, clock)
 
     def _write_only(self, requests: Sequence[TranslationRequest]) -> list[str]:
-        job = self.intake.job_of_lines(requests)
+        batch = self.checker.prepare_lines(requests)
         with torch.inference_mode():
-            memory = self.passes.encode(job.source_ids, padded=job.padded)
-            search, _ = self._search(job, memory, scored=False, keep_tree=False)
+            memory = self.passes.encode(batch.source_ids, padded=batch.padded)
+            search, _ = self._search(batch, memory, scored=False, keep_tree=False)
             while search is not None and search.advance():
                 pass
         assert search is not None  # noqa: S101 - lines come without targets
         return [self.target_tokenizer.decode(found[0].ids) for found in search.results]
 
     def _search(
-        self, job: PreparedBatch, memory: Memory, *, scored: bool, keep_tree: bool = True
+        self, batch: PreparedBatch, memory: Memory, *, scored: bool, keep_tree: bool = True
     ) -> tuple[OneByOne | Beam | None, list[KeysValues]]:
         """The search that the options ask for, none where targets are given; and the keys and values of the source."""
         with torch.inference_mode():
             state = self.passes.decoder.start(memory, cached=True)
         cross = state.cross
-        if job.targets[0] is not None:
+        if batch.targets[0] is not None:
             return None, cross
-        options, config = job.options, self.model.config
+        options, config = batch.options, self.model.config
         plan = Plan(
             # The step has no probes; where somebody changes what passes them, words are chosen by a twin that has.
-            decoder=self.passes.decoder if self._is_changed(job) else self.step,
+            decoder=self.passes.decoder if self._is_changed(batch) else self.step,
             state=state,
-            rules=make_rules(config, options, job.prefixes, self.device, self.generation_defaults, job.limits),
-            limits=job.limits,
+            rules=make_rules(config, options, batch.prefixes, self.device, self.generation_defaults, batch.limits),
+            limits=batch.limits,
             start_id=config.start_id,
             ends=ends_of(config, self.generation_defaults),
             device=self.device,
@@ -246,61 +250,63 @@ class Translator:
                 keep_tree=keep_tree,
                 defaults=self.generation_defaults,
             ), cross
-        choose = Sample(options, len(job.limits)) if options.samples else choose_best
+        choose = Sample(options, len(batch.limits)) if options.samples else choose_best
         return OneByOne(plan, choose, scored=scored), cross
 
-    def _is_changed(self, job: PreparedBatch) -> bool:
-        return bool(job.requests[0].interventions) or editing() or hooked(self.model)
+    def _is_changed(self, batch: PreparedBatch) -> bool:
+        return bool(batch.requests[0].interventions) or editing() or hooked(self.model)
 
     def _answer(
         self,
-        job: PreparedBatch,
+        batch: PreparedBatch,
         search: OneByOne | Beam | None,
         memory: Memory,
         cross: list[KeysValues],
-        sight: Captured,
+        captured: Captured,
         clock: Clock,
     ) -> list[Translation]:
         """Look at what was written, and make the records."""
         cancelled = set() if search is None else {row.sentence for row in search.rows}  # still open
         found = [
             _given(target) if target is not None else _candidates(search, sentence, sentence in cancelled, prefix)
-            for sentence, (target, prefix) in enumerate(zip(job.targets, job.prefixes, strict=True))
+            for sentence, (target, prefix) in enumerate(zip(batch.targets, batch.prefixes, strict=True))
         ]
         rows = [candidates[0].ids for candidates in found]
         starts = [[self.model.config.start_id, *ids[:-1]] for ids in rows]
-        request = job.requests[0]
+        request = batch.requests[0]
         with torch.inference_mode(), intervening(self.model, request.interventions):
-            ids = self.intake.pad(starts), self.intake.pad(rows)
-            alternatives, never = job.options.alternatives, never_written(self.model.config, self.generation_defaults)
+            ids = self.checker.pad(starts), self.checker.pad(rows)
+            alternatives, never = batch.options.alternatives, never_written(self.model.config, self.generation_defaults)
             scores = read_target(
-                self.model, self.passes, memory, cross, *ids, sight, request.capture, alternatives, never
+                self.model, self.passes, memory, cross, *ids, captured, request.capture, alternatives, never
             )
         clock.lap("capture")
         written = [
             SearchResult(candidates, search.trees[sentence] if isinstance(search, Beam) else [], sentence in cancelled)
             for sentence, candidates in enumerate(found)
         ]
-        return [self._record(job, sentence, written[sentence], sight, scores, clock) for sentence in range(len(rows))]
+        return [
+            self._record(batch, sentence, written[sentence], captured, scores, clock) for sentence in range(len(rows))
+        ]
 
     def _record(
         self,
-        job: PreparedBatch,
+        batch: PreparedBatch,
         sentence: int,
         written: SearchResult,
-        sight: Captured,
+        captured: Captured,
         scores: TokenScores,
         clock: Clock,
     ) -> Translation:
         return make_translation(
             self.model,
             self.target_tokenizer,
-            request=job.requests[sentence],
-            source_text=job.texts[sentence],
-            source_tokens=job.sources[sentence],
+            request=batch.requests[sentence],
+            source_text=batch.texts[sentence],
+            source_tokens=batch.sources[sentence],
             sentence=sentence,
             written=written,
-            sight=sight,
+            captured=captured,
             scores=scores,
             timing=clock.timing(),
             device=str(self.device),

@@ -24,7 +24,7 @@ def settled(page: Page, text: str) -> None:
     modules(page)
     # Not an asynchronous function: its promise would count as true at once.
     page.wait_for_function(
-        "(text) => !window.headlight.busy && window.headlight.answer.request.text === text", arg=text
+        "(text) => !window.headlight.busy && window.headlight.translation.request.text === text", arg=text
     )
 
 
@@ -65,7 +65,7 @@ def held(page: Page, kind: str) -> FloatArray:
     """All weights of a kind, `[layer, head, query, key]`, as the page holds them."""
     modules(page)
     shape, numbers = page.evaluate(
-        "(kind) => [headlight.answer.tensors[kind].shape, [...headlight.answer.tensors[kind].numbers]]", kind
+        "(kind) => [headlight.translation.tensors[kind].shape, [...headlight.translation.tensors[kind].numbers]]", kind
     )
     return np.array(numbers, dtype=np.float32).reshape(shape) / 65_535
 

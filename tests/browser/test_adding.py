@@ -39,13 +39,14 @@ export async function mount({ element, server }) {
   await ready;
   const { models } = await call(server.models, {});
   const draw = () => {
-    const count = state.answer ? String(state.answer.source.length) : '';
+    const count = state.translation ? String(state.translation.source.length) : '';
     replace(element, make('p', { class: 'counted' }, `${t('tab_novelty')}: ${count} ${models.join()}`));
   };
-  on(['answer', 'language'], draw);
+  on(['translation', 'language'], draw);
   draw();
 }
 """
+STYLE = ".gradio-container {\n  .headlight .counted { color: rgb(1, 2, 3); }\n}\n"
 
 
 def changed(path: Path, old: str, new: str) -> None:
@@ -74,7 +75,7 @@ def test_a_tab_is_two_files_and_a_line(folder: Path, browser: Browser) -> None:
     (folder / "viz/tabs/novelty.py").write_text(TAB, encoding="utf-8")
     (folder / "viz/widgets/novelty").mkdir()
     (folder / "viz/widgets/novelty/novelty.js").write_text(WIDGET, encoding="utf-8")
-    (folder / "viz/widgets/novelty/novelty.css").write_text(".headlight .counted { color: rgb(1, 2, 3); }\n")
+    (folder / "viz/widgets/novelty/novelty.css").write_text(STYLE, encoding="utf-8")
     tabs = folder / "viz/tabs/__init__.py"
     changed(tabs, "from headlight.viz.tabs.positions", "from headlight.viz.tabs.novelty import build as build_novelty\n"
             "from headlight.viz.tabs.positions")  # fmt: skip

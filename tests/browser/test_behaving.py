@@ -18,7 +18,7 @@ from headlight.viz.answers.examples import EXAMPLES
 from headlight.viz.tabs.translate import TranslateWidget
 from tests.browser.acting import drawn, modules, open_tab, settled, state, title, translate, translation
 from tests.browser.conftest import PATIENCE, Visit, Watch
-from tests.browser.test_taking_away import save
+from tests.browser.test_exporting import save
 
 FIRST = EXAMPLES[0].text
 SENTENCE = "Die Katze schläft auf dem Sofa."
@@ -271,7 +271,7 @@ def test_use_this_model_leads_to_its_heads(page: Page) -> None:
     page.locator("tr.model[data-model=en-de] .use").click()
     expect(page.locator("#panel-heads")).to_be_visible()
     settled(page, next(example.text for example in EXAMPLES if example.model == "en-de"))
-    assert state(page, "answer")["model"]["name"] == "en-de"
+    assert state(page, "translation")["model"]["name"] == "en-de"
 
 
 def test_an_empty_review_is_an_error_also_while_another_is_judged(page: Page) -> None:

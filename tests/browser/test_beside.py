@@ -235,7 +235,7 @@ def test_the_first_model_is_the_pages_own(visit: Visit) -> None:
     modules(page)
     at_rest(page)
     side(page, 0).locator("select.model").select_option("toy")
-    page.wait_for_function("headlight.answer.model.name === 'toy' && !headlight.busy")
+    page.wait_for_function("headlight.translation.model.name === 'toy' && !headlight.busy")
     at_rest(page)
     expect(page.locator(".translate .out")).to_have_text("i want a beer .")
     expect(side(page, 0).locator(".reads")).to_have_text("i want a beer .")

@@ -16,7 +16,7 @@ from headlight.viz.tabs.translate import TranslateWidget
 from headlight.viz.words import words
 from tests.browser.acting import at_rest, open_tab, settled, translate
 from tests.browser.conftest import PATIENCE, Visit, Watch
-from tests.browser.test_taking_away import save
+from tests.browser.test_exporting import save
 from tests.viz.api.test_nasty_inputs import INPUTS, may_be_refused, may_be_translated, text_of
 
 TYPED = 100_000  # characters: nobody types a megabyte, which the tests of the endpoints send
@@ -45,15 +45,15 @@ TYPE = """async ([text, patience]) => {
   const end = performance.now() + patience;
   while (headlight.busy && performance.now() < end) await new Promise((done) => setTimeout(done, 4));
   const texts = (selector) => [...document.querySelectorAll(selector)].map((each) => each.textContent);
-  const { answer, busy } = headlight;
+  const { translation, busy } = headlight;
   return {
     busy,
     error: document.getElementById('sentence-error').textContent,
     stands: field.value,
-    answered: answer.request.text,
+    answered: translation.request.text,
     strip: texts('.explorer .strip[data-side=source] .token:not(.special)'),
     rows: texts('.explorer .rows .label span:not(.special)'),
-    labels: answer.source.filter((token) => !token.special).map((token) => token.label),
+    labels: translation.source.filter((token) => !token.special).map((token) => token.label),
   };
 }"""
 
@@ -125,7 +125,7 @@ def test_markup_in_ones_own_translation_stays_letters_in_every_picture(visit: Vi
     page.get_by_role("button", name="Options").click()
     page.fill("[data-field=target]", MARKUP)
     page.press("[data-field=target]", "Enter")
-    page.wait_for_function("(text) => !headlight.busy && headlight.answer.request.target === text", arg=MARKUP)
+    page.wait_for_function("(text) => !headlight.busy && headlight.translation.request.target === text", arg=MARKUP)
     assert plain(page.locator(".translate .out").inner_text()) == plain(tidy(MARKUP))
     page.click('.wall-grid button[data-layer="1"][data-head="2"]')
     page.check("[data-field=words]")

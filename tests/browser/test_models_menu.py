@@ -142,7 +142,7 @@ def came(page: Page, name: str) -> None:
     """The model is here, and has translated the sentence."""
     modules(page)
     page.wait_for_function(
-        "(name) => !window.headlight.busy && window.headlight.answer.request.model === name", arg=name
+        "(name) => !window.headlight.busy && window.headlight.translation.request.model === name", arg=name
     )
     expect(page.locator(".offer")).to_be_hidden()
 
@@ -267,7 +267,9 @@ def test_a_choice_that_is_pressed_stays_until_it_is_let_go(page: Page) -> None:
     choice.hover()
     page.mouse.down()
     page.evaluate(SPEAK, "zh")
-    expect(page.locator(".models-picker .opens")).to_have_attribute("aria-label", "模型：de-en")  # the news are here
+    expect(page.locator(".models-picker .opens")).to_have_attribute(
+        "aria-label", "模型：de-en"
+    )  # the change has arrived
     assert choice.locator(".what").inner_text() == before
     page.mouse.up()
     came(page, "toy")
@@ -376,7 +378,7 @@ def test_who_chose_another_model_in_the_meantime_keeps_it(page: Page, hub: Hub) 
     assert hub.halted.wait(60)
     choose(page, "toy")
     modules(page)
-    page.wait_for_function("!window.headlight.busy && window.headlight.answer.request.model === 'toy'")
+    page.wait_for_function("!window.headlight.busy && window.headlight.translation.request.model === 'toy'")
     hub.going.set()
     expect(page.locator(".offer")).to_contain_text(f"{LATER} is installed now.")
     expect(page.locator(".models-picker .opens")).to_have_text("toy")

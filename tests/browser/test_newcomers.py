@@ -29,7 +29,7 @@ def test_english_in_a_german_field_is_offered_the_other_direction_in_one_click(p
     says = page.locator(".looks-like")
     expect(says).to_contain_text("This looks like English. Translate English → German?")
     says.get_by_role("button").click()
-    page.wait_for_function("window.headlight.answer.model.name === 'en-de' && !window.headlight.busy")
+    page.wait_for_function("window.headlight.translation.model.name === 'en-de' && !window.headlight.busy")
     assert page.input_value("#sentence") == ENGLISH
     assert "Hund" in translation(page)
     expect(says).to_have_text("")
@@ -112,7 +112,7 @@ def test_another_model_begins_at_the_head_that_tells_most_of_this_sentence(page:
     assert state(page, "kind") == "cross"
     chosen = state(page, "layer"), state(page, "head")
     cross = held(page, "cross")
-    known = state(page, "answer")["model"]["best_head"]
+    known = state(page, "translation")["model"]["best_head"]
     if known:
         assert chosen == (known["layer"], known["head"])
         return

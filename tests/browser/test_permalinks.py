@@ -89,7 +89,7 @@ def open_page(visit: Visit) -> Page:
 def test_addresses_mean_what_they_meant_and_are_written_so_again(open_page: Page) -> None:
     settled(open_page, TOY["text"])
     modules(open_page)
-    written = [token["id"] for token in open_page.evaluate("headlight.answer.target")]
+    written = [token["id"] for token in open_page.evaluate("headlight.translation.target")]
     for hash_, (asked, shown) in LINKS.items():
         given = written[: 2 if "prefix" in hash_ else None]
         address = hash_.replace("IDS", ".".join(map(str, given)))
@@ -98,7 +98,7 @@ def test_addresses_mean_what_they_meant_and_are_written_so_again(open_page: Page
         settled(open_page, asked["text"])
         open_page.wait_for_function(
             "(asked) => Object.entries(asked).every(([name, value]) =>"
-            " JSON.stringify(headlight.answer.asked()[name]) === JSON.stringify(value))",
+            " JSON.stringify(headlight.translation.asked()[name]) === JSON.stringify(value))",
             arg=asked,
         )
         found = {name: state(open_page, name) for name in USUAL | shown}

@@ -70,7 +70,7 @@ def test_arrow_keys_walk_the_tree_and_what_was_dropped_opens_with_its_attention(
     page: Page, translator: Translator, example: Translation
 ) -> None:
     tree = example.tree
-    finished = [place for place, node in enumerate(tree.nodes) if node.fate == "finished"]
+    finished = [place for place, node in enumerate(tree.nodes) if node.outcome == "finished"]
     best = way(tree, max(finished, key=lambda place: tree.nodes[place].score))
     open_tab(page, "decoding")
     page.locator(".headlight-decoding .tree").focus()
@@ -89,7 +89,7 @@ def test_arrow_keys_walk_the_tree_and_what_was_dropped_opens_with_its_attention(
         page.keyboard.press("ArrowLeft")
     beside = steps(tree)[3]
     below = beside[beside.index(best[3]) + 1 :]
-    dropped = next(place for place in below if tree.nodes[place].fate == "dropped")
+    dropped = next(place for place in below if tree.nodes[place].outcome == "dropped")
     assert_at(page, translator, tree, best[3])
     for place in below[: below.index(dropped) + 1]:
         page.keyboard.press("ArrowDown")
@@ -100,7 +100,7 @@ def test_arrow_keys_walk_the_tree_and_what_was_dropped_opens_with_its_attention(
     ids = tree.path(dropped)
     modules(page)
     page.wait_for_function(
-        "(ids) => !headlight.busy && headlight.answer.target.map((token) => token.id).join() === ids",
+        "(ids) => !headlight.busy && headlight.translation.target.map((token) => token.id).join() === ids",
         arg=",".join(map(str, ids)),
     )
     truth = translator.translate(example.source_text, target=ids)
@@ -111,7 +111,7 @@ def test_arrow_keys_walk_the_tree_and_what_was_dropped_opens_with_its_attention(
     open_tab(page, "decoding")  # the search that it came from is still there
     expect(page.locator(".headlight-decoding .finished li")).to_have_count(len(finished))
     page.locator(".headlight-decoding .finished .link").first.click()
-    page.wait_for_function("(text) => !headlight.busy && headlight.answer.text === text", arg=example.text)
+    page.wait_for_function("(text) => !headlight.busy && headlight.translation.text === text", arg=example.text)
 
 
 def number(text: str) -> float:
@@ -205,7 +205,7 @@ def test_a_tree_after_an_answer_without_one_takes_clicks(
     page.locator(".headlight-decoding .none .go").click()  # search with a beam after all
     tree = example.tree
     expect(page.locator(".headlight-decoding .finished li")).to_have_count(
-        sum(node.fate == "finished" for node in tree.nodes)
+        sum(node.outcome == "finished" for node in tree.nodes)
     )
     at_rest(page)
     place = steps(tree)[2][1]

@@ -129,7 +129,7 @@ def test_stop_ends_a_long_translation_and_keeps_what_is_written(page: Page, run:
     expect(page.locator(".translate .meta")).to_contain_text("stopped before the end")
     expect(page.get_by_text("Back to the model’s own translation")).to_be_visible()
     assert translation(page) == text
-    assert tuple(token["id"] for token in state(page, "answer")["target"]) == ids
+    assert tuple(token["id"] for token in state(page, "translation")["target"]) == ids
     truth = translator.translate(LONG, target=ids)
     for kind in KINDS:
         np.testing.assert_allclose(held(page, kind), truth.attention.of(kind), atol=NEAR)

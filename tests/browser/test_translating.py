@@ -47,7 +47,7 @@ def test_an_alternative_continues_the_translation_from_there(page: Page, transla
     word.hover()
     other = page.locator(".translate .alternatives button:enabled").first
     chosen = other.locator("bdi").inner_text()
-    before = state(page, "answer")["target"]
+    before = state(page, "translation")["target"]
     other.click()
     expect(page.locator(".translate .word.forced")).to_have_text(chosen.strip())
     ids = [token["id"] for token in before[:place]]
@@ -149,14 +149,14 @@ def test_the_fields_show_what_is_asked_for(page: Page) -> None:
     expect(beam).to_be_disabled()
     expect(beam).to_have_value("1")  # chance and search exclude each other
     translate(page, SENTENCE)
-    options = state(page, "answer")["request"]["options"]
+    options = state(page, "translation")["request"]["options"]
     assert (options["beam_size"], options["temperature"]) == (1, 1)
     temperature.fill("0")
     expect(beam).to_have_value("3")
     beam.fill("")
     beam.press("Enter")
     expect(beam).to_have_value("4")
-    page.wait_for_function("!headlight.busy && headlight.answer.request.options.beam_size === 4")
+    page.wait_for_function("!headlight.busy && headlight.translation.request.options.beam_size === 4")
     assert page.get_attribute("[data-field=seed]", "max") == str(2**53 - 1)
 
 

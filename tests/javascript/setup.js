@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 const given = 'import json; from headlight.viz.wire.static import tables; print(json.dumps(tables()))';
 globalThis.headlightTables = JSON.parse(execFileSync(process.env.PYTHON ?? 'python3', ['-c', given], { encoding: 'utf8' }));
 
-/** An answer as the server sends it: source of `sources` words, target of `targets`, one map of cross-attention for each head. */
+/** A translation as the server sends it: source of `sources` words, target of `targets`, one map of cross-attention for each head. */
 export function answered({ sources, targets, maps, layers = 1 }) {
   const tokens = (labels, text) => {
     let at = 0;

@@ -118,9 +118,9 @@ def tree_of(steps: int = 3, texts: tuple[str, ...] = (" a", " b", "c")) -> BeamT
     for step in range(steps):
         first = len(nodes)
         for rank, text in enumerate(texts):
-            fate = "dropped" if rank == 2 else "finished" if step == steps - 1 else "kept"
+            outcome = "dropped" if rank == 2 else "finished" if step == steps - 1 else "kept"
             parent = kept[rank % len(kept)]
             chance = -0.5 * (step + 1) - rank
-            nodes.append(BeamNode(parent, step, rank, text, chance, chance / (step + 1), fate))  # type: ignore[arg-type]
+            nodes.append(BeamNode(parent, step, rank, text, chance, chance / (step + 1), outcome))  # type: ignore[arg-type]
         kept = [first, first + 1]
     return BeamTree(tuple(nodes))

@@ -26,11 +26,11 @@ SHOWN = 12  # so many choices a complaint names
 class ModelDefaults:
     """A model's defaults and choices, known without loading it again."""
 
-    usual: DecodingOptions
+    decoding: DecodingOptions
     longest: int | None = None  # tokens written; None: the model says nothing
     sources: tuple[str, ...] = ()  # languages as the model calls them; empty: there is no choice
     targets: tuple[str, ...] = ()
-    source: str = ""  # which counts where none is named
+    source: str = ""  # the default
     target: str = ""
     left_out: tuple[str, ...] = ()  # rules of its makers that are not known here
 
@@ -49,23 +49,23 @@ class ModelDefaults:
 
     def options(self) -> dict[str, Any]:
         """The options that a request of the page names, with their defaults."""
-        usual = asdict(self.usual)
-        return {name: usual[name] for name in SENT}
+        options = asdict(self.decoding)
+        return {name: options[name] for name in SENT}
 
 
 def plain_model_defaults(settings: Settings) -> ModelDefaults:
     """Of a model that brings nothing of its own."""
-    return ModelDefaults(usual=default_options(settings))
+    return ModelDefaults(decoding=default_options(settings))
 
 
 def model_defaults_of(translator: Translator, settings: Settings) -> ModelDefaults:
     """Of a model that is loaded."""
     defaults, languages = translator.generation_defaults, translator.languages
-    usual = default_options(settings)
+    decoding = default_options(settings)
     if defaults != GenerationDefaults():
-        usual = defaults.options({"beam_size": min(defaults.beam_size, settings.max_beam), "max_length": None})
+        decoding = defaults.options({"beam_size": min(defaults.beam_size, settings.max_beam), "max_length": None})
     return ModelDefaults(
-        usual=usual,
+        decoding=decoding,
         longest=defaults.max_length,
         sources=tuple(language.code for language in languages.sources),
         targets=tuple(language.code for language in languages.targets),

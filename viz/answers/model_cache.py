@@ -1,6 +1,6 @@
 """Loaded models, bounded by bytes: the least recently used one that no request holds leaves first.
 
-    with cache.borrow("de-en", load) as translator:
+    with cache.hold("de-en", load) as translator:
         translator.translate(text)
 
 The first request loads a model, equal ones wait for it, and different models load at once. A model in use never leaves,
@@ -55,7 +55,7 @@ class ModelCache(Generic[Model]):
         return None if entry is None else entry.model
 
     @contextmanager
-    def borrow(self, key: Hashable, load: Callable[[], Model]) -> Iterator[Model]:
+    def hold(self, key: Hashable, load: Callable[[], Model]) -> Iterator[Model]:
         """The model of this key, loaded where it is not kept; it stays until the end of the block."""
         found = self._flights.enter(key, find=lambda: self._take(key), keep=lambda made: self._keep(key, made))
         entry = self._load(found, load) if isinstance(found, Lead) else found

@@ -33,7 +33,7 @@ def model_of(service: Service, translation: Translation) -> dict[str, Any]:
     if defaults.left_out:
         found |= {"left_out": defaults.left_out}
     return found | {
-        "usual": defaults.options(),
+        "usual": defaults.options(),  # saved pages and the first answer hold it by this name
         "source": request.source_language or defaults.source or found["source"],
         "target": request.target_language or defaults.target or found["target"],
         "sources": defaults.sources,
@@ -44,12 +44,12 @@ def model_of(service: Service, translation: Translation) -> dict[str, Any]:
 
 
 def translators(service: Service) -> list[dict[str, Any]]:
-    """All that translate, as a menu lists them: the usual one first, the one that knows two sentences last."""
+    """All that translate, as a menu lists them: the default one first, the one that knows two sentences last."""
     cards = [card for card in service.models() if card.kind == "transformer"]
     plain = plain_model_defaults(service.settings).options()
     return [
         about(card)
-        | {"usual": None if card.brings_defaults or not card.downloaded else plain}  # None: its answer will tell
+        | {"defaults": None if card.brings_defaults or not card.downloaded else plain}  # None: its answer will tell
         for card in sorted(cards, key=lambda card: (card.where == "hub", not card.default, card.name == "toy"))
     ]
 

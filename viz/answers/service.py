@@ -25,15 +25,16 @@ from headlight.viz.answers.answer_cache import AnswerCache, Key
 from headlight.viz.answers.cards import ModelCard
 from headlight.viz.answers.catalogue import Catalogue
 from headlight.viz.answers.defaults import ModelDefaults, model_defaults_of, plain_model_defaults
-from headlight.viz.answers.lent_gpu import on_borrowed_gpu
 from headlight.viz.answers.line import Line
 from headlight.viz.answers.model_cache import ModelCache
+from headlight.viz.answers.zero_gpu import on_zero_gpu
 from headlight.viz.errors import PageError, page_error
 from headlight.viz.fields import request_from
 from headlight.viz.settings import Settings, SettingsError
 from headlight.viz.values import check_text
 
-USUAL, TOY = "de-en", "toy"  # who answers where nobody is named, and who only does where there is nobody else
+DEFAULT_MODEL = "de-en"  # translates where a request names no model
+TOY = "toy"  # the default only where there is no other model
 REVIEW = 8  # a review may be so many times as long as a sentence: a classifier reads pages
 MEGABYTE = 1_000_000
 
@@ -61,8 +62,10 @@ class Service:
                 f"HEADLIGHT_MODEL is {settings.model!r}, but the translators in {settings.models_folder} are: "
                 f"{', '.join(names) or 'none'}. Name one of them, or unset it."
             )
-        self.default = settings.model or min(names, key=lambda name: (name == TOY, name != USUAL, name), default="")
-        self._away = on_borrowed_gpu(self._compute)
+        self.default = settings.model or min(
+            names, key=lambda name: (name == TOY, name != DEFAULT_MODEL, name), default=""
+        )
+        self._on_gpu = on_zero_gpu(self._compute)
 
     # ------------------------------------------------------------ which models
 
@@ -81,16 +84,16 @@ class Service:
         return self.catalogue.fetch(name, on_progress, stop)
 
     @contextmanager
-    def borrowed(self, name: str = "") -> Iterator[Translator]:
+    def hold(self, name: str = "") -> Iterator[Translator]:
         """The translator of this name, or the default one: it does not leave memory before the end of the block."""
         card = self.catalogue.card(name or self.default, "transformer")
-        with self.model_cache.borrow(_place(card), lambda: self._load(card, Translator)) as translator:
+        with self.model_cache.hold(_place(card), lambda: self._load(card, Translator)) as translator:
             self.catalogue.used(card)
             yield translator
 
     def translator(self, name: str = "") -> Translator:
         """The same for a glance at its configuration or vocabulary. Who lets it work borrows it for that long."""
-        with self.borrowed(name) as translator:
+        with self.hold(name) as translator:
             return translator
 
     def model_defaults(self, name: str = "") -> ModelDefaults:
@@ -106,7 +109,7 @@ class Service:
     def _judge(self, name: str) -> Iterator[Judge]:
         named = name or next((card.name for card in self.catalogue.cards() if card.kind == "classifier"), "")
         card = self.catalogue.card(named, "classifier")
-        with self.model_cache.borrow(_place(card), lambda: self._load(card, Judge)) as judge:
+        with self.model_cache.hold(_place(card), lambda: self._load(card, Judge)) as judge:
             yield judge
 
     def _load(self, card: ModelCard, kind: type[Translator] | type[Judge]) -> Any:
@@ -117,31 +120,35 @@ class Service:
             LOG.exception("The model %s cannot be loaded.", card.name)
             raise PageError("model", "model_cannot_load", {"given": card.name}) from error
         if isinstance(model, Translator):
-            model.name = model.intake.name = card.name  # a folder of the cache is called after a commit
+            model.name = model.checker.name = card.name  # a folder of the cache is called after a commit
             self._model_defaults[_place(card)] = model_defaults_of(model, self.settings)
         return model
 
     # ------------------------------------------------------------ translating
 
-    def check(self, values: Any, *, usual: bool = False) -> TranslationRequest:
+    def check(self, values: Any, *, model_defaults: bool = False) -> TranslationRequest:
         """The request in what a browser or a program sent, after every check and before any work of the model.
 
-        `usual`: what is not named is as usual for this model, instead of the plainest that there is.
+        `model_defaults`: options that are not named are the defaults of this model, instead of those of the API.
         """
         request = request_from(values, self.settings)
         if is_blank(request.text):
             raise PageError("text", "blank_text")
         most = self.settings.max_tokens
-        with self.borrowed(request.model) as translator, _in_our_words():
+        with self.hold(request.model) as translator, _in_our_words():
             defaults = self.model_defaults(request.model)
-            if usual:
-                request = request_from(values, self.settings, defaults.usual)
+            if model_defaults:
+                request = request_from(values, self.settings, defaults.decoding)
             request = translator.request(defaults.checked(request, most))
-            job = translator.intake.job([request])  # cuts all texts into tokens, and runs nothing
-        for name, ids in (("text", job.sources[0]), ("target", job.targets[0] or ()), ("prefix", job.prefixes[0])):
+            batch = translator.checker.prepare([request])  # cuts all texts into tokens, and runs nothing
+        for name, ids in (
+            ("text", batch.sources[0]),
+            ("target", batch.targets[0] or ()),
+            ("prefix", batch.prefixes[0]),
+        ):
             if len(ids) > most:
                 raise PageError(name, "too_many_tokens", {"name": name, "given": len(ids), "limit": most})
-        if job.targets[0] is None and job.limits[0] > most:  # what is written has the same limit as what is read
+        if batch.targets[0] is None and batch.limits[0] > most:  # what is written has the same limit as what is read
             request = replace(request, options=replace(request.options, max_length=most))
         return request
 
@@ -161,10 +168,10 @@ class Service:
             return self.answer_cache.answer(self._key(request), make), not made
 
     def stream(self, request: TranslationRequest, stop: Event) -> Iterator[Progress]:
-        """News after each word; the last carries the translation. A kept answer comes at once, and alone.
+        """Progress after each word; the last carries the translation. A cached answer comes at once, and alone.
 
-        Set `stop`, or close the iterator, and the work ends within one step, with no last news. A lent GPU answers in
-        one call, without news on the way.
+        Set `stop`, or close the iterator, and the work ends within one step, with no last progress. ZeroGPU answers in
+        one call, without progress on the way.
         """
         with _in_our_words():
             seat = self.answer_cache.enter(self._key(request), stop)
@@ -174,10 +181,10 @@ class Service:
                 yield _last(seat, Cached)
                 return
             with seat as lead:
-                if self._away is not None:
+                if self._on_gpu is not None:
                     yield _last(lead.done(self._make(request)))
                     return
-                with self.borrowed(request.model) as translator, closing(_steps(translator, request)) as steps:
+                with self.hold(request.model) as translator, closing(_steps(translator, request)) as steps:
                     while not stop.is_set() and (progress := next(steps, None)) is not None:
                         lead.alive()
                         if progress.translation is not None:
@@ -185,8 +192,8 @@ class Service:
                         yield progress
 
     def _make(self, request: TranslationRequest) -> Translation:
-        with self.borrowed(request.model):  # loaded here, so that a lent GPU's process finds it
-            return (self._away or self._compute)(request)
+        with self.hold(request.model):  # loaded here, so that the process on the GPU finds it
+            return (self._on_gpu or self._compute)(request)
 
     def _compute(self, request: TranslationRequest) -> Translation:
         card = self.catalogue.card(request.model or self.default, "transformer")

@@ -44,7 +44,7 @@ BY_NAME = re.compile(r"/gradio_api/(?P<way>call/v2|call|run|api)/(?P<name>[^/]+)
 ANSWER = re.compile(r"/gradio_api/(?:call/(?:v2/)?[^/]+/(?P<event>[^/]+)|queue/data)/?$")
 EVENTS = b"text/event-stream"
 SLOWEST = 30.0  # seconds for the whole of a request to come
-GLANCE = 1.0  # seconds between two looks at whether a stream is owed any news
+GLANCE = 1.0  # seconds between two looks at whether a stream waits for a message
 QUEUE = re.compile(r"/gradio_api/queue/join/?$")
 CALLED = re.compile(r"/gradio_api/component_server/?$")
 STATUS = {
@@ -80,14 +80,14 @@ POLICY = {
 LOG = logging.getLogger(__name__)
 
 
-def door(settings: Settings, endpoints: Mapping[str, inspect.Signature] = ENDPOINTS) -> list[Middleware]:
-    """The door alone, as a list of middleware."""
+def middleware(settings: Settings, endpoints: Mapping[str, inspect.Signature] = ENDPOINTS) -> list[Middleware]:
+    """The middleware alone."""
     return [Middleware(RequestLimits, settings=settings, endpoints=endpoints)]
 
 
 def app_kwargs(settings: Settings, endpoints: Mapping[str, inspect.Signature] = ENDPOINTS) -> dict[str, Any]:
-    """What `launch(app_kwargs=…)` needs: the door, and our words for what FastAPI's validator finds behind it."""
-    return {"middleware": door(settings, endpoints), "exception_handlers": {RequestValidationError: _wrong_field}}
+    """What `launch(app_kwargs=…)` needs: the middleware, and our words for what FastAPI's validator finds behind it."""
+    return {"middleware": middleware(settings, endpoints), "exception_handlers": {RequestValidationError: _wrong_field}}
 
 
 def headers_of(settings: Settings) -> list[tuple[bytes, bytes]]:
@@ -168,12 +168,12 @@ class RequestLimits:
         else:
             await self.app(scope, receive, send)
 
-    # ------------------------------------------------------------ streams of news
+    # ------------------------------------------------------------ streams of messages
 
     async def _listen(
         self, queue: ListeningQueue, event_id: str | None, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        """Pass on the news of a session as long as it is owed any: Gradio would keep a stream open for ever."""
+        """Pass on the messages of a session while any are to come: Gradio would keep the stream open for ever."""
         if event_id is None:
             query = parse_qs(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
             session = next(reversed(query.get("session_hash", [])), None)  # of several, Gradio reads the last
@@ -336,7 +336,7 @@ class RequestLimits:
 
 
 def _event(error: PageError) -> bytes:
-    """An error in a stream of news."""
+    """An error in a stream of messages."""
     return f"event: error\ndata: {json.dumps(error.as_json())}\n\n".encode()
 
 

@@ -95,7 +95,7 @@ def comparing(chosen: Selection) -> bool:
     return chosen.pinned is not None and chosen.pinned != (chosen.layer, chosen.head)
 
 
-class TakeAway:
+class Exporter:
     """The server's part of the menu: it makes the file of what is on show."""
 
     def __init__(self, service: Service) -> None:
@@ -109,7 +109,7 @@ class TakeAway:
             ),
         }
 
-    def take_away(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def export(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """`form`, `request`, `selection`, `theme`, `language` → a file in base64, or a figure to be saved."""
         form = check_choice("form", values.get("form"), choices=(*self._forms, *PICTURES))
         theme = check_choice("theme", values.get("theme"), choices=tuple(THEMES))

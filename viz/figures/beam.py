@@ -13,7 +13,7 @@ from headlight.viz.figures.frame import caption, header_height
 from headlight.viz.labels import candidate, plotly_text, shorten
 from headlight.viz.theme import CAPTION, Theme, template
 
-FATES = ("dropped", "kept", "finished")  # what matters most is drawn last
+OUTCOMES = ("dropped", "kept", "finished")  # what matters most is drawn last
 SYMBOLS = {"dropped": "circle", "kept": "circle", "finished": "square"}
 ACROSS, DOWN = 84, 38  # pixels a step and a place
 LONGEST = 11  # columns of a label between two steps
@@ -33,28 +33,28 @@ def beam(tree: BeamTree, *, theme: Theme, words: Mapping[str, str] | None = None
     colours = {"dropped": theme.edge, "kept": theme.ink_2, "finished": theme.accent}
     fills = {**colours, "dropped": theme.ground}  # hollow, but no line shows inside
     figure = go.Figure()
-    for fate in FATES:
-        chosen = [place for place, node in enumerate(nodes) if node.fate == fate]
-        _add_edges(figure, nodes, ranks, chosen, theme.rule if fate == "dropped" else theme.edge, 1)
+    for outcome in OUTCOMES:
+        chosen = [place for place, node in enumerate(nodes) if node.outcome == outcome]
+        _add_edges(figure, nodes, ranks, chosen, theme.rule if outcome == "dropped" else theme.edge, 1)
     _add_edges(figure, nodes, ranks, best, theme.accent, 2, said["best"])
-    for fate in FATES:
-        chosen = [place for place, node in enumerate(nodes) if node.fate == fate]
+    for outcome in OUTCOMES:
+        chosen = [place for place, node in enumerate(nodes) if node.outcome == outcome]
         figure.add_scatter(
             x=[nodes[place].step for place in chosen],
             y=[ranks[place] for place in chosen],
             mode="markers" if dense else "markers+text",
             text=[plotly_text(shorten(candidate(nodes[place].text).full, LONGEST)) for place in chosen],
             textposition="top center",
-            textfont={"size": CAPTION, "color": theme.ink_3 if fate == "dropped" else theme.ink},
+            textfont={"size": CAPTION, "color": theme.ink_3 if outcome == "dropped" else theme.ink},
             marker={
                 "size": 7,
-                "symbol": SYMBOLS[fate],
-                "color": fills[fate],
-                "line": {"color": colours[fate], "width": 1},
+                "symbol": SYMBOLS[outcome],
+                "color": fills[outcome],
+                "line": {"color": colours[outcome], "width": 1},
             },
             hovertext=[_hover(nodes[place], said) for place in chosen],
             hoverinfo="text",
-            name=said[fate],
+            name=said[outcome],
             customdata=chosen,
             cliponaxis=False,
         )
@@ -105,7 +105,7 @@ def _ranks(nodes: tuple[BeamNode, ...]) -> list[int]:
 
 def _best_path(nodes: tuple[BeamNode, ...]) -> list[int]:
     """The nodes of the finished sentence with the best score, the first step first."""
-    finished = [place for place, node in enumerate(nodes) if node.fate == "finished"]
+    finished = [place for place, node in enumerate(nodes) if node.outcome == "finished"]
     place = max(finished, key=lambda place: nodes[place].score, default=-1)
     path = []
     while place >= 0:
@@ -146,7 +146,7 @@ def _add_edges(
 def _hover(node: BeamNode, said: Mapping[str, str]) -> str:
     return said["node"].format(
         token=candidate(node.text).plotly_full,
-        outcome=said[node.fate],
+        outcome=said[node.outcome],
         score=f"{node.score:.4f}",
         log_probability=f"{node.log_probability:.4f}",
     )

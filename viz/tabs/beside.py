@@ -41,7 +41,9 @@ def second_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]
 
     def answer_beside(values: Mapping[str, Any]) -> dict[str, Any]:
         first = service.translate(service.check(values.get("request")))
-        second = service.translate(in_languages_of(first, service.check(values.get("other"), usual=True), service))
+        second = service.translate(
+            in_languages_of(first, service.check(values.get("other"), model_defaults=True), service)
+        )
         sources = match(first.source_tokens, first.source_text, second.source_tokens, second.source_text)
         targets = match(first.target_tokens, first.text, second.target_tokens, second.text)
         return {

@@ -70,8 +70,8 @@ def chances_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]
 
 
 def numbers(node: BeamNode) -> tuple[float, float, str]:
-    """Log probability, score and fate, as they travel."""
-    return round(node.log_probability, 6), round(node.score, 6), node.fate
+    """Log probability, score and outcome, as they travel."""
+    return round(node.log_probability, 6), round(node.score, 6), node.outcome
 
 
 def texts_of(
@@ -94,7 +94,7 @@ def texts_of(
 
 def finished(nodes: Sequence[BeamNode], ends: Collection[int]) -> list[int]:
     """The finished translations as nodes, best first: what ended by itself comes before what was cut off."""
-    places = [place for place, node in enumerate(nodes) if node.fate == "finished"]
+    places = [place for place, node in enumerate(nodes) if node.outcome == "finished"]
     return sorted(places, key=lambda place: (nodes[place].id not in ends, -nodes[place].score))
 
 
@@ -102,14 +102,14 @@ def reasons(nodes: Sequence[BeamNode], beam: int, ends: Collection[int]) -> list
     """Why each node was kept, finished or dropped. Those of a step stand in the order of their chances."""
     found: list[Reason] = []
     last = max((node.step for node in nodes), default=0)
-    cut = any(node.fate == "finished" and node.id not in ends for node in nodes)  # what was open ended at the limit
+    cut = any(node.outcome == "finished" and node.id not in ends for node in nodes)  # what was open ended at the limit
     step, rank, ahead = -1, 0, 0  # ahead: those before it in its step that could go on
     for node in nodes:
         if node.step != step:
             step, rank, ahead = node.step, 0, 0
-        if node.fate == "finished":
+        if node.outcome == "finished":
             found.append("ended" if node.id in ends else "limit")
-        elif node.fate == "kept":
+        elif node.outcome == "kept":
             found.append("kept")
         elif node.id in ends and rank >= beam and ahead < beam:
             found.append("late_end")
@@ -118,5 +118,5 @@ def reasons(nodes: Sequence[BeamNode], beam: int, ends: Collection[int]) -> list
         else:
             found.append("over")
         rank += 1
-        ahead += node.id not in ends and node.fate != "finished"
+        ahead += node.id not in ends and node.outcome != "finished"
     return found

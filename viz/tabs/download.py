@@ -1,4 +1,4 @@
-"""Models of the Hub on the page: what one would cost, and the download, with news until it is here.
+"""Models of the Hub on the page: what one would cost, and the download, with progress until it is here.
 
 A visitor fetches one model at a time, and so does an address. Who leaves, or says stop, ends it; what has come is kept,
 and whoever asks next goes on from there. Downloads have threads of their own, so that no translation waits for one.
@@ -76,14 +76,14 @@ class DownloadWidget(OneEach):
         return translators(self.service)
 
     def fetch(self, event: gr.EventData, request: gr.Request) -> Iterator[str]:
-        """The download of one visitor, as news: how far it is, then the models that there are now."""
+        """The download of one visitor, as messages: its progress, then the models that are here now."""
         turn = None
         try:
             values, turn = asked_of(event)
             name, visitor = _name(values), VISITOR.get()._replace(session=request.session_hash or "")
             with self._one_of(visitor, name), self._only(visitor.session) as stop:
-                for news in self._news(name, stop):
-                    yield with_turn(news, turn)
+                for message in self._messages(name, stop):
+                    yield with_turn(message, turn)
         except PageError as error:
             yield with_turn(error_json(error.field, error.word, error.values), turn)
 
@@ -103,26 +103,26 @@ class DownloadWidget(OneEach):
             with self._lock:
                 self._fetches.remove(fetch)
 
-    def _news(self, name: str, stop: Event) -> Iterator[str]:
-        news: Queue[str | None] = Queue()
-        Thread(target=self._work, args=(name, news, stop), daemon=True).start()
+    def _messages(self, name: str, stop: Event) -> Iterator[str]:
+        messages: Queue[str | None] = Queue()
+        Thread(target=self._work, args=(name, messages, stop), daemon=True).start()
         try:
-            while (each := news.get()) is not None:
+            while (each := messages.get()) is not None:
                 yield each
         finally:
             stop.set()  # whoever listened has gone
 
-    def _work(self, name: str, news: Queue[str | None], stop: Event) -> None:
+    def _work(self, name: str, messages: Queue[str | None], stop: Event) -> None:
         try:
-            card = self.service.fetch(name, lambda progress: news.put(_progress(progress)), stop)
-            news.put(_json({"what": "fetched", "name": card.name, "models": translators(self.service)}))
+            card = self.service.fetch(name, lambda progress: messages.put(_progress(progress)), stop)
+            messages.put(_json({"what": "fetched", "name": card.name, "models": translators(self.service)}))
         except PageError as error:
-            news.put(error_json(error.field, error.word, error.values))
+            messages.put(error_json(error.field, error.word, error.values))
         except Exception:
             LOG.exception("A download failed.")
-            news.put(error_json("model", "our_fault", {}))
+            messages.put(error_json("model", "our_fault", {}))
         finally:
-            news.put(None)
+            messages.put(None)
 
 
 def _name(values: Mapping[str, Any]) -> str:

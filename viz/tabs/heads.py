@@ -5,11 +5,11 @@ from __future__ import annotations
 import gradio as gr
 
 from headlight.viz.answers.service import Service
-from headlight.viz.export.files import TakeAway
+from headlight.viz.export.files import Exporter
 from headlight.viz.wire.rpc import answering
 from headlight.viz.wire.widget import widget
 
 
 def build(service: Service) -> gr.HTML:
     """Inside a `gr.Blocks`."""
-    return widget("heads/explorer", server=[answering(TakeAway(service).take_away)])
+    return widget("heads/explorer", server=[answering(Exporter(service).export)])

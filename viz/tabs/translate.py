@@ -24,7 +24,7 @@ from headlight.viz.wire.rpc import asked_of
 from headlight.viz.wire.visitors import GONE, VISITOR, OneEach, with_turn
 from headlight.viz.wire.widget import widget
 
-BREATH = 0.06  # seconds between two pieces of news: often enough for the eye, seldom enough for the network
+BREATH = 0.06  # seconds between two messages: often enough for the eye, seldom enough for the network
 GLANCE = 0.3  # seconds between two looks at how long the line is
 OUR_FAULT = "our_fault"
 
@@ -49,7 +49,7 @@ class TranslateWidget(OneEach):
         return made
 
     def config(self) -> dict[str, Any]:
-        """What the browser must know beforehand: models, examples, limits, and what is usual."""
+        """What the browser must know beforehand: models, examples, limits, and the default request."""
         settings = self.service.settings
         models = translators(self.service)
         names = {model["name"] for model in models}
@@ -58,32 +58,32 @@ class TranslateWidget(OneEach):
             "examples": [example._asdict() for example in EXAMPLES if example.model in names],
             "limits": {"characters": settings.max_characters},
             "options": [row.as_json(settings) for row in OPTIONS if row.page],
-            "usual": default_request(self.service),
+            "defaults": default_request(self.service),
             "any_model": ANY in settings.models,
         }
 
     # ------------------------------------------------------------ events
 
     def tell(self, event: gr.EventData, request: gr.Request) -> Iterator[Any]:
-        """The news as Gradio sends them. What came last it says once more at the end, after news of a later request."""
+        """The messages for Gradio, which would repeat the last one at the end, after messages of a later request."""
         yield from self.translate(event, request)
         yield gr.skip()
 
     def translate(self, event: gr.EventData, request: gr.Request) -> Iterator[str]:
-        """One request of one visitor, as news, until they ask for something else."""
+        """One request of one visitor, as messages, until the visitor sends another one."""
         try:
             values, turn = asked_of(event)
         except PageError as error:
             yield error_json(error.field, error.word, error.values)
             return
         with self._only(request.session_hash or "") as stop, closing(self._in_line(values, stop)) as found:
-            for news in found:
+            for message in found:
                 if stop.is_set():
                     return
-                yield with_turn(news, turn)
+                yield with_turn(message, turn)
 
     def _in_line(self, values: dict[str, Any], stop: Event) -> Generator[str]:
-        """How many are before this visitor, until it is their turn; then the news of their request."""
+        """How many requests are before this one, until its turn comes; then its messages."""
         try:
             place = self.service.line.join(VISITOR.get())
         except PageError as error:
@@ -97,12 +97,12 @@ class TranslateWidget(OneEach):
                 if (before := place.before()) != told:
                     told = before
                     yield waiting_json(before)
-            with closing(self._news(values, stop)) as found:
+            with closing(self._messages(values, stop)) as found:
                 yield from found
 
-    def _news(self, values: dict[str, Any], stop: Event) -> Generator[str]:
+    def _messages(self, values: dict[str, Any], stop: Event) -> Generator[str]:
         try:
-            asked = self.service.check(values, usual=True)
+            asked = self.service.check(values, model_defaults=True)
             told = time.monotonic()
             for progress in self.service.stream(asked, stop):
                 if progress.translation is not None:

@@ -1,26 +1,26 @@
 // The page as a file: header, sentence, translation and the Heads tab, without a server.
 
-import { Answer } from './core/answer.js';
+import { Translation } from './core/translation.js';
 import { make } from './core/dom.js';
 import { selectionFrom } from './core/fields.js';
-import { readLink, withinAnswer } from './core/link.js';
+import { readLink, withinTranslation } from './core/link.js';
 import { ready } from './core/page.js';
 import { DEFAULTS, on, set, state } from './core/state.js';
 import { languageName, speak } from './core/words.js';
 import { mount as mountFooter } from './frame/footer.js';
 import { mount as mountHeader } from './frame/header.js';
 import { mount as mountExplorer } from './heads/explorer.js';
-import { Translation } from './parts/translation.js';
+import { TranslatedText } from './parts/translatedtext.js';
 
 export async function open(root) {
-  const { answer, selection, language, version } = globalThis.headlightShown;
-  const given = new Answer(answer);
+  const { answer: values, selection, language, version } = globalThis.headlightShown;
+  const given = new Translation(values);
   document.body.classList.toggle('dark', matchMedia('(prefers-color-scheme: dark)').matches);
   await ready;
   speak(state.chosenLanguage ?? language);
   const { request, language: _, ...linked } = readLink(); // since it was saved, somebody may have looked elsewhere
   const look = { ...selectionFrom(selection), ...linked };
-  set({ answer: given, ...look, ...withinAnswer(given, look), tab: DEFAULTS.tab });
+  set({ translation: given, ...look, ...withinTranslation(given, look), tab: DEFAULTS.tab });
   const part = (name) => root.appendChild(make('div', { class: `headlight headlight-${name}` }));
   await mountHeader({ element: part('header') });
   showSentences(part('translate'), given);
@@ -28,23 +28,23 @@ export async function open(root) {
   await mountFooter({ element: part('footer'), props: { value: version } });
 }
 
-function showSentences(element, answer) {
+function showSentences(element, translation) {
   const source = make('b', {});
   const target = make('b', {});
-  const translation = new Translation(() => {});
+  const shown = new TranslatedText(() => {});
   const sides = [
-    [source, make('div', { class: 'text', lang: answer.model.source, dir: 'auto' }, answer.source_text)],
-    [target, translation.element],
+    [source, make('div', { class: 'text', lang: translation.model.source, dir: 'auto' }, translation.source_text)],
+    [target, shown.element],
   ];
   element.classList.add('translate');
   for (const [name, text] of sides) {
     element.append(make('div', { class: 'side' }, make('div', { class: 'label-row' }, name), make('div', { class: 'out' }, text)));
   }
-  element.append(translation.popup);
+  element.append(shown.popup);
   const draw = () => {
-    source.textContent = languageName(answer.model.source);
-    target.textContent = languageName(answer.model.target);
-    translation.show(answer.target, answer.text, { language: answer.model.target });
+    source.textContent = languageName(translation.model.source);
+    target.textContent = languageName(translation.model.target);
+    shown.show(translation.target, translation.text, { language: translation.model.target });
   };
   on(['language'], draw);
   draw();

@@ -1,4 +1,4 @@
-"""Gradio's queue, which works for those who listen: no job is begun before somebody has opened the stream of its news.
+"""Gradio's queue, with one rule more: no job begins before its visitor has opened the stream of its messages.
 
 Gradio begins whatever it is sent, and a visitor who sends jobs and reads no answer keeps everybody else waiting. This
 reaches into Gradio's own queue; the version that is pinned has no other way.
@@ -50,7 +50,7 @@ class ListeningQueue(Queue):
                 del self._listeners[session]
 
     def is_owed(self, session: str) -> bool:
-        """Whether any news are still to come in a stream of this session."""
+        """Whether any messages are still to come in a stream of this session."""
         return bool(self.pending_event_ids_session.get(session))
 
     def session_of(self, event_id: str) -> str | None:
@@ -61,7 +61,7 @@ class ListeningQueue(Queue):
         return next((name for name, ids in self.pending_event_ids_session.items() if event_id in ids), None)
 
     def spoken(self, seconds: float) -> bool:
-        """Whether all who listen have heard their last news, after waiting no longer than this."""
+        """Whether all who listen have received their last message, after waiting no longer than this."""
         deadline = time.monotonic() + seconds
         while any(self.is_owed(session) for session in list(self._listeners)):
             if time.monotonic() > deadline:

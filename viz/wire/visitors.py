@@ -55,10 +55,10 @@ class OneEach:
                     del self._running[visitor]
 
 
-def with_turn(news: str, turn: Any) -> str:
-    """News belong to one request of the browser; it passes over those of an older one."""
+def with_turn(message: str, turn: Any) -> str:
+    """The message with the number of its request: the browser ignores messages of an older one."""
     plain = type(turn) is int and abs(turn) < MOST_TURN  # longer ones Python refuses to write
-    return news if not plain else f'{{"turn":{turn},{news[1:]}'
+    return message if not plain else f'{{"turn":{turn},{message[1:]}'
 
 
 def address_of(scope: Mapping[str, Any], *, on_a_space: bool) -> str:

@@ -32,7 +32,7 @@ from headlight.model.foreign.hub.plans import (
     require_vocabulary,
 )
 
-OFTEN = 0.25  # seconds between two pieces of news
+OFTEN = 0.25  # seconds between two progress reports
 TRIES = 3  # attempts in a row that bring nothing, after which a file is given up
 PAUSE = 1.0  # seconds between two attempts
 WAIT = 0.2  # seconds between two looks at whether another process has finished the same file

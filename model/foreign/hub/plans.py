@@ -91,7 +91,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Progress:
-    """News of a download."""
+    """How far a download is."""
 
     done: int  # bytes that are here, with those that were before
     total: int

@@ -45,7 +45,7 @@ def test_every_nodes_parent_was_kept_one_step_before(answers: list[Translation])
                 assert node.parent == -1
             else:
                 parent = nodes[node.parent]
-                assert (parent.step, parent.fate) == (node.step - 1, "kept")
+                assert (parent.step, parent.outcome) == (node.step - 1, "kept")
                 assert node.log_probability < parent.log_probability
 
 
@@ -80,7 +80,7 @@ def test_a_step_considers_twice_the_width_and_keeps_and_finishes_at_most_the_wid
         last = search.trees[0][-1].step
         for step in range(last + 1):
             nodes = [node for node in search.trees[0] if node.step == step]
-            counts = Counter(node.fate for node in nodes)
+            counts = Counter(node.outcome for node in nodes)
             fates += counts
             assert len(nodes) <= 2 * width
             assert counts["kept"] <= width
@@ -89,12 +89,14 @@ def test_a_step_considers_twice_the_width_and_keeps_and_finishes_at_most_the_wid
                 (node.log_probability for node in nodes), reverse=True
             )
             if step < last:  # whoever is kept or finishes was better than all that fall among its kind
-                kept = [rank for rank, node in enumerate(nodes) if node.fate == "kept"]
+                kept = [rank for rank, node in enumerate(nodes) if node.outcome == "kept"]
                 assert all(
-                    rank > max(kept) for rank, node in enumerate(nodes) if node.fate == "dropped" and node.id != Toy.END
+                    rank > max(kept)
+                    for rank, node in enumerate(nodes)
+                    if node.outcome == "dropped" and node.id != Toy.END
                 )
                 goes_on = {node.parent for node in search.trees[0] if node.step == step + 1}
-                assert goes_on <= {place for place, node in enumerate(search.trees[0]) if node.fate == "kept"}
+                assert goes_on <= {place for place, node in enumerate(search.trees[0]) if node.outcome == "kept"}
             else:  # the search ended: nothing goes on
                 assert counts["kept"] == 0
     assert set(fates) == {"kept", "finished", "dropped"}
@@ -104,7 +106,7 @@ def test_whatever_is_finished_is_an_end_or_at_the_limit_and_the_results_are_the_
     for seed in range(10):
         limit, width = 5, 4
         search = toy_tree(Toy(4, seed), width, limit)
-        finished = [node for node in search.trees[0] if node.fate == "finished"]
+        finished = [node for node in search.trees[0] if node.outcome == "finished"]
         assert all(node.id == Toy.END or node.step == limit - 1 for node in finished)
         finished.sort(key=lambda node: (node.id != Toy.END, -node.score))
         scores = [candidate.score for candidate in search.results[0]]
@@ -116,7 +118,7 @@ def test_nodes_carry_the_tables_own_chances_under_any_rule() -> None:
     with torch.inference_mode():
         search = run_to_the_end(Beam(toy.plan([6], [NoRepeat(1)]), width=3, length_penalty=1.0, keep_tree=True))
     tree = BeamTree(
-        tuple(BeamNode(n.parent, n.step, n.id, "", n.log_probability, 0.0, n.fate) for n in search.trees[0])
+        tuple(BeamNode(n.parent, n.step, n.id, "", n.log_probability, 0.0, n.outcome) for n in search.trees[0])
     )
     for index, node in enumerate(tree.nodes):
         path = tree.path(index)
@@ -134,12 +136,12 @@ def test_without_a_tree_the_search_finds_the_same() -> None:
         assert all(full.trees)
 
 
-@pytest.mark.parametrize("fate", ["kept", "finished", "dropped"])
+@pytest.mark.parametrize("outcome", ["kept", "finished", "dropped"])
 def test_any_node_can_be_captured_and_has_the_log_probability_that_the_tree_says(
-    translator: Translator, answers: list[Translation], fate: str
+    translator: Translator, answers: list[Translation], outcome: str
 ) -> None:
     for answer in answers:
-        chosen = [index for index, node in enumerate(answer.tree.nodes) if node.fate == fate][::7]
+        chosen = [index for index, node in enumerate(answer.tree.nodes) if node.outcome == outcome][::7]
         assert chosen
         paths = [answer.tree.path(index) for index in chosen]
         requests = [translator.request(answer.request.text, target=path) for path in paths]
@@ -171,7 +173,7 @@ def test_hypotheses_are_sorted_and_each_as_a_target_has_its_score(
 
 def test_every_hypothesis_is_a_path_of_its_tree(answers: list[Translation]) -> None:
     for answer in answers:
-        finished = {answer.tree.path(i) for i, node in enumerate(answer.tree.nodes) if node.fate == "finished"}
+        finished = {answer.tree.path(i) for i, node in enumerate(answer.tree.nodes) if node.outcome == "finished"}
         assert {hypothesis.ids for hypothesis in answer.hypotheses} <= finished
 
 

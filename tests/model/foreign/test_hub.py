@@ -115,22 +115,22 @@ def test_nothing_comes_that_was_not_agreed_to(hub: Hub) -> None:
 
 def test_progress_counts_up_to_all_and_says_what_comes(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetching, "OFTEN", 0.0)
-    news: list[Progress] = []
-    fetch(NAME, on_progress=news.append)
-    done = [each.done for each in news]
+    reports: list[Progress] = []
+    fetch(NAME, on_progress=reports.append)
+    done = [each.done for each in reports]
     total = plan(NAME).bytes
     assert done == sorted(done)
-    assert (done[-1], {each.total for each in news}) == (total, {total})
-    assert {each.file for each in news} == READ
-    assert str(news[-1]).startswith(f"[{'#' * 24}] 100%")
+    assert (done[-1], {each.total for each in reports}) == (total, {total})
+    assert {each.file for each in reports} == READ
+    assert str(reports[-1]).startswith(f"[{'#' * 24}] 100%")
 
 
 def test_news_come_seldom_but_the_last_always(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetching, "OFTEN", 3600.0)
-    news: list[Progress] = []
-    fetch(NAME, on_progress=news.append)
-    assert len(news) == 2  # the first, and the last
-    assert news[-1].done == news[-1].total
+    reports: list[Progress] = []
+    fetch(NAME, on_progress=reports.append)
+    assert len(reports) == 2  # the first, and the last
+    assert reports[-1].done == reports[-1].total
 
 
 def test_shards_come_with_their_index(hub: Hub) -> None:
@@ -164,11 +164,11 @@ def test_all_that_a_folder_of_our_own_holds_would_come(hub: Hub, folder: str) ->
 
 def test_two_files_of_one_content_come_once(hub: Hub) -> None:
     hub.repositories[NAME].push(marian_files(target__spm=pieces(b"<unk>")))
-    news: list[Progress] = []
-    found = snapshot(fetch(NAME, on_progress=news.append))
+    reports: list[Progress] = []
+    found = snapshot(fetch(NAME, on_progress=reports.append))
     assert found["source.spm"] == found["target.spm"]
     assert hub.bodies("source.spm") == [None]
-    assert news[-1].done == news[-1].total
+    assert reports[-1].done == reports[-1].total
 
 
 def test_a_token_goes_to_the_hub_and_to_nobody_else(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,9 +76,9 @@ def test_the_last_news_carries_what_translate_gives(translator: Translator, opti
 
 @pytest.mark.parametrize("options", [{}, {"temperature": 1.0}, {"interventions": INTERVENTIONS}], ids=str)
 def test_what_is_written_grows_by_one_token_at_a_time(translator: Translator, options: dict[str, Any]) -> None:
-    *news, last = translator.stream(TEXT, **options)
-    assert len(news) == len(last.tokens) > 3
-    for progress in news:
+    *reports, last = translator.stream(TEXT, **options)
+    assert len(reports) == len(last.tokens) > 3
+    for progress in reports:
         written = last.tokens[: progress.step]
         assert [token.id for token in progress.tokens] == [token.id for token in written]
         chances = [token.probability for token in written]
@@ -87,17 +87,17 @@ def test_what_is_written_grows_by_one_token_at_a_time(translator: Translator, op
 
 
 def test_a_beam_tells_of_its_leader_which_ends_as_the_answer(translator: Translator) -> None:
-    *news, last = translator.stream(TEXT, beam_size=4)
-    assert [progress.step for progress in news] == list(range(1, len(news) + 1))
-    assert all(len(progress.tokens) <= progress.step for progress in news)
-    assert news[-1].text == last.text
-    assert all(token.probability is not None for progress in news for token in progress.tokens)
+    *reports, last = translator.stream(TEXT, beam_size=4)
+    assert [progress.step for progress in reports] == list(range(1, len(reports) + 1))
+    assert all(len(progress.tokens) <= progress.step for progress in reports)
+    assert reports[-1].text == last.text
+    assert all(token.probability is not None for progress in reports for token in progress.tokens)
 
 
 def test_the_chances_told_are_the_models_own_whatever_rules_forbid(translator: Translator) -> None:
-    *news, last = translator.stream(TEXT, prefix=(9, 9, 9), no_repeat=1, max_length=6)
+    *reports, last = translator.stream(TEXT, prefix=(9, 9, 9), no_repeat=1, max_length=6)
     chances = [token.probability for token in last.tokens]
-    assert [token.probability for token in news[-1].tokens] == pytest.approx(chances, abs=1e-5)
+    assert [token.probability for token in reports[-1].tokens] == pytest.approx(chances, abs=1e-5)
 
 
 def test_a_forced_target_is_told_at_once(translator: Translator) -> None:
@@ -124,7 +124,7 @@ def test_a_closed_stream_asks_for_no_further_step(options: dict[str, Any]) -> No
     translator = tiny_translator()
     translator.step = counted = Counted(translator.step)
     stream: Any = translator.stream(TEXT, **options)
-    assert counted.calls == 0  # nothing before the first news is asked for
+    assert counted.calls == 0  # nothing before the first progress is asked for
     for calls in (1, 2, 3):
         next(stream)
         assert counted.calls == calls
@@ -162,11 +162,11 @@ def test_wherever_a_stream_is_left_nothing_of_it_stays(translator: Translator, e
 
 def test_the_readers_time_is_not_counted(translator: Translator) -> None:
     began = time.perf_counter()
-    news = []
+    reports = []
     for progress in translator.stream(TEXT, max_length=4):
-        news.append(progress)
+        reports.append(progress)
         time.sleep(0.05)
-    timing = last_of(iter(news)).timing
+    timing = last_of(iter(reports)).timing
     assert time.perf_counter() - began > 0.2
     assert 0 < timing.encode + timing.decode + timing.capture < time.perf_counter() - began - 0.15
 

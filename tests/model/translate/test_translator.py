@@ -290,8 +290,8 @@ def test_cancelling_a_beam_gives_what_leads_by_then_open_or_finished_and_says_so
             TEXT, beam_size=4, n_best=4, cancelled=iter([False] * (after - 1) + [True]).__next__
         )
         assert answer.stopped == "cancelled"
-        finished = [node.score for node in answer.tree.nodes if node.fate == "finished"]
-        still_open = [node.score for node in answer.tree.nodes if node.fate == "kept" and node.step == after - 1]
+        finished = [node.score for node in answer.tree.nodes if node.outcome == "finished"]
+        still_open = [node.score for node in answer.tree.nodes if node.outcome == "kept" and node.step == after - 1]
         assert max(node.step for node in answer.tree.nodes) == after - 1
         assert answer.score == pytest.approx(max(finished + still_open), abs=1e-4)
         assert (ids_of(answer)[-1] == END) == (max(finished, default=-99.0) > max(still_open))

@@ -263,12 +263,12 @@ def test_a_name_never_becomes_a_path(settings: Settings, hub: Hub, name: str) ->
 
 
 def test_a_fetched_model_translates_under_its_id(settings: Settings, hub: Hub) -> None:
-    service, news = Service(settings), []
-    card = service.fetch(TOY, news.append)
+    service, reports = Service(settings), []
+    card = service.fetch(TOY, reports.append)
     assert (card.name, card.where, card.downloaded, card.kind) == (TOY, "hub", True, "transformer")
     assert card.bytes == sum(path.stat().st_size for path in (MODELS / "toy").iterdir())
-    assert news[-1].done == news[-1].total == card.bytes
-    assert isinstance(news[0], Progress)
+    assert reports[-1].done == reports[-1].total == card.bytes
+    assert isinstance(reports[0], Progress)
     request = service.check({"text": BEER, "model": TOY})
     assert request.model == TOY
     answer = service.translate(request)
@@ -436,12 +436,12 @@ def test_models_leave_memory_where_there_are_too_many(toys: Service) -> None:
 
 
 def test_a_model_that_writes_stays_for_as_long_as_its_stream(toys: Service) -> None:
-    news = toys.stream(toys.check({"text": BEER, "model": "a"}), Event())
-    next(news)
+    reports = toys.stream(toys.check({"text": BEER, "model": "a"}), Event())
+    next(reports)
     for name in "bcde":
         toys.check({"text": BEER, "model": name})
     assert names(toys) == ["a", "d", "e"]
-    news.close()  # type: ignore[attr-defined]
+    reports.close()  # type: ignore[attr-defined]
     toys.check({"text": BEER, "model": "b"})
     assert names(toys) == ["d", "e", "b"]
 
@@ -488,7 +488,7 @@ def test_the_model_that_was_used_least_recently_leaves_first(settings: Settings,
     (foreign / "theirs").write_bytes(b"x" * 4_000_000)  # what other programs fetched neither counts nor leaves
     service.fetch(TOY)
     service.fetch(OTHER)
-    with service.borrowed(TOY):  # now the other one is the older
+    with service.hold(TOY):  # now the other one is the older
         pass
     service.fetch(third)
     here = {card.name for card in service.models() if card.downloaded and card.where == "hub"}

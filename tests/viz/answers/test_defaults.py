@@ -44,7 +44,7 @@ def ask(service: Service, **values: Any) -> dict[str, Any]:
     """What the page hears at last when it names nothing but this."""
     event = SimpleNamespace(request=json.dumps(values))
     visitor: Any = SimpleNamespace(session_hash="")
-    return [json.loads(news) for news in TranslateWidget(service).translate(event, visitor)][-1]
+    return [json.loads(message) for message in TranslateWidget(service).translate(event, visitor)][-1]
 
 
 def call(endpoints: Endpoints, name: str, *given: Any, **named: Any) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def test_what_a_visitor_changes_counts_more_than_habits(service: Service) -> Non
 def test_our_own_models_are_used_as_the_page_likes_it(service: Service) -> None:
     assert ask(service, text="ich mochte ein bier", model="toy")["request"]["options"]["no_repeat"] == 4
     assert service.model_defaults("toy").longest is None
-    menu = {each["name"]: each["usual"] for each in translators(service)}
+    menu = {each["name"]: each["defaults"] for each in translators(service)}
     assert menu["toy"]["beam_size"] == 4
     assert menu[MANY] is None  # its answer tells
 
@@ -111,7 +111,7 @@ def test_what_makers_wish_ends_at_the_limits_of_whoever_runs_the_page(models: Pa
 
 def test_a_model_without_ways_of_its_own_is_not_loaded_to_ask_for_them(models: Path) -> None:
     service = Service(Settings(models_folder=models))
-    assert service.model_defaults("toy").usual.beam_size == 4
+    assert service.model_defaults("toy").decoding.beam_size == 4
     assert list(service.model_cache.keys()) == []
 
 
@@ -119,7 +119,7 @@ def test_a_model_that_left_memory_is_not_loaded_again_for_its_defaults(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = service.model_defaults(MANY)
-    monkeypatch.setattr(service, "borrowed", None)
+    monkeypatch.setattr(service, "hold", None)
     assert service.model_defaults(MANY) is known
     assert known.targets == CODES
 

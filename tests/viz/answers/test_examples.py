@@ -30,7 +30,7 @@ def service() -> Service:
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
 def test_an_example_is_translated_right_or_says_that_it_is_not(service: Service, example: Example) -> None:
-    answer = service.translate(service.check({"text": example.text, "model": example.model}, usual=True))
+    answer = service.translate(service.check({"text": example.text, "model": example.model}, model_defaults=True))
     if example.name in WRONG:
         assert WRONG[example.name] in say(f"example_{example.name}")
         assert not {"crossed", "luck"} & set(answer.text.strip(".").split())  # else it may lose its mark

@@ -41,7 +41,7 @@ def cache_of(limit: int) -> ModelCache[Thing]:
 def use(cache: ModelCache[Thing], *keys: str) -> list[Thing]:
     found = []
     for key in keys:
-        with cache.borrow(key, lambda key=key: Thing(key)) as thing:
+        with cache.hold(key, lambda key=key: Thing(key)) as thing:
             found.append(thing)
     return found
 
@@ -61,7 +61,7 @@ def test_the_least_recently_used_leaves_first_and_no_more_than_need_be() -> None
 
 def test_what_is_used_never_leaves_and_does_once_it_is_given_back() -> None:
     cache = cache_of(7)
-    with cache.borrow("c", lambda: Thing("c")) as held:
+    with cache.hold("c", lambda: Thing("c")) as held:
         use(cache, "d", "a")
         assert cache.keys() == ["c", "a"]
         assert use(cache, "c") == [held]
@@ -81,8 +81,8 @@ def test_the_one_used_last_stays_even_where_it_alone_is_too_large() -> None:
 
 def test_one_that_two_hold_stays_until_both_gave_it_back() -> None:
     cache = cache_of(1)
-    with cache.borrow("a", lambda: Thing("a")) as thing:
-        with cache.borrow("a", lambda: Thing("a")) as same:
+    with cache.hold("a", lambda: Thing("a")) as thing:
+        with cache.hold("a", lambda: Thing("a")) as same:
             assert same is thing
         use(cache, "b")
         assert cache.keys() == ["a", "b"]
@@ -91,7 +91,7 @@ def test_one_that_two_hold_stays_until_both_gave_it_back() -> None:
 
 def test_an_error_in_the_block_gives_the_model_back() -> None:
     cache = cache_of(1)
-    with pytest.raises(ZeroDivisionError), cache.borrow("a", lambda: Thing("a")):
+    with pytest.raises(ZeroDivisionError), cache.hold("a", lambda: Thing("a")):
         raise ZeroDivisionError
     use(cache, "b")
     assert cache.keys() == ["b"]
@@ -106,7 +106,7 @@ def test_who_asks_at_once_waits_for_one_load() -> None:
 
     def ask(_: int) -> Thing:
         start.wait(60)
-        with cache.borrow("a", load) as thing:
+        with cache.hold("a", load) as thing:
             return thing
 
     with ThreadPoolExecutor(7) as pool:
@@ -122,7 +122,7 @@ def test_nobody_waits_for_another_model() -> None:
             both.wait(60)  # passed only if both load at once
             return Thing(key)
 
-        with cache.borrow(key, load) as thing:
+        with cache.hold(key, load) as thing:
             return thing.key
 
     with ThreadPoolExecutor(2) as pool:
@@ -138,7 +138,7 @@ def test_where_loading_fails_the_next_who_waits_tries_again() -> None:
         raise OSError("made up")
 
     def ask_in_vain() -> None:
-        with cache.borrow("a", fail):
+        with cache.hold("a", fail):
             raise AssertionError
 
     with ThreadPoolExecutor(2) as pool:
@@ -154,16 +154,16 @@ def test_where_loading_fails_the_next_who_waits_tries_again() -> None:
 
 def test_what_cannot_be_weighed_is_not_kept() -> None:
     cache: ModelCache[str] = ModelCache(100, {"sound": 1}.__getitem__)
-    with pytest.raises(KeyError), cache.borrow("x", lambda: "odd"):
+    with pytest.raises(KeyError), cache.hold("x", lambda: "odd"):
         raise AssertionError
-    with cache.borrow("x", lambda: "sound") as found:
+    with cache.hold("x", lambda: "sound") as found:
         assert found == "sound"
 
 
 def test_who_holds_a_model_finds_it_without_a_lock() -> None:
     cache = cache_of(100)
     assert cache.find("a") is None
-    with cache.borrow("a", lambda: Thing("a")) as thing, cache._flights.changed, ThreadPoolExecutor(1) as pool:
+    with cache.hold("a", lambda: Thing("a")) as thing, cache._flights.changed, ThreadPoolExecutor(1) as pool:
         assert pool.submit(cache.find, "a").result(60) is thing
 
 
@@ -171,7 +171,7 @@ def test_a_model_that_left_gives_its_memory_back() -> None:
     cache: ModelCache[Translator] = ModelCache(1, lambda translator: translator.weight_bytes)
 
     def translate(key: str) -> weakref.ref[object]:
-        with cache.borrow(key, lambda: Translator.load(MODELS / "toy")) as translator:
+        with cache.hold(key, lambda: Translator.load(MODELS / "toy")) as translator:
             translator.translate("ich mochte ein bier")
             return weakref.ref(translator.model)
 
@@ -193,9 +193,9 @@ class Visitors(RuleBasedStateMachine):
         self.things: dict[str, Thing] = {}
 
     @rule(key=st.sampled_from(sorted(SIZES)))
-    def borrow(self, key: str) -> None:
+    def hold(self, key: str) -> None:
         stack = ExitStack()
-        thing = stack.enter_context(self.cache.borrow(key, lambda: Thing(key)))
+        thing = stack.enter_context(self.cache.hold(key, lambda: Thing(key)))
         if key in self.order:
             assert thing is self.things[key]
             self.order.remove(key)
@@ -260,7 +260,7 @@ def test_many_visitors_at_once_never_lose_what_they_hold_and_never_load_it_twice
         for _ in range(300):
             assert monotonic() < end
             key = chance.choice("abcdef")
-            with cache.borrow(key, lambda key=key: load(key)) as thing:
+            with cache.hold(key, lambda key=key: load(key)) as thing:
                 with lock:
                     alive[key] += 1
                 if thing.key != key or cache.find(key) is not thing:

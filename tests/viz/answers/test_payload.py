@@ -105,6 +105,6 @@ def test_no_text_can_close_the_script_that_it_stands_in(translation: Translation
 
 
 def test_hostile_text_is_only_text() -> None:
-    news = json.loads(progress_json("${alert(1)} {{this}} </script>", ()))
-    assert news == {"what": "progress", "text": "${alert(1)} {{this}} </script>", "target": []}
+    message = json.loads(progress_json("${alert(1)} {{this}} </script>", ()))
+    assert message == {"what": "progress", "text": "${alert(1)} {{this}} </script>", "target": []}
     assert json.loads(error_json("text", "missing", {"name": "text"}))["word"] == "missing"

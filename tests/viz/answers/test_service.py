@@ -253,15 +253,15 @@ def test_a_stream_ends_within_one_step_of_being_stopped(
 ) -> None:
     from headlight.model.decoding.search import OneByOne
 
-    request, stop, news = fresh.check({"text": BEER}), Event(), []
+    request, stop, reports = fresh.check({"text": BEER}), Event(), []
     steps = count(monkeypatch, OneByOne, "advance")
     if told == 0:
         stop.set()
     for progress in fresh.stream(request, stop):
-        news.append(progress)
-        if len(news) == told:
+        reports.append(progress)
+        if len(reports) == told:
             stop.set()
-    assert [progress.translation for progress in news] == [None] * told
+    assert [progress.translation for progress in reports] == [None] * told
     assert len(steps) == told
     assert len(fresh.answer_cache) == 0
     assert fresh.translate(request).text == "i want a beer ."  # and nobody waits for what was stopped
@@ -276,9 +276,9 @@ def test_who_waits_takes_over_from_a_stream_that_is_left(fresh: Service) -> None
         while fresh.answer_cache.waiting(fresh._key(request)) == 0:
             assert not other.done()
         first.close()  # type: ignore[attr-defined]
-        news = other.result(60)
-    assert news[-1].text == "i want a beer ."
-    assert len(news) > 2
+        reports = other.result(60)
+    assert reports[-1].text == "i want a beer ."
+    assert len(reports) > 2
 
 
 def test_two_streams_of_one_request_are_made_once(fresh: Service, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The door, alone: what it reads, what it lets pass, and what it says when the app behind it fails."""
+"""The middleware, alone: what it reads, what it lets pass, and what it says when the app behind it fails."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from headlight.viz.api.endpoints import ENDPOINTS
-from headlight.viz.api.limits import RequestLimits, app_kwargs, door
+from headlight.viz.api.limits import RequestLimits, app_kwargs, middleware
 from headlight.viz.settings import Settings
 from tests.viz.serving import assert_clean
 
@@ -21,7 +21,7 @@ CALL = "/gradio_api/call/translate"
 
 
 class Visit:
-    """One request through the door to a small app that repeats what reached it."""
+    """One request through the middleware to a small app that repeats what reached it."""
 
     def __init__(self, *, fails: Exception | None = None, after: str = "", below: str = "") -> None:
         self.fails, self.after, self.below = fails, after, below
@@ -197,7 +197,7 @@ def test_an_error_is_json_in_utf_8_with_its_length() -> None:
 
 
 def test_the_door_is_hung_by_the_settings() -> None:
-    (standing,) = door(Settings(max_request_kb=7))
+    (standing,) = middleware(Settings(max_request_kb=7))
     assert standing.kwargs["settings"].max_request_kb == 7
     assert standing.kwargs["endpoints"] is ENDPOINTS
     others = {"other": inspect.signature(lambda text: text)}

@@ -67,7 +67,7 @@ class Site:
         body = {"data": [], "fn_index": self.event(function), "session_hash": session, "event_data": event_data}
         return self.http.post("/gradio_api/queue/join", content=json.dumps(body).encode(), headers=JSON)
 
-    def news(self, session: str) -> str:
+    def messages(self, session: str) -> str:
         return self.http.get("/gradio_api/queue/data", params={"session_hash": session}).text
 
     def call(self, text: Any, address: str = "127.0.0.1") -> str:
@@ -223,7 +223,7 @@ def test_of_two_sessions_that_a_stream_names_the_one_that_is_read_is_checked(sit
     reply = site.http.get(both + "another")
     assert (reply.status_code, reply.json()["word"]) == (404, "no_answer")
     assert site.http.get(both).status_code == 404
-    assert "process_completed" in site.news("mine")
+    assert "process_completed" in site.messages("mine")
 
 
 def test_a_body_that_comes_too_slowly_is_waited_for_no_longer(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,7 +258,7 @@ def test_a_function_without_a_name_is_not_there(site: Site, caplog: pytest.LogCa
 def test_a_strange_event_is_told_so(site: Site, capfd: Any, event_data: Any, function: str) -> None:
     reply = site.join(event_data, session="strange", function=function)
     if isinstance(event_data, dict):
-        text = site.news("strange")
+        text = site.messages("strange")
         assert '\\"what\\":\\"error\\"' in text
         assert '"error":null' not in text
     else:
@@ -268,7 +268,7 @@ def test_a_strange_event_is_told_so(site: Site, capfd: Any, event_data: Any, fun
 
 def test_a_turn_of_thousands_of_digits_is_told_so(site: Site) -> None:
     site.join({"request": '{"turn":' + "9" * 5000 + ',"text":"a"}'}, session="digits")
-    assert '\\"word\\":\\"not_json\\"' in site.news("digits")
+    assert '\\"word\\":\\"not_json\\"' in site.messages("digits")
 
 
 def test_a_long_name_of_a_session_is_refused(site: Site) -> None:
@@ -304,7 +304,7 @@ class Held:
             time.sleep(0.01)
 
 
-def taking_away(text: str, form: str = "csv") -> dict[str, Any]:
+def exporting(text: str, form: str = "csv") -> dict[str, Any]:
     return {"form": form, "theme": "light", "language": "en", "request": {"text": text, "model": "toy"}}
 
 
@@ -313,7 +313,7 @@ def test_a_crowd_waits_in_line_and_its_neighbour_does_not(site: Site, monkeypatc
     with ThreadPoolExecutor(24) as pool:
         asked = [
             pool.submit(
-                site.ask, "take_away", taking_away(f"ein {'bier ' * (1 + number)}"), session=f"s{number}", address=CROWD
+                site.ask, "export", exporting(f"ein {'bier ' * (1 + number)}"), session=f"s{number}", address=CROWD
             )
             for number in range(24)
         ]
@@ -334,35 +334,35 @@ def test_a_crowd_waits_in_line_and_its_neighbour_does_not(site: Site, monkeypatc
 def test_who_was_told_to_wait_comes_back_to_the_same_place(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     held = Held(monkeypatch)
     with ThreadPoolExecutor(4) as pool:
-        first = pool.submit(site.ask, "take_away", taking_away("ein bier"), session="one")
+        first = pool.submit(site.ask, "export", exporting("ein bier"), session="one")
         held.until(1)
-        waits = site.ask("take_away", taking_away("zwei bier"), session="one")
+        waits = site.ask("export", exporting("zwei bier"), session="one")
         assert (waits["what"], type(waits["before"])) == ("waiting", int)
         held.go.set()
         first.result()
-        again = site.ask("take_away", taking_away("zwei bier") | {"place": waits["place"]}, session="one")
+        again = site.ask("export", exporting("zwei bier") | {"place": waits["place"]}, session="one")
     assert again["name"].endswith(".csv")
 
 
 def test_the_page_hears_how_many_are_before_it(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     held = Held(monkeypatch)
     with ThreadPoolExecutor(4) as pool:
-        first = pool.submit(site.ask, "take_away", taking_away("ein bier"), session="page")
+        first = pool.submit(site.ask, "export", exporting("ein bier"), session="page")
         held.until(1)
         site.join({"request": json.dumps({"turn": 3, "text": BEER, "model": "toy"})}, session="page")
-        news = pool.submit(site.news, "page")
+        messages = pool.submit(site.messages, "page")
         time.sleep(1.5)
         held.go.set()
         first.result()
-        text = news.result()
+        text = messages.result()
     assert '\\"what\\":\\"waiting\\",\\"before\\":' in text
     assert "i want a beer ." in text
 
 
 def test_a_file_that_is_too_large_is_not_sent(site: Site) -> None:
-    told = site.ask("take_away", taking_away(BEER, "html"))
+    told = site.ask("export", exporting(BEER, "html"))
     assert (told["what"], told["word"], told["values"]["limit"]) == ("error", "answer_too_large", 1)
-    assert site.ask("take_away", taking_away(BEER))["name"].endswith(".csv")
+    assert site.ask("export", exporting(BEER))["name"].endswith(".csv")
 
 
 # ---------------------------------------------------------------- who does not listen

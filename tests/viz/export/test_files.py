@@ -14,7 +14,7 @@ import pytest
 from headlight.model.records import KINDS, Translation
 from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError
-from headlight.viz.export.files import TakeAway, chosen_map, comparison_csv, frame, map_csv
+from headlight.viz.export.files import Exporter, chosen_map, comparison_csv, frame, map_csv
 from headlight.viz.fields import Selection
 from headlight.viz.figures.frame import header_height
 from headlight.viz.settings import Settings
@@ -35,7 +35,7 @@ def translation(service: Service) -> Translation:
 
 def take(service: Service, form: str, **selection: object) -> dict[str, object]:
     asked = {"form": form, "request": ASKED, "selection": selection, "theme": "light", "language": "en"}
-    return TakeAway(service).take_away(asked)
+    return Exporter(service).export(asked)
 
 
 def content(answer: dict[str, object]) -> bytes:
@@ -150,7 +150,7 @@ def test_a_picture_names_its_kind_its_model_and_both_texts(
     service: Service, translation: Translation, form: str, kind: str, selection: dict[str, object], language: str
 ) -> None:
     asked = {"form": form, "request": ASKED, "theme": "light", "language": language}
-    answer = TakeAway(service).take_away(asked | {"selection": {"kind": kind, **selection}})
+    answer = Exporter(service).export(asked | {"selection": {"kind": kind, **selection}})
     title = answer["figure"]["layout"]["title"]
     below = title["subtitle"]["text"].replace("<br>", " ")
     assert title["text"].startswith(say(f"kind_{kind}", language))
@@ -162,9 +162,7 @@ def test_a_picture_names_its_kind_its_model_and_both_texts(
 def test_what_is_written_on_a_picture_has_room_above_the_map(service: Service) -> None:
     long = {"text": "ich mochte ein bier " * 15, "model": "toy"}
     short, tall = (
-        TakeAway(service).take_away(
-            {"form": "png", "request": asked, "selection": {}, "theme": "light", "language": "en"}
-        )
+        Exporter(service).export({"form": "png", "request": asked, "selection": {}, "theme": "light", "language": "en"})
         for asked in (ASKED, long)
     )
     for answer in (short, tall):
@@ -175,7 +173,7 @@ def test_what_is_written_on_a_picture_has_room_above_the_map(service: Service) -
 
 def test_tags_in_a_sentence_are_only_text_on_a_picture(service: Service) -> None:
     asked = {"text": "<b>ein</b> $x$", "model": "toy"}
-    answer = TakeAway(service).take_away(
+    answer = Exporter(service).export(
         {"form": "wall_svg", "request": asked, "selection": {}, "theme": "light", "language": "en"}
     )
     said = answer["figure"]["layout"]["title"]["subtitle"]["text"]
@@ -224,4 +222,4 @@ def test_the_saved_page_carries_everything_and_asks_for_nothing(service: Service
 )
 def test_what_makes_no_sense_is_refused_in_words(service: Service, asked: dict[str, object]) -> None:
     with pytest.raises(PageError):
-        TakeAway(service).take_away(asked)
+        Exporter(service).export(asked)

@@ -133,10 +133,10 @@ def traces(figure: Any, name: str) -> Any:
 def test_every_node_of_the_search_is_there_once_by_its_fate() -> None:
     tree = tree_of(3)
     figure = beam(tree, theme=LIGHT)
-    for fate, count in (("kept", 4), ("finished", 2), ("dropped", 3)):
-        trace = traces(figure, fate)
+    for outcome, count in (("kept", 4), ("finished", 2), ("dropped", 3)):
+        trace = traces(figure, outcome)
         assert len(trace.x) == count
-        assert [tree.nodes[place].fate for place in trace.customdata] == [fate] * count
+        assert [tree.nodes[place].outcome for place in trace.customdata] == [outcome] * count
     assert traces(figure, "finished").hovertext[1] == ("b: finished, score -0.8333, log probability -2.5000")
 
 

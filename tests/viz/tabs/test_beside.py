@@ -36,7 +36,7 @@ def ask(service: Service, other: Any, request: Any = FIRST) -> dict[str, Any]:
 def test_the_second_model_answers_as_it_would_alone_with_every_weight(service: Service) -> None:
     other = {"text": BEER, "model": "de-en", "beam_size": 3}
     answer = ask(service, other)["answer"]
-    alone = service.translate(service.check(other, usual=True))
+    alone = service.translate(service.check(other, model_defaults=True))
     assert (answer["model"]["name"], answer["text"]) == ("de-en", alone.text)
     assert answer["request"]["options"]["beam_size"] == 3
     for kind in ("encoder", "decoder", "cross"):

@@ -1,4 +1,4 @@
-"""Decoding: the tree in numbers, why each node met its fate, and that every node can be opened."""
+"""Decoding: the tree in numbers, why each node met its outcome, and that every node can be opened."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.viz.figures_examples import translation_of, tree_of
 BEER = "ich mochte ein bier"
 LOOK = {"theme": "light", "language": "en"}
 END = 2
-Fate = Literal["kept", "finished", "dropped"]
+Outcome = Literal["kept", "finished", "dropped"]
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +35,8 @@ def search(service: Service, **request: Any) -> dict[str, Any]:
     return search_of(service)({"request": {"text": BEER, **request}, **LOOK})
 
 
-def node(step: int, token: int, fate: Fate, score: float = -1.0, parent: int = -1) -> BeamNode:
-    return BeamNode(parent, step, token, f" t{token}", score, score, fate)
+def node(step: int, token: int, outcome: Outcome, score: float = -1.0, parent: int = -1) -> BeamNode:
+    return BeamNode(parent, step, token, f" t{token}", score, score, outcome)
 
 
 # ---------------------------------------------------------------- the search
@@ -48,7 +48,7 @@ def test_the_nodes_are_those_of_the_tree_in_its_order(service: Service) -> None:
     assert len(found["nodes"]) == len(tree.nodes) > 3
     for values, given in zip(found["nodes"], tree.nodes, strict=True):
         assert values[:3] == [given.parent, given.step, given.id]
-        assert values[6:9] == [round(given.log_probability, 6), round(given.score, 6), given.fate]
+        assert values[6:9] == [round(given.log_probability, 6), round(given.score, 6), given.outcome]
     assert found["beam"] == 3
 
 
@@ -81,11 +81,11 @@ def test_a_character_in_pieces_replaces_what_stood_for_its_first_piece() -> None
     assert changes[child] == (1, "é")
 
 
-@pytest.mark.parametrize("fate", ["kept", "dropped", "finished"])
-def test_any_node_opens_with_all_its_attention(service: Service, fate: str) -> None:
+@pytest.mark.parametrize("outcome", ["kept", "dropped", "finished"])
+def test_any_node_opens_with_all_its_attention(service: Service, outcome: str) -> None:
     found = search(service, beam_size=3)
     tree = service.translate(service.check({"text": BEER, "beam_size": 3})).tree
-    place = next(at for at, values in enumerate(found["nodes"]) if values[8] == fate)
+    place = next(at for at, values in enumerate(found["nodes"]) if values[8] == outcome)
     ids = list(tree.path(place))
     opened = service.translate(service.check({"text": BEER, "beam_size": 3, "target": ids}))
     assert [token.id for token in opened.target_tokens] == ids
@@ -101,7 +101,7 @@ def test_without_a_beam_there_is_no_tree_and_no_picture_of_one(service: Service,
     assert found["written"]["ids"]
 
 
-# ---------------------------------------------------------------- why a node met its fate
+# ---------------------------------------------------------------- why a node met its outcome
 
 
 def test_each_fate_has_its_reason() -> None:
@@ -139,8 +139,8 @@ def test_every_reason_and_fate_has_words() -> None:
     for language in LANGUAGES:
         for reason in ("kept", "stranded", "ended", "limit", "worse", "late_end", "over"):
             assert words(language)[f"decoding_reason_{reason}"]
-        for fate in ("kept", "finished", "dropped"):
-            assert words(language)[f"decoding_outcome_{fate}"]
+        for outcome in ("kept", "finished", "dropped"):
+            assert words(language)[f"decoding_outcome_{outcome}"]
 
 
 # ---------------------------------------------------------------- the pictures

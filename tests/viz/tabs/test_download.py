@@ -40,7 +40,7 @@ def fetching(hub: Hub, tmp_path: Path) -> DownloadWidget:
     return DownloadWidget(Service(Settings(models_folder=tmp_path / "models", models=(TOY,))))
 
 
-def news_of(fetching: DownloadWidget, visitor: str = "one", **values: Any) -> Iterator[dict[str, Any]]:
+def messages_of(fetching: DownloadWidget, visitor: str = "one", **values: Any) -> Iterator[dict[str, Any]]:
     event = SimpleNamespace(request=json.dumps(values))
     for each in fetching.fetch(event, SimpleNamespace(session_hash=visitor)):  # type: ignore[arg-type]
         yield json.loads(each)
@@ -58,7 +58,7 @@ def test_an_offer_says_what_would_come_and_fetches_nothing(fetching: DownloadWid
     expected = {"bytes": size, "missing": size, "licence": "cc-by-4.0", "revision": commit, "here": False}
     assert told == expected | {"name": TOY, "source": "de", "target": "en"}
     assert not [each for each in hub.asked if "/resolve/" in each.path]
-    list(news_of(fetching, name=TOY))
+    list(messages_of(fetching, name=TOY))
     told = offer(fetching, TOY)
     assert (told["here"], [each["name"] for each in told["models"]]) == (True, ["toy", TOY])
 
@@ -69,8 +69,8 @@ def test_an_offer_says_what_would_come_and_fetches_nothing(fetching: DownloadWid
 def test_what_may_not_be_asked_for_is_not(fetching: DownloadWidget, hub: Hub, name: Any, word: str) -> None:
     told = offer(fetching, name)
     assert (told["what"], told["field"], told["word"]) == ("error", "model", word)
-    (news,) = news_of(fetching, name=name, turn=3)
-    assert (news["word"], news["turn"]) == (word, 3)
+    (message,) = messages_of(fetching, name=name, turn=3)
+    assert (message["word"], message["turn"]) == (word, 3)
     assert hub.asked == []
 
 
@@ -79,7 +79,7 @@ def test_a_page_that_is_open_can_learn_what_others_fetched(fetching: DownloadWid
         return [(each["name"], each["downloaded"]) for each in fetching.models({})]
 
     assert told() == [("toy", True), (TOY, False)]
-    list(news_of(fetching, name=TOY))
+    list(messages_of(fetching, name=TOY))
     assert told() == [("toy", True), (TOY, True)]
 
 
@@ -88,14 +88,14 @@ def test_a_tab_that_is_asked_for_a_model_that_is_not_here_says_so(fetching: Down
     with pytest.raises(PageError) as caught:
         encoding_values(fetching.service, asked)
     assert caught.value.word == "model_not_here"
-    list(news_of(fetching, name=TOY))
+    list(messages_of(fetching, name=TOY))
     assert encoding_values(fetching.service, asked)["length"] == 7
 
 
 def test_news_tell_how_far_it_is_and_then_which_models_there_are(fetching: DownloadWidget) -> None:
-    news = list(news_of(fetching, name=TOY, turn=5))
-    assert {each["turn"] for each in news} == {5}
-    *progress, last = news
+    messages = list(messages_of(fetching, name=TOY, turn=5))
+    assert {each["turn"] for each in messages} == {5}
+    *progress, last = messages
     assert {each["what"] for each in progress} == {"fetching"}
     done = [each["done"] for each in progress]
     assert done == sorted(done)
@@ -106,38 +106,38 @@ def test_news_tell_how_far_it_is_and_then_which_models_there_are(fetching: Downl
 
 def begun(fetching: DownloadWidget, hub: Hub) -> tuple[list[dict[str, Any]], Thread]:
     """A download in the middle of which the Hub waits, and what is heard of it."""
-    news: list[dict[str, Any]] = []
+    messages: list[dict[str, Any]] = []
     hub.going.clear()
-    thread = Thread(target=lambda: news.extend(news_of(fetching, name=TOY)))
+    thread = Thread(target=lambda: messages.extend(messages_of(fetching, name=TOY)))
     thread.start()
     assert hub.halted.wait(60)
-    return news, thread
+    return messages, thread
 
 
 def test_stop_ends_it_and_keeps_what_came(fetching: DownloadWidget, hub: Hub) -> None:
-    news, thread = begun(fetching, hub)
+    messages, thread = begun(fetching, hub)
     fetching.stop(SimpleNamespace(session_hash="two"))  # type: ignore[arg-type] - somebody else
     assert thread.is_alive()
     fetching.stop(SimpleNamespace(session_hash="one"))  # type: ignore[arg-type]
     hub.going.set()
     thread.join(60)
-    assert (news[-1]["what"], news[-1]["word"]) == ("error", "hub_stopped")
+    assert (messages[-1]["what"], messages[-1]["word"]) == ("error", "hub_stopped")
     assert 0 < offer(fetching, TOY)["missing"] < offer(fetching, TOY)["bytes"]
-    assert list(news_of(fetching, name=TOY))[-1]["what"] == "fetched"
+    assert list(messages_of(fetching, name=TOY))[-1]["what"] == "fetched"
 
 
 def test_who_leaves_fetches_no_more(fetching: DownloadWidget, hub: Hub) -> None:
-    news, thread = begun(fetching, hub)
+    messages, thread = begun(fetching, hub)
     fetching.left(SimpleNamespace(session_hash="one"))  # type: ignore[arg-type]
     hub.going.set()
     thread.join(60)
-    assert news[-1]["word"] == "hub_stopped"
+    assert messages[-1]["word"] == "hub_stopped"
     assert fetching._running == {}
 
 
 def test_a_listener_who_goes_away_ends_it(fetching: DownloadWidget, hub: Hub) -> None:
-    hub.cuts = [11]  # of the weights: there is news before they are here
-    listening = news_of(fetching, name=TOY)
+    hub.cuts = [11]  # of the weights: there are messages before they are here
+    listening = messages_of(fetching, name=TOY)
     next(listening)
     stop = fetching._running["one"]
     listening.close()  # type: ignore[attr-defined]
@@ -149,7 +149,7 @@ def test_two_visitors_share_one_download(fetching: DownloadWidget, hub: Hub) -> 
     heard: dict[str, list[dict[str, Any]]] = {"one": [], "two": []}
     hub.going.clear()
     threads = [
-        Thread(target=lambda visitor=visitor: heard[visitor].extend(news_of(fetching, visitor, name=TOY)))
+        Thread(target=lambda visitor=visitor: heard[visitor].extend(messages_of(fetching, visitor, name=TOY)))
         for visitor in heard
     ]
     threads[0].start()
@@ -160,7 +160,7 @@ def test_two_visitors_share_one_download(fetching: DownloadWidget, hub: Hub) -> 
     hub.going.set()
     for thread in threads:
         thread.join(60)
-    assert {news[-1]["what"] for news in heard.values()} == {"fetched"}
+    assert {messages[-1]["what"] for messages in heard.values()} == {"fetched"}
     assert hub.bodies(WEIGHTS) == [None]
 
 
@@ -171,9 +171,9 @@ def test_our_own_faults_say_so_and_show_nothing(
         raise RuntimeError("/secret/path")
 
     monkeypatch.setattr(fetching.service, "fetch", fail)
-    (news,) = news_of(fetching, name=TOY)
-    assert (news["what"], news["word"]) == ("error", "our_fault")
-    assert "secret" not in json.dumps(news)
+    (message,) = messages_of(fetching, name=TOY)
+    assert (message["what"], message["word"]) == ("error", "our_fault")
+    assert "secret" not in json.dumps(message)
     assert "secret" in caplog.text
 
 
@@ -188,9 +188,9 @@ def test_an_address_fetches_one_model_at_a_time(fetching: DownloadWidget) -> Non
             pass
         assert caught.value.word == "one_download"
         token = VISITOR.set(two)
-        (news,) = news_of(fetching, "two", name="me/another", turn=5)
+        (message,) = messages_of(fetching, "two", name="me/another", turn=5)
         VISITOR.reset(token)
-        assert (news["word"], news["turn"]) == ("one_download", 5)
+        assert (message["word"], message["turn"]) == ("one_download", 5)
     with fetching._one_of(two, "me/another"):
         pass
     assert fetching._fetches == []

@@ -37,23 +37,23 @@ def translate_widget(service: Service) -> TranslateWidget:
 
 
 def ask(translate_widget: TranslateWidget, visitor: str = "one", **values: Any) -> list[dict[str, Any]]:
-    """All news of one request, as the browser reads them."""
+    """All messages of one request, as the browser reads them."""
     event = SimpleNamespace(request=json.dumps(default_request(translate_widget.service) | values))
-    return [json.loads(news) for news in translate_widget.translate(event, SimpleNamespace(session_hash=visitor))]  # type: ignore[arg-type]
+    return [json.loads(message) for message in translate_widget.translate(event, SimpleNamespace(session_hash=visitor))]  # type: ignore[arg-type]
 
 
 def numbers(answer: dict[str, Any], kind: str) -> np.ndarray:
     return np.frombuffer(base64.b64decode(answer["attention"][kind]["weights"]), dtype="<u2").astype(np.int64)
 
 
-def test_the_last_news_is_the_answer(translate_widget: TranslateWidget, service: Service) -> None:
-    news = ask(translate_widget, text=SENTENCE, turn=7)
-    assert [each["what"] for each in news[:-1]] == ["progress"] * (len(news) - 1)
-    assert news[-1]["what"] == "answer"
-    assert {each["turn"] for each in news} == {7}
+def test_the_last_message_is_the_answer(translate_widget: TranslateWidget, service: Service) -> None:
+    messages = ask(translate_widget, text=SENTENCE, turn=7)
+    assert [each["what"] for each in messages[:-1]] == ["progress"] * (len(messages) - 1)
+    assert messages[-1]["what"] == "answer"
+    assert {each["turn"] for each in messages} == {7}
     expected = service.translate(service.check(default_request(service) | {"text": SENTENCE}))
-    assert news[-1]["text"] == expected.text
-    assert news[-1]["model"]["source"] == "de"
+    assert messages[-1]["text"] == expected.text
+    assert messages[-1]["model"]["source"] == "de"
 
 
 @pytest.mark.parametrize(
@@ -68,23 +68,23 @@ def test_the_last_news_is_the_answer(translate_widget: TranslateWidget, service:
         ({"text": SENTENCE, "colour": "red"}, "colour", "unknown_name"),
     ],
 )
-def test_faults_are_news_with_their_field(
+def test_faults_are_messages_with_their_field(
     translate_widget: TranslateWidget, values: dict[str, Any], field: str, word: str
 ) -> None:
-    (news,) = ask(translate_widget, **values)
-    assert (news["what"], news["field"], news["word"]) == ("error", field, word)
+    (message,) = ask(translate_widget, **values)
+    assert (message["what"], message["field"], message["word"]) == ("error", field, word)
 
 
 def test_our_own_faults_say_so_and_show_nothing(
     translate_widget: TranslateWidget, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(values: Any, *, usual: bool) -> None:
+    def fail(values: Any, *, model_defaults: bool) -> None:
         raise RuntimeError("/secret/path")
 
     monkeypatch.setattr(translate_widget.service, "check", fail)
-    (news,) = ask(translate_widget, text=SENTENCE)
-    assert (news["what"], news["word"]) == ("error", "our_fault")
-    assert "secret" not in json.dumps(news)
+    (message,) = ask(translate_widget, text=SENTENCE)
+    assert (message["what"], message["word"]) == ("error", "our_fault")
+    assert "secret" not in json.dumps(message)
     assert "secret" in caplog.text
 
 
@@ -116,12 +116,12 @@ def test_nothing_is_kept_of_a_visitor_for_whom_nothing_runs(translate_widget: Tr
 )
 def test_an_event_without_a_request_is_told_so(translate_widget: TranslateWidget, request_: Any) -> None:
     event: Any = SimpleNamespace(request=request_)
-    (news,) = translate_widget.translate(event, SimpleNamespace(session_hash="one"))  # type: ignore[arg-type]
-    assert json.loads(news)["word"] in ("not_json", "not_names")
+    (message,) = translate_widget.translate(event, SimpleNamespace(session_hash="one"))  # type: ignore[arg-type]
+    assert json.loads(message)["word"] in ("not_json", "not_names")
 
 
 @pytest.mark.parametrize("turn", [10**4000, -(10**4000), "7", [1], None, True, 2.5])
-def test_an_odd_turn_is_no_part_of_the_news(translate_widget: TranslateWidget, turn: Any) -> None:
+def test_an_odd_turn_is_no_part_of_the_message(translate_widget: TranslateWidget, turn: Any) -> None:
     assert with_turn('{"what":"progress"}', turn) == '{"what":"progress"}'
 
 
@@ -131,21 +131,21 @@ def test_a_stopped_request_has_no_answer(translate_widget: TranslateWidget) -> N
     values = default_request(translate_widget.service) | {
         "text": "Dieser Satz wurde noch nie gefragt, und er ist lang."
     }
-    assert list(translate_widget._news(values, stop)) == []
+    assert list(translate_widget._messages(values, stop)) == []
 
 
 def test_what_ends_says_nothing_over_the_news_of_a_later_request(
     translate_widget: TranslateWidget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    news = ['{"what":"progress","text":"A"}', '{"what":"progress","text":"A dog"}', '{"what":"answer"}']
+    messages = ['{"what":"progress","text":"A"}', '{"what":"progress","text":"A dog"}', '{"what":"answer"}']
     visitor: Any = SimpleNamespace(session_hash="one")
-    monkeypatch.setattr(translate_widget, "_news", lambda values, stop: (each for each in news))
+    monkeypatch.setattr(translate_widget, "_messages", lambda values, stop: (each for each in messages))
     told = translate_widget.tell(SimpleNamespace(request='{"turn":3}'), visitor)  # type: ignore[arg-type]
-    assert [next(told), next(told)] == [f'{{"turn":3,{each[1:]}' for each in news[:2]]
+    assert [next(told), next(told)] == [f'{{"turn":3,{each[1:]}' for each in messages[:2]]
     later = translate_widget.tell(SimpleNamespace(request='{"turn":4}'), visitor)  # type: ignore[arg-type]
     assert json.loads(next(later)) == {"turn": 4, "what": "waiting", "before": 0}
     assert list(told) == [gr.skip()]  # not its answer, and no word of it once more
-    assert list(later)[-2:] == [f'{{"turn":4,{news[-1][1:]}', gr.skip()]
+    assert list(later)[-2:] == [f'{{"turn":4,{messages[-1][1:]}', gr.skip()]
 
 
 def test_the_browser_knows_models_examples_and_limits_beforehand(

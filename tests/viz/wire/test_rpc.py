@@ -23,8 +23,8 @@ def test_values_go_in_and_come_out() -> None:
 
 
 def test_a_complaint_names_its_phrase_and_field() -> None:
-    news = json.loads(answering(double)("{}"))
-    assert (news["what"], news["word"], news["field"]) == ("error", "missing", "number")
+    message = json.loads(answering(double)("{}"))
+    assert (message["what"], message["word"], message["field"]) == ("error", "missing", "number")
 
 
 @pytest.mark.parametrize("asked", ["", "[1]", "nonsense", "null", 7, None, {"a": 1}, "[" * 100_000])

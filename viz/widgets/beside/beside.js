@@ -1,7 +1,7 @@
 // Two models side by side on one sentence. The first is the page's own; the second is asked for here. No click on a head
 // asks the server.
 
-import { Answer } from '../core/answer.js';
+import { Translation } from '../core/translation.js';
 import { call } from '../core/boot.js';
 import { icon, make, touch } from '../core/dom.js';
 import { ready } from '../core/page.js';
@@ -38,18 +38,18 @@ class Beside {
   constructor(root, server, config) {
     Object.assign(this, { root, server, config, turn: 0, shown: '', hover: null, pinned: null, active: 0 });
     root.classList.add('explorer');
-    on(['tab', 'answer', ...CHOICES], () => this.update());
+    on(['tab', 'translation', ...CHOICES], () => this.update());
     on(['busy'], () => root.classList.toggle('busy', state.busy));
     this.update();
   }
 
   open() {
-    return state.tab === 'beside' && this.built && Boolean(state.answer);
+    return state.tab === 'beside' && this.built && Boolean(state.translation);
   }
 
   build() {
     const open = () => this.open();
-    const answers = [() => state.answer, () => this.second];
+    const answers = [() => state.translation, () => this.second];
     this.sides = ['A', 'B'].map((letter, number) => new Side(letter, { does: this.does(number), open, answerOf: answers[number] }));
     for (const [number, side] of this.sides.entries()) {
       for (const name of ['focusin', 'pointerdown']) side.element.addEventListener(name, () => (this.active = number));
@@ -110,7 +110,7 @@ class Beside {
   // ---------------------------------------------------------------- asking
 
   async update() {
-    if (state.tab !== 'beside' || !state.answer) return;
+    if (state.tab !== 'beside' || !state.translation) return;
     if (!this.built) this.build();
     [this.hover, this.pinned] = [null, null];
     const asked = this.request();
@@ -126,7 +126,7 @@ class Beside {
     try {
       const told = await call(this.server.answer_beside, asked);
       if (turn !== this.turn) return undefined;
-      this.second = new Answer(told.answer);
+      this.second = new Translation(told.answer);
       this.config.models = told.models;
       this.partners = new Partners(told);
     } catch (error) {
@@ -139,32 +139,32 @@ class Beside {
     }
     this.root.classList.remove('waits');
     this.drawAnew();
-    // An answer may tell what nobody knew: which language its model writes.
+    // A translation may tell what nobody knew: which language its model writes.
     return this.second && JSON.stringify(this.request()) !== key ? this.update() : undefined;
   }
 
   request() {
-    return { request: state.answer.asked(), other: secondRequest(this.config, state.answer, this.second) };
+    return { request: state.translation.asked(), other: secondRequest(this.config, state.translation, this.second) };
   }
 
   // ---------------------------------------------------------------- drawing
 
-  /** Another answer: the heads of both, too. */
+  /** Another translation: the heads of both, too. */
   drawAnew() {
-    this.likeness = this.partners && new Likeness(this.partners, [state.answer, this.second], state.kind);
+    this.likeness = this.partners && new Likeness(this.partners, [state.translation, this.second], state.kind);
     if (this.second) this.sides[1].store.set(this.head());
-    for (const side of this.sides) if (side.answer) side.heads.draw();
+    for (const side of this.sides) if (side.translation) side.heads.draw();
     this.draw();
   }
 
   /** Another way of showing: the heads drew themselves before. */
   draw() {
-    const { answer, kind } = state;
-    this.likeness = this.partners && new Likeness(this.partners, [answer, this.second], kind);
-    for (const side of this.sides) if (side.answer) side.draw();
+    const { translation, kind } = state;
+    this.likeness = this.partners && new Likeness(this.partners, [translation, this.second], kind);
+    for (const side of this.sides) if (side.translation) side.draw();
     this.drawKinds();
     this.drawForms();
-    this.menus.draw(answer, this.second);
+    this.menus.draw(translation, this.second);
     this.hint.textContent = t(touch() ? 'beside_hint_tap' : 'beside_hint');
     this.whole.checked = state.words;
     this.wholeName.textContent = t('tool_words');
@@ -218,7 +218,7 @@ class Beside {
     this.light();
   }
 
-  /** A pin on the page's own answer is the page's; one elsewhere lets go of that. */
+  /** A pin on the page's own translation is the page's; one elsewhere lets go of that. */
   pin(from, row, column) {
     const held = this.held();
     const again = held && held.from === from && held.row === row && held.column === column;

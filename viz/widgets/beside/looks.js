@@ -49,8 +49,8 @@ function inUnits(look, tokens, { units }) {
   return { rows: found('rows') ?? null, columns: found('columns') ?? null };
 }
 
-function missing({ answer }, kind, axis, item) {
+function missing({ translation }, kind, axis, item) {
   const read = kind === 'encoder' || (kind === 'cross' && axis === 'columns');
   const word = item.special ? 'beside_no_special' : read ? 'beside_not_read' : 'beside_not_written';
-  return t(word, { model: answer.model.name, token: item.label });
+  return t(word, { model: translation.model.name, token: item.label });
 }

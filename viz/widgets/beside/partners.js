@@ -34,7 +34,7 @@ export class Partners {
       const start = { ...answers[0].start, full: answers[0].start.label, key: 'b', places: [[0], [0]] };
       return shift ? [start, ...items] : items;
     };
-    const counts = (name) => answers.map((answer) => answer[name](kind).length);
+    const counts = (name) => answers.map((translation) => translation[name](kind).length);
     const rows = axis('rows', counts('rows'));
     return {
       rows: rows.filter(({ places }) => places.every((side) => side.length)),

@@ -8,7 +8,7 @@ import { languageName, t } from '../core/words.js';
 
 const TOY = 'toy'; // knows two sentences by heart: only somebody who names it gets it
 const WIDER = 4; // the beam beside a greedy search
-/** Ways of finding words that the second model takes over where somebody changed them; the rest is as usual for it. */
+/** Options that the second model takes over where the visitor changed them; the others are its own defaults. */
 const changeable = () => pageOptions().filter((name) => name !== 'beam_size');
 
 /** The second model: the chosen one, else another that reads the same language and best writes the same, else the first one. Never the toy. */
@@ -23,32 +23,33 @@ export function secondName({ models }, { model }) {
 /** Models write a language in two letters, in three, or as a word. */
 const same = (one, other) => languageTag(one) === languageTag(other);
 
-/** What is known of the second model: most from an answer of its own, as it may write several languages. */
-function secondModel(config, answer, second) {
-  const name = secondName(config, answer);
+/** What is known of the second model: most from a translation of its own, as it may write several languages. */
+function secondModel(config, translation, second) {
+  const name = secondName(config, translation);
   return second?.model.name === name ? second.model : (config.models.find((each) => each.name === name) ?? { name });
 }
 
 /** Whether the second model may be given what the first one wrote. */
-const writesAlike = (model, answer) => model.target === answer.model.target && answer.text.trim() !== '';
+const writesAlike = (model, translation) => model.target === translation.model.target && translation.text.trim() !== '';
 
-/** The second request for the page's answer, as the server takes it. `second`: the last answer of the second model. */
-export function secondRequest(config, answer, second) {
-  const asked = answer.asked();
-  const usual = answer.model.usual ?? {};
-  const model = secondModel(config, answer, second);
+/** The second request for the page's translation, as the server takes it. `second`: the last translation of the second model. */
+export function secondRequest(config, translation, second) {
+  const asked = translation.asked();
+  const defaults = translation.model.defaults ?? {};
+  const model = secondModel(config, translation, second);
   const request = { text: asked.text, model: model.name };
-  for (const name of changeable()) if (asked[name] !== usual[name]) request[name] = asked[name];
-  const beam = state.besideBeam ?? otherBeam(config, answer, model) ?? (asked.beam_size === usual.beam_size ? null : asked.beam_size);
+  for (const name of changeable()) if (asked[name] !== defaults[name]) request[name] = asked[name];
+  const beam =
+    state.besideBeam ?? otherBeam(config, translation, model) ?? (asked.beam_size === defaults.beam_size ? null : asked.beam_size);
   if (beam !== null && !(asked.temperature > 0)) request.beam_size = Math.min(beam, config.beam);
-  if (state.besideSame && writesAlike(model, answer)) request.target = answer.text;
+  if (state.besideSame && writesAlike(model, translation)) request.target = translation.text;
   return request;
 }
 
 /** Where no other model reads the sentence, the same one searches otherwise: greedily, or with a beam. */
-function otherBeam(config, answer, model) {
-  if (state.beside || model.name !== answer.model.name) return null;
-  return answer.asked().beam_size === 1 ? Math.min(WIDER, config.beam) : 1;
+function otherBeam(config, translation, model) {
+  if (state.beside || model.name !== translation.model.name) return null;
+  return translation.asked().beam_size === 1 ? Math.min(WIDER, config.beam) : 1;
 }
 
 export class SecondModel {
@@ -68,16 +69,16 @@ export class SecondModel {
     sides[1].controls.after(this.note);
   }
 
-  draw(answer, answered) {
+  draw(translation, answered) {
     const { models, beam } = this.config;
-    const model = secondModel(this.config, answer, answered);
+    const model = secondModel(this.config, translation, answered);
     const second = model.name;
-    const known = models.some(({ name }) => name === answer.model.name) ? models : [...models, answer.model];
+    const known = models.some(({ name }) => name === translation.model.name) ? models : [...models, translation.model];
     const called = ({ name, source, target }) =>
       source && target ? t('model_pair', { source: languageName(source), target: languageName(target), name }) : name;
     const option = (each) => make('option', { value: each.name }, called(each));
     for (const [menu, chosen, name] of [
-      [this.first, answer.model.name, 'beside_left'],
+      [this.first, translation.model.name, 'beside_left'],
       [this.second, second, 'beside_right'],
     ]) {
       const listed = known.some((each) => each.name === chosen)
@@ -87,20 +88,20 @@ export class SecondModel {
       menu.value = chosen;
       menu.setAttribute('aria-label', t(name));
     }
-    const asked = secondRequest(this.config, answer, answered);
-    const width = asked.beam_size ?? (answered?.model.name === second ? answered.asked().beam_size : model.usual?.beam_size);
+    const asked = secondRequest(this.config, translation, answered);
+    const width = asked.beam_size ?? (answered?.model.name === second ? answered.asked().beam_size : model.defaults?.beam_size);
     replace(this.beam, ...Array.from({ length: beam }, (_, number) => make('option', { value: number + 1 }, number + 1)));
     this.beam.value = width ?? '';
     this.beam.disabled = asked.temperature > 0 || asked.target !== undefined;
     this.beamName.textContent = t('beside_beam');
     this.same.checked = state.besideSame;
-    this.sameLabel.hidden = !writesAlike(model, answer);
+    this.sameLabel.hidden = !writesAlike(model, translation);
     this.sameName.textContent = t('beside_same');
     this.sameLabel.title = t('beside_same_says');
-    const foreign = isForeign(model.source, answer.model.source);
+    const foreign = isForeign(model.source, translation.model.source);
     this.note.hidden = !foreign;
     this.note.textContent = foreign
-      ? t('beside_foreign', { model: second, reads: languageName(model.source), typed: languageName(answer.model.source) })
+      ? t('beside_foreign', { model: second, reads: languageName(model.source), typed: languageName(translation.model.source) })
       : '';
   }
 }

@@ -7,7 +7,7 @@ import { two } from '../core/view.js';
 import { t } from '../core/words.js';
 import { mount as mountHeadView } from '../headview/headview.js';
 import { TranslationMaps } from '../headview/translationmaps.js';
-import { doubtful } from '../parts/translation.js';
+import { doubtful } from '../parts/translatedtext.js';
 
 /** What each side has of its own: of the first model, head and kind are the page's; of the second, only the kind is. */
 function storeOf(letter) {
@@ -33,7 +33,7 @@ export class Side {
       this.reads,
       part(this.meta, this.beyond),
     );
-    const model = () => this.answer.model.name;
+    const model = () => this.translation.model.name;
     this.heads = mountHeadView(this.element, {
       ...{ store: this.store, does, open, source: () => this.source(), parts: ['wall', 'strips', 'readout'] },
       ...{ forms: ['matrix', 'numbers'], named: true },
@@ -43,22 +43,22 @@ export class Side {
     this.heads.light(); // only what `light` is given is lit
   }
 
-  get answer() {
+  get translation() {
     return this.answerOf();
   }
 
   source() {
-    if (this.maps?.answer !== this.answer) this.maps = this.answer && new TranslationMaps(this.answer);
+    if (this.maps?.translation !== this.translation) this.maps = this.translation && new TranslationMaps(this.translation);
     return this.maps;
   }
 
   /** Which model it is and what it wrote; its heads draw themselves. */
   draw() {
-    const { answer } = this;
-    this.element.setAttribute('aria-label', t('beside_side', { letter: this.letter, model: answer.model.name }));
+    const { translation } = this;
+    this.element.setAttribute('aria-label', t('beside_side', { letter: this.letter, model: translation.model.name }));
     this.element.classList.remove('vacant');
-    this.reads.lang = answer.model.target;
-    replace(this.reads, ...(answer.text.trim() ? this.written() : [t('beside_empty')]));
+    this.reads.lang = translation.model.target;
+    replace(this.reads, ...(translation.text.trim() ? this.written() : [t('beside_empty')]));
     this.drawMeta();
   }
 
@@ -70,7 +70,7 @@ export class Side {
 
   /** The translation, letter by letter, each token with its shade of doubt. */
   written() {
-    const { target, text } = this.answer;
+    const { target, text } = this.translation;
     const shown = [];
     let end = 0;
     for (const { start, end: last, special, probability, label } of target) {
@@ -84,18 +84,18 @@ export class Side {
   }
 
   drawMeta() {
-    const { answer } = this;
-    const counts = { encoder: answer.layers('encoder'), decoder: answer.layers('decoder'), heads: answer.heads('encoder') };
-    const { temperature, beam_size: beam } = answer.request.options;
-    const log = answer.log_probability.toFixed(2).replace('-', '−');
-    const told = { ...counts, beam, read: answer.source.length, written: answer.target.length, log };
+    const { translation } = this;
+    const counts = { encoder: translation.layers('encoder'), decoder: translation.layers('decoder'), heads: translation.heads('encoder') };
+    const { temperature, beam_size: beam } = translation.request.options;
+    const log = translation.log_probability.toFixed(2).replace('-', '−');
+    const told = { ...counts, beam, read: translation.source.length, written: translation.target.length, log };
     const how =
-      typeof answer.request.target === 'string' ? 'beside_meta_given' : temperature > 0 ? 'beside_meta_sampled' : 'beside_meta_beam';
+      typeof translation.request.target === 'string' ? 'beside_meta_given' : temperature > 0 ? 'beside_meta_sampled' : 'beside_meta_beam';
     replace(this.meta, ...[t('beside_meta_size', told), t(how, told), t('beside_meta_log', told)].map((part) => make('span', {}, part)));
-    this.beyond.textContent = answer.beyond ? t('beyond') : '';
+    this.beyond.textContent = translation.beyond ? t('beyond') : '';
   }
 
-  /** Nothing to show: a first answer is on its way, or there is none. */
+  /** Nothing to show: a first translation is on its way, or there is none. */
   clear(says = '') {
     this.reads.textContent = says;
     this.element.classList.add('vacant');

@@ -1,10 +1,10 @@
 // The address always holds what one sees: sentence, model, options, and where one looks. Only what differs from its default is in it.
 
-import { KINDS } from './answer.js';
+import { KINDS } from './translation.js';
 import { FIELDS } from './fields.js';
 import { isSpoken } from './languages.js';
 import { DEFAULTS, on, state } from './state.js';
-import { bestHead } from './telling.js';
+import { bestHead } from './besthead.js';
 import { axes } from './view.js';
 
 const within = (number, { low = 0, high }) => (number >= low && number <= high ? number : undefined);
@@ -61,12 +61,12 @@ export function readLink(hash = location.hash) {
   return wanted;
 }
 
-/** A row, column or head that this answer has; anything else is let go. */
-export function withinAnswer(answer, selection) {
+/** A row, column or head that this translation has; anything else is let go. */
+export function withinTranslation(translation, selection) {
   const within = (number, count) => (typeof number === 'number' && number >= count ? count - 1 : number);
-  const kind = answer.tensors[selection.kind] ? selection.kind : KINDS.find((each) => answer.tensors[each]);
-  const [layers, heads] = [answer.layers(kind), answer.heads(kind)];
-  const { rows, columns } = axes(answer, kind, selection); // of whole words there are fewer
+  const kind = translation.tensors[selection.kind] ? selection.kind : KINDS.find((each) => translation.tensors[each]);
+  const [layers, heads] = [translation.layers(kind), translation.heads(kind)];
+  const { rows, columns } = axes(translation, kind, selection); // of whole words there are fewer
   const inside = (number, count) => (number !== null && number < count ? number : null);
   return {
     kind,
@@ -78,13 +78,13 @@ export function withinAnswer(answer, selection) {
   };
 }
 
-/** All that an address means for this answer: what it leaves out is usual, or the head that tells most. */
-export function lookOf(answer, { request, language, tab, ...wanted }) {
-  const best = answer.tensors.cross && bestHead(answer);
+/** All that an address means for this translation: what it leaves out is the default, or the most informative head. */
+export function lookOf(translation, { request, language, tab, ...wanted }) {
+  const best = translation.tensors.cross && bestHead(translation);
   const free = ['kind', 'layer', 'head'].every((name) => wanted[name] === undefined);
-  const { tab: _, ...defaults } = DEFAULTS; // tabs are there before any answer
+  const { tab: _, ...defaults } = DEFAULTS; // tabs are there before any translation
   const look = { ...defaults, ...(best && free ? { kind: 'cross', ...best } : {}), ...wanted };
-  return { ...look, ...withinAnswer(answer, look) };
+  return { ...look, ...withinTranslation(translation, look) };
 }
 
 const given = (value) => value !== undefined && value !== null;
@@ -92,13 +92,13 @@ const given = (value) => value !== undefined && value !== null;
 /** What is shown, or what was asked for and could not be answered, as an address. */
 export function writeLink() {
   const values = new URLSearchParams();
-  const asked = state.usualRequest && (state.unanswered ?? state.answer?.asked()); // a saved page has but one, and names none
+  const asked = state.defaultRequest && (state.unanswered ?? state.translation?.asked()); // a saved page has but one, and names none
   if (asked) {
-    const usual = { ...state.usualRequest, ...state.usuals[asked.model] };
+    const defaults = { ...state.defaultRequest, ...state.modelDefaults[asked.model] };
     for (const row of FIELDS.request) {
       const value = asked[row.name];
       if (row.ids && Array.isArray(value)) values.set(`${row.name}_ids`, value.join('.'));
-      else if (row.link && given(value) && (row.always || value !== usual[row.name])) values.set(row.name, written(row, value));
+      else if (row.link && given(value) && (row.always || value !== defaults[row.name])) values.set(row.name, written(row, value));
     }
   }
   if (state.tab !== DEFAULTS.tab) values.set('tab', state.tab);
@@ -113,14 +113,14 @@ export function writeLink() {
 /** Keep the address up to date, also that of a page which shows us in a frame. Each translation is an entry of the browser's history. */
 export function watchState() {
   let waiting = 0;
-  let here = null; // what this entry's translation was asked with; none yet: the next answer is this entry's
+  let here = null; // what this entry's translation was asked with; none yet: the next translation is this entry's
   let known = location.hash;
   const keep = () => {
     clearTimeout(waiting);
     waiting = setTimeout(() => {
-      if (state.busy || !state.answer) return; // until the answer is there, the address says what was asked for
+      if (state.busy || !state.translation) return; // until the translation is there, the address says what was asked for
       if (location.hash !== known) return; // another entry was chosen just now: what is shown must not be written into it
-      const asked = JSON.stringify(state.unanswered ?? state.answer.asked());
+      const asked = JSON.stringify(state.unanswered ?? state.translation.asked());
       const anew = here !== null && asked !== here;
       here = asked;
       const hash = writeLink();
@@ -130,7 +130,7 @@ export function watchState() {
       if (window.parent !== window) window.parent.postMessage({ queryString: '', hash }, '*');
     }, 120);
   };
-  on(['answer', 'busy', 'chosenLanguage', ...Object.keys(DEFAULTS)], keep);
+  on(['translation', 'busy', 'chosenLanguage', ...Object.keys(DEFAULTS)], keep);
   addEventListener('hashchange', () => {
     here = null;
     known = location.hash;

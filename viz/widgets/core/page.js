@@ -22,8 +22,8 @@ function follow() {
     speak(language);
     set({ chosenLanguage: language });
   }
-  dispatchEvent(new CustomEvent('headlight-link')); // another sentence: its answer brings heads and words that it has
-  const look = state.answer && !state.busy ? lookOf(state.answer, wanted) : {};
+  dispatchEvent(new CustomEvent('headlight-link')); // another sentence: its translation brings heads and words that it has
+  const look = state.translation && !state.busy ? lookOf(state.translation, wanted) : {};
   set({ ...look, tab: known(wanted.tab) });
 }
 

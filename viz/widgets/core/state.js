@@ -8,12 +8,12 @@ import { LET_GO, createStore, same } from './store.js';
 export const DEFAULTS = { tab: 'heads', ...Object.fromEntries(FIELDS.selection.map((row) => [row.key, row.default])) };
 
 /**
- * @typedef {import('./answer.js').LayerPlace} LayerPlace
- * @typedef {import('./answer.js').HeadPlace} HeadPlace
+ * @typedef {import('./translation.js').LayerPlace} LayerPlace
+ * @typedef {import('./translation.js').HeadPlace} HeadPlace
  * @typedef {{ layer: LayerPlace, head: HeadPlace }} Head
  *
  * @typedef {object} Selection what one looks at
- * @property {import('./answer.js').Kind} kind
+ * @property {import('./translation.js').Kind} kind
  * @property {LayerPlace} layer
  * @property {HeadPlace} head
  * @property {number | null} row pinned
@@ -26,7 +26,7 @@ export const DEFAULTS = { tab: 'heads', ...Object.fromEntries(FIELDS.selection.m
  * @typedef {object} Here what the page knows beside that
  * @property {string} language
  * @property {string} theme
- * @property {import('./answer.js').Answer | null} answer
+ * @property {import('./translation.js').Translation | null} translation
  * @property {Head | null} preview
  * @property {number | null} hoverRow
  * @property {number | null} hoverColumn
@@ -38,10 +38,10 @@ export const DEFAULTS = { tab: 'heads', ...Object.fromEntries(FIELDS.selection.m
 export const page = createStore({
   language: 'en',
   theme: 'light',
-  answer: null, // what is shown
+  translation: null, // what is shown
   busy: false, // a newer one is on its way
   unanswered: null, // a request that the server was gone for
-  usuals: {}, // how each model is used where nobody says otherwise, by its name
+  modelDefaults: {}, // the default options of each model, by its name
   fetched: 0, // models that came since the page was opened
   ...DEFAULTS,
   fit: true,

@@ -17,19 +17,19 @@ function axis(tokens, text, { words, special }) {
   return special ? items : items.filter((item) => !item.special);
 }
 
-export function axes(answer, kind, options) {
-  const source = () => axis(answer.source, answer.source_text, options);
-  const target = (tokens) => axis(tokens, answer.text, options);
+export function axes(translation, kind, options) {
+  const source = () => axis(translation.source, translation.source_text, options);
+  const target = (tokens) => axis(tokens, translation.text, options);
   return {
-    rows: kind === 'encoder' ? source() : target(answer.rows(kind)),
-    columns: kind === 'decoder' ? target(answer.columns(kind)) : source(),
+    rows: kind === 'encoder' ? source() : target(translation.rows(kind)),
+    columns: kind === 'decoder' ? target(translation.columns(kind)) : source(),
   };
 }
 
 /** One head as it is shown. `hidden` is what hidden tokens hold of a row, on average. */
-export function view(answer, kind, layer, head, options) {
-  const map = answer.map(kind, layer, head);
-  const { rows, columns } = axes(answer, kind, options);
+export function view(translation, kind, layer, head, options) {
+  const map = translation.map(kind, layer, head);
+  const { rows, columns } = axes(translation, kind, options);
   const about = { kind, layer, head, rows, columns, maximum: head === 'max' };
   if (rows.length === map.rows && columns.length === map.columns) return { ...about, weights: map.weights, hidden: 0 };
   const weights = new Float32Array(rows.length * columns.length);
@@ -50,9 +50,9 @@ export function view(answer, kind, layer, head, options) {
 }
 
 /** A head that a kind has: the nearest to the wanted one. */
-export function fitHead(answer, kind, { layer, head }) {
+export function fitHead(translation, kind, { layer, head }) {
   const within = (place, count) => (typeof place === 'number' ? Math.min(place, count - 1) : place);
-  return { layer: within(layer, answer.layers(kind)), head: within(head, answer.heads(kind)) };
+  return { layer: within(layer, translation.layers(kind)), head: within(head, translation.heads(kind)) };
 }
 
 /** Sums over keys, means over queries: a row still sums to one. NaN where every cell is masked. */

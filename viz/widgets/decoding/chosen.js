@@ -55,12 +55,12 @@ export class Chosen {
 
   row(tree, node, chosen) {
     const { text, kept, label } = tree.reads(node);
-    const { log_probability, score, fate } = tree.about(node);
+    const { log_probability, score, outcome } = tree.about(node);
     const name = make('bdi', {}, ...tokenIn(text, kept, label, SHORT));
     const button = make('button', { type: 'button', 'aria-pressed': String(chosen), title: text, onclick: () => this.choose(node) }, name);
     const cells = [log_probability, score].map((number) => make('td', { class: 'numeric' }, minus(number)));
-    const says = make('td', {}, t(`decoding_outcome_${fate}`));
-    return make('tr', { class: `${fate}${chosen ? ' chosen' : ''}` }, make('th', { scope: 'row' }, button), ...cells, says);
+    const says = make('td', {}, t(`decoding_outcome_${outcome}`));
+    return make('tr', { class: `${outcome}${chosen ? ' chosen' : ''}` }, make('th', { scope: 'row' }, button), ...cells, says);
   }
 }
 

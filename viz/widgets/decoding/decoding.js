@@ -6,7 +6,7 @@ import { Latest } from '../core/latest.js';
 import { ready } from '../core/page.js';
 import { on, set, state } from '../core/state.js';
 import { t } from '../core/words.js';
-import { Chances } from './chances.js';
+import { Probabilities } from './probabilities.js';
 import { Chosen } from './chosen.js';
 import { DrawnTree } from './drawntree.js';
 import { Finished } from './finished.js';
@@ -23,7 +23,7 @@ class Decoding {
     Object.assign(this, { root, server });
     this.build();
     this.latest = new Latest(root, this.error, 'decoding_failed');
-    on(['tab', 'answer', 'language', 'theme'], () => this.update());
+    on(['tab', 'translation', 'language', 'theme'], () => this.update());
     on(['busy'], () => root.classList.toggle('busy', state.busy));
     this.update();
   }
@@ -34,29 +34,29 @@ class Decoding {
     this.tree = new DrawnTree({ choose, open });
     this.chosen = new Chosen({ choose, turn: (step) => this.goStep(step), open: () => this.open(this.node) });
     this.finished = new Finished({ choose, open });
-    this.chances = new Chances();
+    this.probabilities = new Probabilities();
     this.error = make('p', { class: 'error', role: 'alert' });
     this.single = make('p', { class: 'single' });
     this.offer = make('button', { type: 'button', class: 'go', onclick: () => this.offered() });
     this.none = make('div', { class: 'none', hidden: true }, this.single, this.offer);
     this.search = section('search', this.none, this.chosen.readout, this.tree.element, this.tree.keys);
     this.pair = make('div', { class: 'pair' }, this.chosen.step.element, this.finished.section.element);
-    this.root.append(this.error, this.search.element, this.pair, this.chances.section.element);
+    this.root.append(this.error, this.search.element, this.pair, this.probabilities.section.element);
   }
 
   // ---------------------------------------------------------------- asking
 
   /** The request whose search is shown: of a translation that was opened from a tree, the one of that tree. */
   origin() {
-    const asked = state.answer.asked();
+    const asked = state.translation.asked();
     const kept = this.searched;
     return Array.isArray(asked.target) && kept && kept.text === asked.text && kept.model === asked.model ? kept : asked;
   }
 
   update() {
-    if (state.tab !== 'decoding' || !state.answer) return;
+    if (state.tab !== 'decoding' || !state.translation) return;
     const look = { theme: state.theme, language: state.language };
-    const [origin, asked] = [this.origin(), state.answer.asked()];
+    const [origin, asked] = [this.origin(), state.translation.asked()];
     if (!this.drawn) {
       this.search.title.textContent = t('decoding_search');
       this.search.says.textContent = t('decoding_loading');
@@ -74,16 +74,16 @@ class Decoding {
   open(node) {
     const ids = this.drawn.tree.ids(node);
     this.searched = this.asked;
-    if (ids.join() !== state.answer.target.map((token) => token.id).join()) this.request({ target: ids });
+    if (ids.join() !== state.translation.target.map((token) => token.id).join()) this.request({ target: ids });
     set({ tab: 'heads' });
     document.querySelector('.tabs [aria-selected=true]')?.focus();
   }
 
   /** Where there was no search: the one that would be, or back to the model's own translation. */
   offered() {
-    const usual = state.usualRequest ?? {};
+    const defaults = state.defaultRequest ?? {};
     this.searched = null;
-    this.request(this.given ? {} : { beam_size: usual.beam_size, temperature: 0, prefix: this.asked.prefix });
+    this.request(this.given ? {} : { beam_size: defaults.beam_size, temperature: 0, prefix: this.asked.prefix });
   }
 
   // ---------------------------------------------------------------- drawing
@@ -107,11 +107,11 @@ class Decoding {
       this.tree.clear(plotly);
       this.drawNone(samples);
     }
-    this.chances.draw(plotly, sure.figure);
+    this.probabilities.draw(plotly, sure.figure);
   }
 
   drawNone(samples) {
-    const beam = state.usualRequest?.beam_size ?? 1;
+    const beam = state.defaultRequest?.beam_size ?? 1;
     this.single.textContent = t(this.given ? 'decoding_given' : samples ? 'decoding_sampled' : 'decoding_greedy');
     this.offer.textContent = t(this.given ? 'decoding_back' : 'decoding_try_beam', { beam });
     this.offer.hidden = !this.given && beam < 2;

@@ -28,8 +28,11 @@ export class Finished {
   line(tree, node, rank, opens) {
     const { text } = tree.reads(node);
     const { log_probability, score } = tree.about(node);
-    const shown = state.answer.target.map((token) => token.id).join();
-    const tags = [rank === 0 && 'decoding_chosen', tree.ids(node).join() === shown && state.answer.request.target && 'decoding_opened'];
+    const shown = state.translation.target.map((token) => token.id).join();
+    const tags = [
+      rank === 0 && 'decoding_chosen',
+      tree.ids(node).join() === shown && state.translation.request.target && 'decoding_opened',
+    ];
     const numbers = `${t('decoding_score')} ${minus(score)} · ${t('decoding_log_probability')} ${minus(log_probability)}`;
     const said = tags
       .filter(Boolean)
@@ -37,7 +40,7 @@ export class Finished {
       .join('');
     const named = { type: 'button', class: 'link', 'aria-label': t('decoding_open_named', { text }) };
     const open = make('button', { ...named, onclick: () => this.open(node) }, t('decoding_open'));
-    const about = { type: 'button', class: 'reads', dir: 'auto', lang: state.answer.model.target };
+    const about = { type: 'button', class: 'reads', dir: 'auto', lang: state.translation.model.target };
     const reads = make('button', { ...about, onclick: () => this.choose(node) }, text);
     return make('li', {}, reads, make('p', {}, make('span', { class: 'numeric' }, numbers), said, opens ? ' ' : null, opens ? open : null));
   }

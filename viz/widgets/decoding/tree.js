@@ -3,8 +3,8 @@
 export class SearchTree {
   /** Nodes as the server sends them; a text is a change of its parent's. */
   constructor(nodes) {
-    this.nodes = nodes.map(([parent, step, id, label, kept, added, log_probability, score, fate, reason]) => {
-      return { parent, step, id, label, kept, added, log_probability, score, fate, reason, children: [] };
+    this.nodes = nodes.map(([parent, step, id, label, kept, added, log_probability, score, outcome, reason]) => {
+      return { parent, step, id, label, kept, added, log_probability, score, outcome, reason, children: [] };
     });
     this.steps = []; // of each step its nodes, best first
     for (const [place, node] of this.nodes.entries()) {
@@ -35,8 +35,8 @@ export class SearchTree {
   about(place) {
     const node = this.nodes[place];
     const stranded =
-      node.fate === 'kept' && node.children.length > 0 && node.children.every((child) => this.nodes[child].fate === 'dropped');
-    const alone = node.fate === 'kept' && !node.children.length && node.step < this.steps.length - 1;
+      node.outcome === 'kept' && node.children.length > 0 && node.children.every((child) => this.nodes[child].outcome === 'dropped');
+    const alone = node.outcome === 'kept' && !node.children.length && node.step < this.steps.length - 1;
     return stranded || alone ? { ...node, reason: 'stranded' } : node;
   }
 

@@ -27,7 +27,7 @@ export function mountTools(element, note) {
 
   return function draw(view) {
     const focused = element.contains(document.activeElement) ? document.activeElement.dataset.field : null;
-    const long = state.answer.source.length > LONG || state.answer.target.length > LONG;
+    const long = state.translation.source.length > LONG || state.translation.target.length > LONG;
     replace(
       element,
       ...FIELDS.selection

@@ -1,6 +1,6 @@
 // The maps of a translation, as a view of heads takes them. A classifier's review gives the same (`sentiment/reviewmaps.js`).
 
-import { KINDS } from '../core/answer.js';
+import { KINDS } from '../core/translation.js';
 import { make, phrase } from '../core/dom.js';
 import { fitHead, view } from '../core/view.js';
 import { t } from '../core/words.js';
@@ -17,22 +17,22 @@ import { headName, kindSays, patternSays } from '../parts/naming.js';
  * - `rest(view)`, `restSays(view, place)`: weights of columns that count where nothing is lit, if there are such.
  */
 export class TranslationMaps {
-  constructor(answer) {
-    Object.assign(this, { answer, kinds: KINDS, layered: true, merges: true, relative: false, mapped: true });
+  constructor(translation) {
+    Object.assign(this, { translation, kinds: KINDS, layered: true, merges: true, relative: false, mapped: true });
   }
 
   wall(kind) {
-    const heads = [...Array(this.answer.heads(kind)).keys(), 'mean', 'max'];
-    const layers = [...Array(this.answer.layers(kind)).keys(), 'mean'];
+    const heads = [...Array(this.translation.heads(kind)).keys(), 'mean', 'max'];
+    const layers = [...Array(this.translation.layers(kind)).keys(), 'mean'];
     return layers.map((layer) => heads.map((head) => ({ layer, head })));
   }
 
   fit(kind, head) {
-    return fitHead(this.answer, kind, head);
+    return fitHead(this.translation, kind, head);
   }
 
   view(kind, { layer, head }, showing) {
-    return view(this.answer, kind, layer, head, showing);
+    return view(this.translation, kind, layer, head, showing);
   }
 
   thumb(kind, head, showing) {
@@ -40,22 +40,22 @@ export class TranslationMaps {
   }
 
   sentences(kind, { special }) {
-    const { answer } = this;
+    const { translation } = this;
     const shown = (tokens) => tokens.filter((token) => special || !token.special);
     return [
       {
         side: 'source',
-        language: answer.model.source,
-        tokens: shown(answer.source),
-        text: answer.source_text,
+        language: translation.model.source,
+        tokens: shown(translation.source),
+        text: translation.source_text,
         named: true,
         idle: kind === 'decoder',
       },
       {
         side: 'target',
-        language: answer.model.target,
-        tokens: shown([answer.start, ...answer.target]),
-        text: answer.text,
+        language: translation.model.target,
+        tokens: shown([translation.start, ...translation.target]),
+        text: translation.text,
         named: true,
         idle: kind === 'encoder',
       },
@@ -63,7 +63,7 @@ export class TranslationMaps {
   }
 
   keys(kind, axis, { places }) {
-    const tokens = this.answer[axis](kind);
+    const tokens = this.translation[axis](kind);
     return places.map((place) => tokens[place].key);
   }
 
@@ -72,11 +72,11 @@ export class TranslationMaps {
   }
 
   kindSays(kind) {
-    return kindSays(this.answer, kind);
+    return kindSays(this.translation, kind);
   }
 
   says({ kind, layer, head }) {
-    return patternSays(this.answer, kind, layer, head);
+    return patternSays(this.translation, kind, layer, head);
   }
 
   listTitle(view, { rows, columns }) {
@@ -90,13 +90,13 @@ export class TranslationMaps {
   words(view, axis, places) {
     const items = places.map((place) => view[axis][place]);
     if (items.length === 1) return items[0].label;
-    const { source_text: read, text } = this.answer;
+    const { source_text: read, text } = this.translation;
     const own = this.side(view.kind, axis) === 'source' ? read : text;
     return own.slice(items[0].start, items.at(-1).end) || items[0].label;
   }
 
   name(view, axis, places) {
-    return make('bdi', { lang: this.answer.model[this.side(view.kind, axis)] || null }, this.words(view, axis, places));
+    return make('bdi', { lang: this.translation.model[this.side(view.kind, axis)] || null }, this.words(view, axis, places));
   }
 
   side(kind, axis) {
@@ -105,6 +105,6 @@ export class TranslationMaps {
 
   /** The token that the query of a row was computed from, where it is another than the row's own. */
   after({ kind, rows }, row) {
-    return kind === 'encoder' ? null : this.answer.after(kind, rows[row].places[0]);
+    return kind === 'encoder' ? null : this.translation.after(kind, rows[row].places[0]);
   }
 }

@@ -52,7 +52,7 @@ class Models {
     this.list = make('div', { class: 'cards' });
     root.append(this.lead, this.error, this.list);
     on(['tab', 'language'], () => this.open());
-    on(['answer'], () => this.mark());
+    on(['translation'], () => this.mark());
     on(['fetched'], () => {
       this.cards = null;
       this.open();
@@ -85,7 +85,7 @@ class Models {
   /** Which one the sentence above was translated by. */
   mark() {
     for (const line of this.list.querySelectorAll('tr.model')) {
-      const used = line.dataset.model === state.answer?.model.name;
+      const used = line.dataset.model === state.translation?.model.name;
       line.classList.toggle('used', used);
       line.querySelector('.in-use').textContent = used ? t('models_in_use') : '';
       const button = line.querySelector('.use');

@@ -1,6 +1,6 @@
 // Encoder, decoder, cross: which attention one looks at.
 
-import { KINDS } from '../core/answer.js';
+import { KINDS } from '../core/translation.js';
 import { icon, make, replace } from '../core/dom.js';
 import { LET_GO } from '../core/store.js';
 import { t } from '../core/words.js';

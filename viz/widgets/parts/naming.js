@@ -16,18 +16,18 @@ export function headName(layer, head) {
 }
 
 /** What rows and columns of a kind are, in a phrase. */
-export function kindSays(answer, kind) {
-  const { source, target } = answer.model;
+export function kindSays(translation, kind) {
+  const { source, target } = translation.model;
   if (!source || !target) return t(`figure_any_${kind}`); // nobody tells what this model reads and writes
   return t(`kind_${kind}_says`, { source: languageName(source), target: languageName(target) });
 }
 
 /** "Mostly the word before, 0.91 of each row": text and elements. Nothing for maxima, whose rows sum to no number. */
-export function patternSays(answer, kind, layer, head) {
+export function patternSays(translation, kind, layer, head) {
   if (head === 'max') return [t('maximum_note')];
   // Averages stand after the last layer, and after the last head of each.
-  const row = layer === 'mean' ? answer.layers(kind) : layer;
-  const [name, share, spread] = answer.patterns[kind][row][head === 'mean' ? answer.heads(kind) : head];
+  const row = layer === 'mean' ? translation.layers(kind) : layer;
+  const [name, share, spread] = translation.patterns[kind][row][head === 'mean' ? translation.heads(kind) : head];
   const spreadOver = spread.toFixed(1);
   if (name === 'unclear') {
     return phrase(t('pattern_unclear', { spread: spreadOver }), { name: make('b', {}, t('pattern_unclear_name')) });

@@ -91,7 +91,7 @@ export class Picker {
     if (found >= 0) this.go(found);
   }
 
-  /** A choice that is pressed stays what it is until it is let go: news of the list wait for that. */
+  /** A choice that is pressed stays what it is until it is let go: a changed list waits for that. */
   release() {
     this.pressed = false;
     if (this.late && !this.panel.hidden) this.draw(this.rows[this.at]?.dataset.value);
@@ -145,7 +145,7 @@ export class Picker {
 
   /** `groups`: [{name, items: [{value, text, more, mark, says}]}]; `shown` is what the closed button says. */
   fill({ label, shown, groups, chosen }) {
-    const news = JSON.stringify([groups, chosen]) !== JSON.stringify([this.groups, this.chosen]);
+    const changed = JSON.stringify([groups, chosen]) !== JSON.stringify([this.groups, this.chosen]);
     Object.assign(this, { groups, chosen });
     this.button.textContent = shown;
     this.button.setAttribute('aria-label', t('picker_button', { label, chosen: shown }));
@@ -153,7 +153,7 @@ export class Picker {
     this.search.setAttribute('aria-label', t('picker_search'));
     this.search.placeholder = t('picker_search');
     this.search.hidden = groups.reduce((sum, { items }) => sum + items.length, 0) <= FEW;
-    if (!news || this.panel.hidden) return;
+    if (!changed || this.panel.hidden) return;
     if (this.pressed) this.late = true;
     else this.draw(this.rows[this.at]?.dataset.value);
   }

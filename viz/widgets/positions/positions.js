@@ -22,7 +22,7 @@ class Positions {
     Object.assign(this, { root, ask, encoding: null, length: null, turn: 0, kept: new Map(), answer: null });
     this.build();
     this.listen();
-    on(['tab', 'answer', 'theme', 'language'], () => this.load());
+    on(['tab', 'translation', 'theme', 'language'], () => this.load());
     this.load();
   }
 
@@ -83,14 +83,14 @@ class Positions {
 
   /** As long as the sentence, unless somebody chose. */
   positions() {
-    return Math.min(LONGEST, Math.max(SHORTEST, this.length ?? state.answer.source.length));
+    return Math.min(LONGEST, Math.max(SHORTEST, this.length ?? state.translation.source.length));
   }
 
   async load() {
-    if (state.tab !== 'positions' || !state.answer) return;
+    if (state.tab !== 'positions' || !state.translation) return;
     const turn = ++this.turn;
     const { theme, language } = state;
-    const model = state.answer.model.name;
+    const model = state.translation.model.name;
     if (model !== this.model) this.encoding = null; // another model: its own encoding first
     this.model = model;
     const asked = { model, theme, language, length: this.positions(), ...(this.encoding && { encoding: this.encoding }) };
@@ -149,7 +149,7 @@ class Positions {
   }
 
   drawControls(answer) {
-    const count = state.answer.source.length;
+    const count = state.translation.source.length;
     this.lengthName.textContent = t('positions_length');
     this.slider.value = answer.length;
     this.reading.textContent = answer.length;

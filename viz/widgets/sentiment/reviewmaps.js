@@ -1,6 +1,6 @@
 // The maps of a review, as a view of heads takes them (headview/translationmaps.js). Of long reviews only averages came.
 
-import { FULL, decode } from '../core/answer.js';
+import { FULL, decode } from '../core/translation.js';
 import { make, phrase } from '../core/dom.js';
 import { four, rowOf } from '../core/view.js';
 import { t } from '../core/words.js';

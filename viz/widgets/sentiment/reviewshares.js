@@ -67,11 +67,11 @@ export class ReviewShares {
     const kept = this.kept ? [...this.strip.querySelectorAll('.token')].indexOf(this.kept) : -1;
     this.review = review;
     this.most = Math.max(1e-9, ...review.shares.map(Math.abs));
-    this.title.textContent = t('sentiment_shares');
-    this.says.textContent = t('sentiment_shares_says');
-    this.note.textContent = t('sentiment_share_note');
+    this.title.textContent = t('sentiment_contributions');
+    this.says.textContent = t('sentiment_contributions_says');
+    this.note.textContent = t('sentiment_contribution_note');
     this.summary.textContent = t('sentiment_all');
-    this.strip.setAttribute('aria-label', t('sentiment_shares'));
+    this.strip.setAttribute('aria-label', t('sentiment_contributions'));
     this.numbers.setAttribute('aria-label', t('sentiment_all'));
     const tokens = review.tokens.map((token, place) => ({ ...token, key: `r${place}` }));
     replace(this.strip, ...spans(tokens, review.text));
@@ -105,12 +105,12 @@ export class ReviewShares {
     span?.classList.add('chosen');
     if (!span) {
       this.value.textContent = '';
-      this.words.textContent = t(touch() ? 'sentiment_share_touch' : 'sentiment_share_idle');
+      this.words.textContent = t(touch() ? 'sentiment_contribution_touch' : 'sentiment_contribution_idle');
       return;
     }
     const share = this.share(span);
     this.value.textContent = signed(share, 4);
-    const says = t('sentiment_share_of', { toward: this.toward(Math.sign(share)) });
+    const says = t('sentiment_contribution_of', { toward: this.toward(Math.sign(share)) });
     replace(this.words, ...phrase(says, { token: make('b', {}, make('bdi', { lang: 'en' }, span.textContent)) }));
   }
 
@@ -163,7 +163,9 @@ export class ReviewShares {
         make('td', {}, signed(this.review.shares[place], 4)),
         make('td', {}, two((100 * Math.abs(this.review.shares[place])) / this.most)),
       );
-    const names = ['sentiment_token', 'sentiment_share', 'sentiment_of_strongest'].map((key) => make('th', { scope: 'col' }, t(key)));
+    const names = ['sentiment_token', 'sentiment_contribution', 'sentiment_of_strongest'].map((key) =>
+      make('th', { scope: 'col' }, t(key)),
+    );
     replace(
       this.numbers,
       make('table', {}, make('thead', {}, make('tr', {}, ...names)), make('tbody', {}, ...this.review.tokens.map(row))),

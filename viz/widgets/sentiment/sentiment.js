@@ -1,6 +1,6 @@
 // The Sentiment tab: type a review, read the verdict, and see what each token adds to it and where the heads look.
 
-import { placed } from '../core/answer.js';
+import { placed } from '../core/translation.js';
 import { call } from '../core/boot.js';
 import { make, replace, touch } from '../core/dom.js';
 import { ready } from '../core/page.js';

@@ -9,7 +9,7 @@ import { Offer } from './offer.js';
 export class Chooser {
   /** `take` translates the sentence by a model; `ask` asks again for what was asked for before. */
   constructor(config, { take, ask, again }) {
-    Object.assign(this, { config, take, ask, model: config.usual.model, waits: null });
+    Object.assign(this, { config, take, ask, model: config.defaults.model, waits: null });
     this.know(config.models);
     this.menu = new ModelMenu(
       config,
@@ -20,10 +20,10 @@ export class Chooser {
     this.languages = ['source', 'target'].map((side) => new LanguagePicker(side, again));
   }
 
-  /** All models there are, and what is usual for each, as far as it is known. */
+  /** All models, and the default options of each, as far as they are known. */
   know(models) {
     this.config.models = models;
-    for (const { name, usual } of models) if (usual) state.usuals[name] ??= usual;
+    for (const { name, defaults } of models) if (defaults) state.modelDefaults[name] ??= defaults;
   }
 
   /** Others may have fetched some since this page was opened. */
@@ -50,12 +50,12 @@ export class Chooser {
   }
 
   current() {
-    const { model } = state.answer ?? {};
+    const { model } = state.translation ?? {};
     return this.find(this.model) ?? model;
   }
 
   find(name) {
-    const { model } = state.answer ?? {};
+    const { model } = state.translation ?? {};
     return this.config.models.find((each) => each.name === name) ?? (model?.name === name ? model : undefined);
   }
 
@@ -93,11 +93,11 @@ export class Chooser {
       this.waits = { request, following };
       this.offer.open(this.find(values.given) ?? { name: values.given, source: '', target: '', bytes: 1e6 * values.megabytes }, !following);
     } else this.offer.complain({ word, values });
-    if (state.answer) this.settle(state.answer.request);
+    if (state.translation) this.settle(state.translation.request);
   }
 
   draw() {
     this.menu.draw(this.current());
-    for (const each of this.languages) each.draw(state.answer?.model);
+    for (const each of this.languages) each.draw(state.translation?.model);
   }
 }

@@ -7,7 +7,7 @@ const server = new Promise((done) => (connected = done));
 let turn = 0;
 
 export const hub = {
-  hear: null, // gets each piece of news of the last download that was asked for
+  hear: null, // gets each message of the last download that was asked for
 
   async offer(name) {
     return call((await server).offer, { name });
@@ -35,8 +35,8 @@ export const hub = {
 
 export function mount({ trigger, props, server: functions, watch }) {
   watch('value', () => {
-    const news = props.value && JSON.parse(props.value);
-    if (news && news.turn === turn) hub.hear?.(news);
+    const message = props.value && JSON.parse(props.value);
+    if (message && message.turn === turn) hub.hear?.(message);
   });
   connected({ offer: functions.offer, models: functions.models, trigger });
 }

@@ -23,7 +23,7 @@ export class Fields {
 
   /** Somebody else names numbers: they stay, as if the visitor had changed them. */
   change(more) {
-    this.options.change(more, state.usuals[more.model ?? this.chooser.model]);
+    this.options.change(more, state.modelDefaults[more.model ?? this.chooser.model]);
   }
 
   // ---------------------------------------------------------------- what they show
@@ -45,7 +45,7 @@ export class Fields {
   follow(wanted, request) {
     this.sentence.write(wanted.text);
     this.options.leave();
-    this.options.change(request, state.usuals[wanted.model]);
+    this.options.change(request, state.modelDefaults[wanted.model]);
     this.show(wanted);
   }
 
@@ -54,16 +54,16 @@ export class Fields {
     this.options.leave(name);
   }
 
-  /** What was answered, and what is usual for the model that did. */
+  /** The request that was answered, and the default options of its model. */
   settle({ request, model }) {
     if (!this.sentence.text) this.sentence.write(request.text);
     this.chooser.settle(request);
-    state.usuals[model.name] ??= model.usual;
-    this.options.settle(state.usuals[model.name]);
+    state.modelDefaults[model.name] ??= model.defaults;
+    this.options.settle(state.modelDefaults[model.name]);
   }
 
   draw() {
-    this.sentence.draw(state.answer?.model.source);
+    this.sentence.draw(state.translation?.model.source);
     this.options.draw();
     this.chooser.draw();
   }

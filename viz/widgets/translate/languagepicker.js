@@ -8,9 +8,9 @@ import { Picker } from '../parts/picker.js';
 export class LanguagePicker {
   /** `side` is source or target; `changed` is called once a language is chosen. */
   constructor(side, changed) {
-    Object.assign(this, { side, chosen: '' }); // as the model calls it; empty: its usual one
+    Object.assign(this, { side, chosen: '' }); // the model's name for it; empty: the model's default
     this.picker = new Picker((code) => {
-      this.chosen = code === state.answer.model[`usual_${side}`] ? '' : code;
+      this.chosen = code === state.translation.model[`default_${side}`] ? '' : code;
       changed();
     });
     this.name = make('span', { class: 'language-name' });
@@ -24,7 +24,7 @@ export class LanguagePicker {
     this.name.classList.toggle('hidden-text', several);
     this.picker.element.hidden = !several;
     if (!several) return;
-    const used = state.answer.request[`${this.side}_language`] || model[`usual_${this.side}`];
+    const used = state.translation.request[`${this.side}_language`] || model[`default_${this.side}`];
     const items = codes.map((code) => ({ value: code, text: languageName(code), more: languageName(code) === code ? '' : code }));
     items.sort((one, other) => one.text.localeCompare(other.text, state.language));
     this.picker.fill({ label: t(`option_${this.side}_language`), shown: languageName(used), groups: [{ name: '', items }], chosen: used });

@@ -13,10 +13,10 @@ export class LooksLike {
     this.element = make('p', { class: 'looks-like', role: 'status' });
   }
 
-  /** Of the answer that is shown, as long as its sentence stands in the field. */
+  /** Of the translation that is shown, as long as its sentence stands in the field. */
   draw() {
-    const { answer, busy } = state;
-    const hint = !busy && answer?.request.text === this.text() ? answer.hint : null;
+    const { translation, busy } = state;
+    const hint = !busy && translation?.request.text === this.text() ? translation.hint : null;
     const key = JSON.stringify([hint, state.language]);
     if (key === this.key) return;
     this.key = key;

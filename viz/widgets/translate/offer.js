@@ -2,13 +2,13 @@
 
 import { make, replace } from '../core/dom.js';
 import { LANGUAGES } from '../core/languages.js';
-import { Silence } from '../core/silence.js';
+import { Watchdog } from '../core/watchdog.js';
 import { on, state } from '../core/state.js';
 import { errorSays, t } from '../core/words.js';
 import { kindName, pairName, sizeName, waitName } from '../parts/modelnames.js';
 import { hub } from './fetching.js';
 
-const LINE = 50e6 / 8; // bytes a second of a usual connection, said so
+const LINE = 50e6 / 8; // bytes a second of a 50 Mbit/s line, which the text names
 const SOON = 1500; // milliseconds of a download after which its pace means something
 
 export class Offer {
@@ -21,7 +21,7 @@ export class Offer {
       wanted: true,
       phase: 'away',
       fault: null,
-      silence: new Silence(() => this.fail({ word: 'unreachable' })),
+      watchdog: new Watchdog(() => this.fail({ word: 'unreachable' })),
     });
     this.what = make('p', { class: 'what' });
     this.facts = make('p', { class: 'numeric' });
@@ -42,7 +42,7 @@ export class Offer {
       make('div', { class: 'line' }, this.first, this.other, this.far),
     );
     this.element = make('div', { class: 'model-offer' }, this.panel, this.error, this.told);
-    hub.hear = (news) => this.hear(news);
+    hub.hear = (message) => this.hear(message);
     on(['language'], () => this.draw());
   }
 
@@ -98,13 +98,13 @@ export class Offer {
     }
     Object.assign(this, { phase: 'fetching', fault: null, begun: null });
     hub.fetch(this.model.name);
-    this.silence.wait();
+    this.watchdog.wait();
     this.draw();
   }
 
   /** What has come by now is kept by the server. */
   halt() {
-    this.silence.end();
+    this.watchdog.end();
     hub.forget();
     hub.stop();
   }
@@ -122,27 +122,27 @@ export class Offer {
   }
 
   fail(fault) {
-    this.silence.end();
+    this.watchdog.end();
     Object.assign(this, { phase: 'failed', fault });
     this.draw();
   }
 
-  hear(news) {
+  hear(message) {
     if (!this.busy) return;
-    this.silence.wait();
-    if (news.what === 'error') this.fail(news);
-    if (news.what === 'fetched') this.arrived(news);
-    if (news.what !== 'fetching') return;
+    this.watchdog.wait();
+    if (message.what === 'error') this.fail(message);
+    if (message.what === 'fetched') this.arrived(message);
+    if (message.what !== 'fetching') return;
     const now = performance.now();
-    this.begun ??= { at: now, done: news.done };
-    Object.assign(this, { done: news.done, total: news.total });
-    const pace = (news.done - this.begun.done) / (now - this.begun.at);
-    this.left = now - this.begun.at > SOON && pace > 0 ? (news.total - news.done) / pace / 1000 : null;
+    this.begun ??= { at: now, done: message.done };
+    Object.assign(this, { done: message.done, total: message.total });
+    const pace = (message.done - this.begun.done) / (now - this.begun.at);
+    this.left = now - this.begun.at > SOON && pace > 0 ? (message.total - message.done) / pace / 1000 : null;
     this.draw();
   }
 
   arrived({ name, models }) {
-    this.silence.end();
+    this.watchdog.end();
     this.phase = this.wanted ? 'away' : 'here';
     this.told.textContent = t('offer_here', { model: name });
     this.draw();

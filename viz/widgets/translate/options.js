@@ -45,7 +45,7 @@ export function mountOptions(config, submit) {
     const { name } = row;
     const control = CONTROLS[row.kind](row);
     control.input.dataset.field = name;
-    control.write(config.usual[name]);
+    control.write(config.defaults[name]);
     control.input.addEventListener(control.event, () => (control.read() === undefined ? changed.delete(name) : changed.add(name)));
     add(name, control.input);
     Object.assign(fields[name], control);
@@ -58,7 +58,7 @@ export function mountOptions(config, submit) {
   });
 
   const { beam_size: beam, temperature } = fields;
-  let width = config.usual.beam_size; // of the beam, while chance decides: it comes back afterwards
+  let width = config.defaults.beam_size; // of the beam, while chance decides: it comes back afterwards
   const follow = () => {
     const chance = Number(temperature.input.value) > 0;
     if (chance && !beam.input.disabled) [width, beam.input.value] = [beam.input.value, 1];
@@ -73,33 +73,33 @@ export function mountOptions(config, submit) {
 
   return {
     element,
-    /** What a model is asked with: what the visitor changed, and what is usual for it, as far as that is known. */
+    /** What a model is asked with: what the visitor changed, and its own defaults, as far as they are known. */
     values(model) {
-      const given = { ...state.usuals[model] };
+      const given = { ...state.modelDefaults[model] };
       for (const name of changed) given[name] = fields[name].read();
       if (given.temperature > 0) given.beam_size = 1; // chance and search exclude each other
       return { ...given, target: fields.target.input.value.trim() || null, prefix: null };
     },
-    /** Somebody else names numbers: those that are not usual are as if the visitor had changed them. */
-    change(values, usual = {}) {
-      for (const name of names) if (values[name] !== undefined && values[name] !== usual[name]) take(name, values[name]);
+    /** Values from a link or another tab: those that differ from the defaults count as changed by the visitor. */
+    change(values, defaults = {}) {
+      for (const name of names) if (values[name] !== undefined && values[name] !== defaults[name]) take(name, values[name]);
     },
     /** A number is the visitor's no longer; none is, where no name is given. */
     leave(name) {
       if (name) changed.delete(name);
       else changed.clear();
     },
-    /** The fields show what was asked for, also where somebody else asked; a number that only the answer will tell stays empty. */
+    /** The fields show what was asked for, also where somebody else asked; a number that only the translation will tell stays empty. */
     set(values) {
       temperature.input.value = values.temperature ?? 0;
       follow();
       for (const name of names) fields[name].write(values[name]);
       fields.target.input.value = typeof values.target === 'string' ? values.target : '';
     },
-    /** What is usual for the model that answered, where the visitor changed nothing. */
-    settle(usual) {
+    /** The defaults of the model that answered, where the visitor changed nothing. */
+    settle(defaults) {
       for (const name of names) {
-        if (!changed.has(name) && !fields[name].input.disabled && name in usual) fields[name].write(usual[name]);
+        if (!changed.has(name) && !fields[name].input.disabled && name in defaults) fields[name].write(defaults[name]);
       }
     },
     clearTarget() {

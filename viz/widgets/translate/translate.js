@@ -1,6 +1,6 @@
-// Sentence and translation: type, press Enter, read. What the server says comes here and becomes the page's answer.
+// Sentence and translation: type, press Enter, read. What the server says comes here and becomes the page's translation.
 
-import { Answer, placed } from '../core/answer.js';
+import { Translation, placed } from '../core/translation.js';
 import { readLink } from '../core/link.js';
 import { ready } from '../core/page.js';
 import { on, set, state } from '../core/state.js';
@@ -8,7 +8,7 @@ import { Chooser } from './chooser.js';
 import { Examples } from './examples.js';
 import { SentenceField } from './field.js';
 import { Fields } from './fields.js';
-import { isAsked, lookAt, usualInstead, wantedBy } from './linked.js';
+import { isAsked, lookAt, defaultInstead, wantedBy } from './linked.js';
 import { LooksLike } from './looks.js';
 import { mountOptions } from './options.js';
 import { Reading } from './reading.js';
@@ -23,7 +23,7 @@ export async function mount({ element, trigger, props, watch }) {
 class TranslateWidget {
   constructor(root, trigger, props, watch) {
     Object.assign(this, { root, config: JSON.parse(props.config), turns: new Turns(trigger, () => this.lose()) });
-    state.usualRequest = this.config.usual;
+    state.defaultRequest = this.config.defaults;
     this.build();
     watch('value', () => props.value && this.hear(JSON.parse(props.value))); // of a request that was stopped, nothing comes
     on(['language'], () => this.draw());
@@ -127,10 +127,10 @@ class TranslateWidget {
     this.fail({ field: 'text', word: 'unreachable' });
   }
 
-  /** Nothing comes of what was asked; the last answer stands. */
+  /** Nothing comes of what was asked; the last translation stands. */
   drop() {
     this.turns.drop();
-    this.showAnswer();
+    this.showTranslation();
   }
 
   /** What is written by now stays, with all its attention; before the first word, the last translation does. */
@@ -139,25 +139,25 @@ class TranslateWidget {
       this.ask({ ...this.asked, target: this.tokens.map((token) => token.id), prefix: null }, true);
       return;
     }
-    this.written.stopped(this.field.text === state.answer.request.text ? 'stopped' : 'stopped_before');
+    this.written.stopped(this.field.text === state.translation.request.text ? 'stopped' : 'stopped_before');
     this.leave();
   }
 
   leave() {
     this.turns.stop();
-    this.showAnswer();
+    this.showTranslation();
   }
 
   /** An address that names another sentence: translate that. One that names a model alone: its example. */
   followLink() {
     const { request, ...look } = readLink();
-    const wanted = wantedBy(request, this.config.usual, this.examples.of(request.model));
+    const wanted = wantedBy(request, this.config.defaults, this.examples.of(request.model));
     if (!wanted) return;
     this.fields.follow(wanted, request);
-    if (isAsked(wanted, state.answer?.asked())) {
+    if (isAsked(wanted, state.translation?.asked())) {
       this.written.stopped('');
       if (state.busy) this.leave();
-      else this.showAnswer();
+      else this.showTranslation();
     } else if (!state.busy || !isAsked(wanted, this.asked)) {
       const { model, prefix, target } = wanted;
       this.translate({ model, prefix, target });
@@ -168,40 +168,40 @@ class TranslateWidget {
   /** A link that asks for what there is not shows the rest of it, with the complaint beside the field. */
   recover(field) {
     const { following, asked } = this;
-    const usual = following ? usualInstead(asked, field, this.config.usual) : undefined;
-    if (usual === undefined) return false;
+    const instead = following ? defaultInstead(asked, field, this.config.defaults) : undefined;
+    if (instead === undefined) return false;
     this.fields.leave(field);
     if (field === 'model') {
       const { prefix, target } = asked;
-      this.chooser.settle({ model: usual });
+      this.chooser.settle({ model: instead });
       this.ask(this.fields.request({ prefix, target }, asked));
-    } else this.ask({ ...asked, [field]: usual });
+    } else this.ask({ ...asked, [field]: instead });
     this.following = following;
     return true;
   }
 
   // ---------------------------------------------------------------- hearing
 
-  hear(news) {
-    if (!this.turns.hears(news)) return;
-    if (news.what === 'progress') {
-      this.tokens = news.target;
-      this.written.grow(placed(news.target, news.text), news.text, state.answer?.model.target ?? '');
+  hear(message) {
+    if (!this.turns.hears(message)) return;
+    if (message.what === 'progress') {
+      this.tokens = message.target;
+      this.written.grow(placed(message.target, message.text), message.text, state.translation?.model.target ?? '');
     }
-    if (news.what === 'error') {
-      this.fail(news);
-      if (!this.recover(news.field)) this.drop();
+    if (message.what === 'error') {
+      this.fail(message);
+      if (!this.recover(message.field)) this.drop();
     }
-    if (news.what === 'answer') this.arrive(new Answer(news));
+    if (message.what === 'answer') this.arrive(new Translation(message));
   }
 
-  /** The page's new answer. */
-  arrive(answer) {
-    const look = lookAt(answer, this.following);
+  /** The page's new translation. */
+  arrive(translation) {
+    const look = lookAt(translation, this.following);
     this.following = null;
     this.turns.end();
-    set({ answer, busy: false, preview: null, ...look });
-    this.fields.settle(answer);
+    set({ translation, busy: false, preview: null, ...look });
+    this.fields.settle(translation);
     this.draw();
   }
 
@@ -212,18 +212,18 @@ class TranslateWidget {
   // ---------------------------------------------------------------- drawing
 
   draw() {
-    const model = state.answer?.model;
+    const model = state.translation?.model;
     this.reading.draw(model);
     this.written.draw(model);
     this.examples.draw(this.field.text);
     this.looks.draw();
     this.fields.draw();
-    this.showAnswer();
+    this.showTranslation();
   }
 
-  showAnswer() {
-    if (!state.answer) return;
-    this.written.show(state.answer, this.cut);
+  showTranslation() {
+    if (!state.translation) return;
+    this.written.show(state.translation, this.cut);
     this.field.fit();
   }
 }

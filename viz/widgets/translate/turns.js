@@ -1,14 +1,14 @@
-// One translation at a time: each that is asked for has its number, and only news of the last one counts.
+// One translation at a time: each request has its number, and only messages of the last one count.
 
 import { line } from '../core/line.js';
-import { Silence } from '../core/silence.js';
+import { Watchdog } from '../core/watchdog.js';
 import { set, state } from '../core/state.js';
 
 export class Turns {
-  /** `trigger` reaches the server; `lost()` is called when it has gone with an answer that it owes. */
+  /** `trigger` reaches the server; `lost()` is called when it has gone with a translation that it owes. */
   constructor(trigger, lost) {
     this.trigger = trigger;
-    this.silence = new Silence(lost);
+    this.watchdog = new Watchdog(lost);
     this.number = 0;
   }
 
@@ -16,28 +16,28 @@ export class Turns {
     this.number += 1;
     set({ busy: true, unanswered: null });
     this.trigger('submit', { request: JSON.stringify({ turn: this.number, ...request }) });
-    this.silence.wait();
+    this.watchdog.wait();
   }
 
-  /** Whether news belong to what was asked last; if so, the server is there, and we wait for more. */
-  hears(news) {
-    // The first answer has no number; Gradio may set it once more while it still settles, after a quick visitor has asked.
-    if ((news.turn ?? 0) !== this.number) return false;
-    line.tell(this, news.what === 'waiting' ? news.before : null);
-    if (state.busy) this.silence.wait();
+  /** Whether a message belongs to the last request; if so, the server answers, and more messages are to come. */
+  hears(message) {
+    // The first translation has no number; Gradio may set it once more while it still settles, after a quick visitor has asked.
+    if ((message.turn ?? 0) !== this.number) return false;
+    line.tell(this, message.what === 'waiting' ? message.before : null);
+    if (state.busy) this.watchdog.wait();
     return true;
   }
 
-  /** The answer is here. */
+  /** The translation is here. */
   end() {
-    this.silence.end();
+    this.watchdog.end();
   }
 
   /** Whatever still arrives of what was asked is of no interest. */
   drop() {
     this.number += 1;
     line.tell(this, null);
-    this.silence.end();
+    this.watchdog.end();
     set({ busy: false });
   }
 

@@ -3,15 +3,15 @@
 import { make, phrase, replace } from '../core/dom.js';
 import { minus, three } from '../core/view.js';
 import { languageName, t } from '../core/words.js';
-import { Translation } from '../parts/translation.js';
+import { TranslatedText } from '../parts/translatedtext.js';
 
 export class Written {
   /** `language` is its picker. `goOn(ids)`: the reader wants these tokens first. `undo()`: the model's own translation again. */
   constructor({ language, goOn, undo }) {
     this.says = '';
-    this.translation = new Translation((place, id) => {
-      const before = this.translation.tokens.slice(0, place).map((token) => token.id);
-      this.translation.close();
+    this.shown = new TranslatedText((place, id) => {
+      const before = this.shown.tokens.slice(0, place).map((token) => token.id);
+      this.shown.close();
       goOn([...before, id]);
     });
     this.name = make('b', {});
@@ -40,12 +40,12 @@ export class Written {
   }
 
   get text() {
-    return this.translation.element;
+    return this.shown.element;
   }
 
   /** Alternatives of a token: they stand above all else. */
   get popup() {
-    return this.translation.popup;
+    return this.shown.popup;
   }
 
   /** In the reader's language; `model` is the one that answered, if one did. */
@@ -64,7 +64,7 @@ export class Written {
 
   /** As far as it is written, in the language that the last one was in. */
   grow(tokens, text, language) {
-    this.translation.show(tokens, text, { language });
+    this.shown.show(tokens, text, { language });
   }
 
   /** What the model says of a translation that the reader wrote, beside what it says of its own where that is known. */
@@ -82,18 +82,18 @@ export class Written {
   }
 
   /** A whole translation. `cut`: the reader stopped it, and what was written by then is all of it. */
-  show(answer, cut) {
-    const { prefix, target } = answer.request;
+  show(translation, cut) {
+    const { prefix, target } = translation.request;
     const forced = Array.isArray(prefix) ? prefix.length - 1 : null;
-    this.translation.show(answer.target, answer.text, { forced, language: answer.model.target });
+    this.shown.show(translation.target, translation.text, { forced, language: translation.model.target });
     this.undo.hidden = forced === null && target === null;
-    this.note.textContent = answer.beyond ? t('beyond') : '';
-    const counts = { read: answer.source.length, written: answer.target.length };
-    const told = { device: answer.device.toUpperCase(), seconds: answer.seconds.toFixed(2), ...counts };
+    this.note.textContent = translation.beyond ? t('beyond') : '';
+    const counts = { read: translation.source.length, written: translation.target.length };
+    const told = { device: translation.device.toUpperCase(), seconds: translation.seconds.toFixed(2), ...counts };
     const how = forced !== null ? 'continued' : cut && target !== null && 'cut';
-    const meta = t(answer.cached ? 'meta_cached' : 'meta', told);
+    const meta = t(translation.cached ? 'meta_cached' : 'meta', told);
     this.meta.textContent = this.says ? t(this.says) : meta + (how ? ` · ${t(how)}` : '');
-    if (typeof target === 'string') this.score(answer);
-    else if (target === null && forced === null) this.own = answer;
+    if (typeof target === 'string') this.score(translation);
+    else if (target === null && forced === null) this.own = translation;
   }
 }

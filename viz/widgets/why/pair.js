@@ -4,15 +4,15 @@ import { state } from '../core/state.js';
 import { axes } from '../core/view.js';
 
 /** The tokens of the pinned row and column. `before`: where a pin stands for several tokens, one of them may stay. */
-export function placesOf(answer, kind, selection, [row, column]) {
-  const { rows, columns } = axes(answer, kind, selection);
+export function placesOf(translation, kind, selection, [row, column]) {
+  const { rows, columns } = axes(translation, kind, selection);
   const token = (item, last) => (item ? (item.places.includes(last) ? last : item.places[0]) : null);
   return [token(rows[selection.row], row), token(columns[selection.column], column)];
 }
 
 /** The pins for two tokens, as far as they are shown. */
-export function selectionOf(answer, kind, row, column) {
-  const { rows, columns } = axes(answer, kind, state);
+export function selectionOf(translation, kind, row, column) {
+  const { rows, columns } = axes(translation, kind, state);
   const pin = (items, place) => {
     const at = items.findIndex((item) => item.places.includes(place));
     return at < 0 ? null : at;
@@ -31,13 +31,13 @@ export function strongestCell({ weights, columns }, row, column) {
 }
 
 /** The single head whose map differs least from an average or a maximum of several. */
-export function nearestHead(answer, kind, layer, head) {
-  const aim = answer.map(kind, layer, head).weights;
+export function nearestHead(translation, kind, layer, head) {
+  const aim = translation.map(kind, layer, head).weights;
   const choices = (chosen, count) => (typeof chosen === 'number' ? [chosen] : [...Array(count).keys()]);
   let nearest = { layer: 0, head: 0, gap: Infinity };
-  for (const eachLayer of choices(layer, answer.layers(kind))) {
-    for (const eachHead of choices(head, answer.heads(kind))) {
-      const { weights } = answer.map(kind, eachLayer, eachHead);
+  for (const eachLayer of choices(layer, translation.layers(kind))) {
+    for (const eachHead of choices(head, translation.heads(kind))) {
+      const { weights } = translation.map(kind, eachLayer, eachHead);
       const gap = aim.reduce((sum, weight, cell) => sum + (weight === weight ? Math.abs(weight - weights[cell]) : 0), 0);
       if (gap < nearest.gap) nearest = { layer: eachLayer, head: eachHead, gap };
     }

@@ -1,6 +1,6 @@
 // Which head is explained: its kind, its layer and its number, one by one or by leafing through all of them.
 
-import { KINDS } from '../core/answer.js';
+import { KINDS } from '../core/translation.js';
 import { make, replace } from '../core/dom.js';
 import { page, set, state } from '../core/state.js';
 import { fitHead } from '../core/view.js';
@@ -24,15 +24,15 @@ export class WhichHead {
   }
 
   draw() {
-    const { answer, kind, layer, head } = state;
+    const { translation, kind, layer, head } = state;
     this.kinds.setAttribute('aria-label', t('kinds'));
     replace(this.kinds, ...KINDS.map((each) => this.kindButton(each, each === kind)));
     this.previous.setAttribute('aria-label', t('why_previous'));
     this.next.setAttribute('aria-label', t('why_next'));
     this.layerName.textContent = t('why_layer');
     this.headName.textContent = t('why_head');
-    fill(this.layer, answer.layers(kind), layer);
-    fill(this.head, answer.heads(kind), head);
+    fill(this.layer, translation.layers(kind), layer);
+    fill(this.head, translation.heads(kind), head);
   }
 
   kindButton(kind, chosen) {
@@ -43,7 +43,7 @@ export class WhichHead {
   pickKind(kind) {
     if (kind !== state.kind) {
       this.leave();
-      chooseKind(page, (...head) => fitHead(state.answer, ...head), kind);
+      chooseKind(page, (...head) => fitHead(state.translation, ...head), kind);
     }
     this.kinds.querySelector(`[data-kind=${kind}]`).focus({ preventScroll: true });
   }
@@ -55,10 +55,10 @@ export class WhichHead {
 
 /** The head so many steps on, among single heads alone; an average begins at the first. */
 function leaf(step) {
-  const { answer, kind } = state;
-  const heads = answer.heads(kind);
+  const { translation, kind } = state;
+  const heads = translation.heads(kind);
   const [layer, head] = [state.layer, state.head].map((each) => (typeof each === 'number' ? each : 0));
-  const count = heads * answer.layers(kind);
+  const count = heads * translation.layers(kind);
   const at = (layer * heads + head + step + count) % count;
   set({ layer: Math.floor(at / heads), head: at % heads, preview: null });
 }

@@ -24,7 +24,7 @@ class Why {
     Object.assign(this, { root, server, row: null, column: null });
     this.build();
     this.latest = new Latest(this.found, this.error, 'why_failed');
-    on(['tab', 'answer', 'kind', 'layer', 'head', 'row', 'column', 'words', 'special', 'language', 'theme'], () => this.update());
+    on(['tab', 'translation', 'kind', 'layer', 'head', 'row', 'column', 'words', 'special', 'language', 'theme'], () => this.update());
     on(['busy'], () => root.classList.toggle('busy', state.busy));
     this.update();
   }
@@ -53,23 +53,23 @@ class Why {
 
   /** What is pinned, and where nothing is, the strongest cell of the head on show. */
   settle() {
-    const { answer, kind, layer, head } = state;
-    const [row, column] = placesOf(answer, kind, state, [this.row, this.column]);
-    const [best, other] = strongestCell(answer.map(kind, layer, head), row, column);
+    const { translation, kind, layer, head } = state;
+    const [row, column] = placesOf(translation, kind, state, [this.row, this.column]);
+    const [best, other] = strongestCell(translation.map(kind, layer, head), row, column);
     [this.row, this.column] = [row ?? best, column ?? other];
   }
 
   choose(changes) {
     Object.assign(this, changes);
-    set(selectionOf(state.answer, state.kind, this.row, this.column));
+    set(selectionOf(state.translation, state.kind, this.row, this.column));
     this.update();
   }
 
   // ---------------------------------------------------------------- asking
 
   update() {
-    if (state.tab !== 'why' || !state.answer) return;
-    const { answer, kind, layer, head } = state;
+    if (state.tab !== 'why' || !state.translation) return;
+    const { translation, kind, layer, head } = state;
     this.settle();
     this.drawChoice();
     const single = typeof layer === 'number' && typeof head === 'number';
@@ -81,7 +81,7 @@ class Why {
       return;
     }
     const wanted = {
-      request: answer.asked(),
+      request: translation.asked(),
       kind,
       layer,
       head,
@@ -97,21 +97,21 @@ class Why {
   // ---------------------------------------------------------------- drawing
 
   drawChoice() {
-    const { answer, kind, layer, head } = state;
-    const { source, target } = answer.model;
+    const { translation, kind, layer, head } = state;
+    const { source, target } = translation.model;
     this.which.draw();
-    this.says.textContent = kindSays(answer, kind);
+    this.says.textContent = kindSays(translation, kind);
     this.queries.name(t(kind === 'encoder' ? 'why_query' : 'why_query_written'), kind === 'encoder' ? source : target);
     this.keys.name(t('why_key'), kind === 'decoder' ? target : source);
-    this.queries.draw(answer.rows(kind), this.row);
-    const width = answer.columns(kind).length;
+    this.queries.draw(translation.rows(kind), this.row);
+    const width = translation.columns(kind).length;
     const start = this.row * width;
-    this.keys.draw(answer.columns(kind), this.column, answer.map(kind, layer, head).weights.subarray(start, start + width));
+    this.keys.draw(translation.columns(kind), this.column, translation.map(kind, layer, head).weights.subarray(start, start + width));
   }
 
   drawNone() {
-    const { answer, kind, layer, head } = state;
-    const nearest = nearestHead(answer, kind, layer, head);
+    const { translation, kind, layer, head } = state;
+    const nearest = nearestHead(translation, kind, layer, head);
     this.noneSays.textContent = t(head === 'max' ? 'why_maximum' : 'why_average');
     this.nearest.textContent = t('why_nearest', { head: headName(nearest.layer, nearest.head) });
     this.nearest.onclick = () => {
@@ -122,17 +122,17 @@ class Why {
 
   /** What the server told of the query at `at` and the key at `to`. */
   draw(plotly, told) {
-    const { answer, kind } = state;
+    const { translation, kind } = state;
     const { row, at, to } = told;
-    const [from, onto] = [answer.rows(kind)[at], answer.columns(kind)[to]];
+    const [from, onto] = [translation.rows(kind)[at], translation.columns(kind)[to]];
     const name = (token) => make('b', {}, make('bdi', {}, token.label));
     const allowed = row.allowed[to];
     this.value.textContent = four(row.weights[to]);
     replace(this.looks, ...phrase(t(allowed ? 'why_looks' : 'why_looks_not'), { query: name(from), key: name(onto) }));
-    const after = kind === 'encoder' ? [''] : phrase(t('why_after'), { token: name(answer.after(kind, at)) });
+    const after = kind === 'encoder' ? [''] : phrase(t('why_after'), { token: name(translation.after(kind, at)) });
     const masked = from.key === onto.key ? 'why_masked_same' : 'why_masked';
     replace(this.note, ...(allowed ? after : phrase(t(masked), { query: name(from), key: name(onto) })));
     this.product.draw(plotly, told, name, [from, onto]);
-    this.softmax.draw(row, to, from, answer.columns(kind));
+    this.softmax.draw(row, to, from, translation.columns(kind));
   }
 }

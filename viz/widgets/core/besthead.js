@@ -4,27 +4,28 @@ import { strongest } from './view.js';
 
 const LETTER = /[\p{L}\p{N}]/u;
 
-/** The head to begin with: the one that is measured to align words, else the most telling one of this very answer. */
-export function bestHead(answer) {
-  const { best_head: measured } = answer.model;
-  const within = measured && measured.layer < answer.layers('cross') && measured.head < answer.heads('cross');
-  return within ? measured : tellingHead(answer);
+/** The head to begin with: the one that is measured to align words, else the most informative one for this translation. */
+export function bestHead(translation) {
+  const { best_head: measured } = translation.model;
+  const within = measured && measured.layer < translation.layers('cross') && measured.head < translation.heads('cross');
+  return within ? measured : mostInformativeHead(translation);
 }
 
 /**
  * Of each source word the most that a written word gives it, summed, over the number of words that could have been met.
  * A head that rests on one token, or spreads, scores little; one that finds every word scores one.
  */
-export function tellingHead(answer) {
+export function mostInformativeHead(translation) {
   const words = (tokens) => tokens.flatMap(({ special, label }, place) => (!special && LETTER.test(label) ? [place] : []));
-  const [rows, columns] = [words(answer.target), words(answer.source)];
+  const [rows, columns] = [words(translation.target), words(translation.source)];
   const scores = [];
-  for (let layer = 0; layer < answer.layers('cross'); layer++) {
-    for (let head = 0; head < answer.heads('cross'); head++) scores.push(coverage(answer.map('cross', layer, head), rows, columns));
+  for (let layer = 0; layer < translation.layers('cross'); layer++) {
+    for (let head = 0; head < translation.heads('cross'); head++)
+      scores.push(coverage(translation.map('cross', layer, head), rows, columns));
   }
   if (!scores.length) return null;
   const best = strongest(scores);
-  return { layer: Math.floor(best / answer.heads('cross')), head: best % answer.heads('cross') };
+  return { layer: Math.floor(best / translation.heads('cross')), head: best % translation.heads('cross') };
 }
 
 function coverage(map, rows, columns) {

@@ -12,7 +12,7 @@ const LEAST = 200; // pixels of the bars alone
 const ALONE = 16; // pixels right of bars that nothing stands beside
 const OTHERS = 3; // tokens named in the table beside the one that was written
 
-export class Chances {
+export class Probabilities {
   constructor() {
     this.chart = make('div', { class: 'chart', 'aria-hidden': 'true' });
     this.table = make('table', {});
@@ -22,7 +22,7 @@ export class Chances {
     new ResizeObserver(() => this.resized()).observe(this.chart);
   }
 
-  /** The figure of the page's answer, and its tokens as a table. */
+  /** The figure of the page's translation, and its tokens as a table. */
   draw(plotly, figure) {
     Object.assign(this, { plotly, figure });
     this.section.title.textContent = t('decoding_probabilities');
@@ -30,7 +30,7 @@ export class Chances {
     this.region.setAttribute('aria-label', t('decoding_probabilities'));
     this.fit();
     const names = ['decoding_token', 'decoding_probability', 'decoding_others'].map((name) => t(name));
-    replace(this.table, tableHead(names), make('tbody', {}, ...state.answer.target.map(tokenRow)));
+    replace(this.table, tableHead(names), make('tbody', {}, ...state.translation.target.map(tokenRow)));
   }
 
   /** As wide as there is room, with as many of the others as fit beside the bars; all of them are in the numbers below. */

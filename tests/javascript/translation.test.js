@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { answered } from './setup.js';
 
-const { Answer, decode, placed } = await import('../../viz/widgets/core/answer.js');
+const { Translation, decode, placed } = await import('../../viz/widgets/core/translation.js');
 const { merged, level, rowMaximum, strongest, view } = await import('../../viz/widgets/core/view.js');
-const { tellingHead } = await import('../../viz/widgets/core/telling.js');
+const { mostInformativeHead } = await import('../../viz/widgets/core/besthead.js');
 
 const close = (given, expected) => assert.ok(Math.abs(given - expected) < 1e-4, `${given} is not ${expected}`);
 
@@ -16,7 +16,7 @@ const RESTS = [
   [0, 0, 1],
   [0, 0, 1],
 ];
-const answer = new Answer(answered({ sources: ['Das', 'Haus', '</s>'], targets: ['The', 'house'], maps: [RESTS, POINTS] }));
+const translation = new Translation(answered({ sources: ['Das', 'Haus', '</s>'], targets: ['The', 'house'], maps: [RESTS, POINTS] }));
 
 test('weights travel as 16-bit numbers', () => {
   assert.deepEqual([...decode(Buffer.from(Uint16Array.of(0, 1, 65535).buffer).toString('base64'))], [0, 1, 65535]);
@@ -36,23 +36,23 @@ test('places are those of slice, also after an emoji', () => {
 });
 
 test('one head is what was sent, an average is over all, a maximum the largest of each cell', () => {
-  const { weights, rows, columns } = answer.map('cross', 0, 1);
+  const { weights, rows, columns } = translation.map('cross', 0, 1);
   assert.deepEqual([rows, columns], [2, 3]);
   close(weights[0], 0.75);
-  close(answer.map('cross', 0, 'mean').weights[0], (0 + 0.75) / 2);
-  close(answer.map('cross', 'mean', 'max').weights[5], 1);
+  close(translation.map('cross', 0, 'mean').weights[0], (0 + 0.75) / 2);
+  close(translation.map('cross', 'mean', 'max').weights[5], 1);
 });
 
 test('languages of the model become tags of browsers', () => {
-  assert.equal(answer.model.source, 'de');
+  assert.equal(translation.model.source, 'de');
 });
 
 test('the request is asked again by its names', () => {
-  assert.deepEqual(answer.asked(), { text: 'Das Haus </s>', model: 'de-en', beam_size: 4 });
+  assert.deepEqual(translation.asked(), { text: 'Das Haus </s>', model: 'de-en', beam_size: 4 });
 });
 
 test('hidden special tokens leave, and what they held is said', () => {
-  const shown = view(answer, 'cross', 0, 1, { words: false, special: false, rescale: false });
+  const shown = view(translation, 'cross', 0, 1, { words: false, special: false, rescale: false });
   assert.deepEqual(
     shown.columns.map((item) => item.label),
     ['Das', 'Haus'],
@@ -61,7 +61,7 @@ test('hidden special tokens leave, and what they held is said', () => {
 });
 
 test('a rescaled row sums to one', () => {
-  const shown = view(answer, 'cross', 0, 1, { words: false, special: false, rescale: true });
+  const shown = view(translation, 'cross', 0, 1, { words: false, special: false, rescale: true });
   close(shown.weights[2] + shown.weights[3], 1);
 });
 
@@ -72,7 +72,7 @@ test('merged cells are sums over keys and means over queries, and masked where a
 });
 
 test('the head that tells most is the one whose rows point at words of their own', () => {
-  assert.deepEqual(tellingHead(answer), { layer: 0, head: 1 });
+  assert.deepEqual(mostInformativeHead(translation), { layer: 0, head: 1 });
 });
 
 test('levels of a colour scale', () => {
@@ -85,7 +85,7 @@ test('levels of a colour scale', () => {
 });
 
 test('the strongest of a row', () => {
-  const shown = view(answer, 'cross', 0, 1, { words: false, special: true, rescale: false });
+  const shown = view(translation, 'cross', 0, 1, { words: false, special: true, rescale: false });
   close(rowMaximum(shown, 1), 0.75);
   assert.equal(strongest([NaN, 0.1, 0.3, 0.2]), 2);
 });

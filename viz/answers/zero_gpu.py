@@ -1,4 +1,4 @@
-"""A GPU that is lent for the length of a call, where Hugging Face Spaces lends one; elsewhere nothing changes."""
+"""ZeroGPU: Hugging Face Spaces give a GPU for the length of one call. Everywhere else nothing changes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ SECONDS = 15  # the longest that one call may hold the GPU: a translation takes 
 Asked = TypeVar("Asked")
 
 
-def on_borrowed_gpu(make: Callable[[Asked], Translation]) -> Callable[[Asked], Translation] | None:
-    """The same call on a lent GPU; nothing where `spaces` is not there, or has no GPU to lend.
+def on_zero_gpu(make: Callable[[Asked], Translation]) -> Callable[[Asked], Translation] | None:
+    """The same call on a ZeroGPU; `None` where the package `spaces` is not installed, or finds no such hardware.
 
     The call runs in another process, so what goes in and comes out is copied: a request in, arrays in main memory out.
     """
@@ -24,13 +24,13 @@ def on_borrowed_gpu(make: Callable[[Asked], Translation]) -> Callable[[Asked], T
     except ImportError:
         return None
 
-    def travelling(asked: Asked) -> dict[str, Any]:
+    def compute_packed(asked: Asked) -> dict[str, Any]:
         return packed(make(asked))
 
-    lent = spaces.GPU(duration=SECONDS)(travelling)
-    if lent is travelling:  # the package is there, but not the hardware
+    on_gpu = spaces.GPU(duration=SECONDS)(compute_packed)
+    if on_gpu is compute_packed:  # the package is there, but not the hardware
         return None
-    return lambda asked: unpacked(lent(asked))
+    return lambda asked: unpacked(on_gpu(asked))
 
 
 def packed(translation: Translation) -> dict[str, Any]:

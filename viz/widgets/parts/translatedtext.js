@@ -12,7 +12,7 @@ export function doubtful(probability) {
   return `color-mix(in srgb, var(--ink) ${((36 * (SURE - probability)) / SURE).toFixed(1)}%, transparent)`; // it begins at nothing
 }
 
-export class Translation {
+export class TranslatedText {
   /** `choose(place, id)`: the reader wants another token at a place. */
   constructor(choose) {
     this.choose = choose;

@@ -12,7 +12,7 @@ const PICTURES = ['png', 'svg', 'wall_png', 'wall_svg'];
 const FORMS = [...PICTURES, 'csv', 'npz', 'json', 'html', 'link'];
 const TYPES = { csv: 'text/csv', npz: 'application/octet-stream', json: 'application/json', html: 'text/html' };
 
-export function mountTakeAway(server) {
+export function mountExportMenu(server) {
   const button = make('button', { type: 'button', class: 'link', 'aria-haspopup': 'menu', 'aria-expanded': 'false' });
   const menu = make('div', { class: 'menu', role: 'menu', hidden: true });
   const toast = make('div', { class: 'toast', role: 'status', hidden: true });
@@ -109,8 +109,8 @@ async function copyText(text) {
 
 async function save(form, server) {
   const selection = selectionValues({ ...state, ...shown(state) });
-  const asked = { form, request: state.answer.asked(), selection, theme: state.theme, language: state.language };
-  const answer = await call(server.take_away, asked);
+  const asked = { form, request: state.translation.asked(), selection, theme: state.theme, language: state.language };
+  const answer = await call(server.export, asked);
   if (PICTURES.includes(form)) return savePicture(form.split('_').at(-1), answer);
   const bytes = Uint8Array.from(atob(answer.content), (letter) => letter.charCodeAt(0));
   return download(answer.name, URL.createObjectURL(new Blob([bytes], { type: TYPES[form] })));

@@ -1,22 +1,22 @@
-// A server that is gone says nothing, and neither does a busy one: after a while of silence, ask for a sign.
+// Neither a server that is gone nor a busy one sends anything: after some seconds without a message, ask whether it answers.
 
 import { asset } from './boot.js';
 
-const SILENCE = 3000; // milliseconds without news
+const SILENCE = 3000; // milliseconds without a message
 const PATIENCE = 10_000; // milliseconds until a server that gives no sign counts as gone
 
-/** Calls `lost` when a server that owes us news has gone. */
-export class Silence {
+/** Calls `lost` when a server that owes us a message has gone. */
+export class Watchdog {
   constructor(lost) {
     this.lost = lost;
   }
 
-  /** News came, and more is to come. */
+  /** A message came, and more are to come. */
   wait() {
     this.end();
     const timer = setTimeout(async () => {
       const there = await reachable();
-      if (this.timer !== timer) return; // news came meanwhile
+      if (this.timer !== timer) return; // a message came meanwhile
       if (there) this.wait();
       else this.lost();
     }, SILENCE);

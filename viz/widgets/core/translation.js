@@ -23,7 +23,7 @@ export const KINDS = ['encoder', 'decoder', 'cross'];
  * @typedef {{ weights: Float32Array, rows: number, columns: number }} AttentionMap row by row; NaN where masked
  */
 
-export class Answer {
+export class Translation {
   /** @type {{ options: Record<string, any>, text: string, [name: string]: any }} */
   request;
   /** @type {string} */
@@ -34,8 +34,9 @@ export class Answer {
   /** @param {any} values what the server sent */
   constructor({ attention, ...values }) {
     Object.assign(this, values);
-    const { source, target } = values.model;
-    this.model = { ...values.model, source: languageTag(source), target: languageTag(target) };
+    const { source, target, usual: defaults, usual_source: default_source, usual_target: default_target, ...model } = values.model;
+    const languages = { source: languageTag(source), target: languageTag(target), default_source, default_target };
+    this.model = { ...model, ...languages, defaults };
     this.source = placed(values.source, values.source_text).map((token, place) => ({ ...token, key: `s${place}` }));
     this.target = placed(values.target, values.text).map((token, place) => ({ ...token, key: `t${place}` }));
     this.start = { ...values.start, key: 'b' };
