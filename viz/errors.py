@@ -1,4 +1,4 @@
-"""What the page says when something cannot be done: a word of the tables, its values, and the field beside it."""
+"""Errors of the page and the API: the key of a phrase, its values, and the field that it belongs to."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ LONGEST_LINE = 500  # characters
 
 
 class PageError(WordedError):
-    """Something that cannot be done, as the page and the API report it."""
+    """An error as the page and the API report it."""
 
     def __init__(self, field: str, word: str, values: Mapping[str, Value] | None = None) -> None:
         super().__init__(word, field, values or {})
 
     def as_json(self) -> dict[str, Any]:
-        """What a program is told. Who expects FastAPI's form finds the sentence under `detail`."""
+        """The error as JSON for programs; `detail` repeats the sentence where FastAPI has it."""
         said = str(self)
         return {"error": said, "detail": said, "field": self.field, "word": self.word, "values": dict(self.values)}
 
 
 def logged(said: object) -> str:
-    """Whatever strangers may have written, as part of one line of a log: what is not plain ASCII is escaped."""
+    """Third-party text as part of one line of a log: everything but plain ASCII is escaped."""
     return ascii(str(said)[:LONGEST_LINE])[1:-1]
 
 
 def page_error(error: ModelError, *, model: str = "") -> PageError:
-    """Any error of the model floor as one that the page can say; no path of ours is in it."""
+    """Any error of `headlight.model` as a `PageError`; it contains no path of this machine."""
     if isinstance(error, PageError):
         return error
     if isinstance(error, WordedError):

@@ -1,6 +1,6 @@
-"""Looking: one teacher-forced pass over a source and its translation brings home every attention map.
+"""Capture: one teacher-forced pass over a source and its translation records every attention map.
 
-Decoding runs first and unwatched. The encoder runs once for both: watched, if somebody wants to look.
+Decoding runs first and is not watched. The encoder runs once for both, and is watched if its maps are needed.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ DECODER_WEIGHTS = "decoder.layers.*.*_attention.weights"
 
 @dataclass
 class Captured:
-    """What a batch's passes showed: the attention of each kind, and further probes by name."""
+    """What the passes over a batch recorded: the attention of each kind, and further probes by name."""
 
     attention: dict[Kind, FloatArray] = field(default_factory=dict)  # [layer, batch, head, query, key]
-    probes: dict[str, np.ndarray] = field(default_factory=dict)  # [batch, …] as the probe says
+    probes: dict[str, np.ndarray] = field(default_factory=dict)  # [batch, …], with the axes of the probe
     axes: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass
 class TokenScores:
-    """What the model thought of each written token: `[batch, token]`, with the best `[batch, token, rank]`."""
+    """Log probability of each output token, `[batch, token]`, and the most probable ones, `[batch, token, rank]`."""
 
     log_probabilities: np.ndarray
     best_ids: np.ndarray
@@ -71,11 +71,11 @@ def read_target(
 ) -> TokenScores:
     """Decode what is already written, watched: `target_ids` `[batch, tokens]` went in, `written_ids` came out.
 
-    Of each token, so many `alternatives` are told, none of them among those that are `never` written.
+    Each token gets its `alternatives` most probable tokens, without those that are `never` written.
     """
     further = _of("decoder", further, model)
     with watch(model, DECODER_WEIGHTS, *further) as seen:
-        # The keys and values of the source are at hand from decoding; only who wants to see them needs them again.
+        # Decoding has computed the keys and values of the source; only further probes need them computed again.
         state = passes.decoder.start(memory, cached=False) if further else DecoderState(cross, memory.mask, None)
         logits = passes.decoder(target_ids, state)  # [batch, tokens, vocabulary]
     _collect(captured, seen, "decoder", model.config.decoder_layers)
@@ -83,13 +83,13 @@ def read_target(
     _collect_further(model, captured, seen, further)
     log_probabilities = logits.float().log_softmax(dim=-1)
     chosen = log_probabilities.gather(2, written_ids[..., None])[..., 0]
-    log_probabilities[..., list(never)] = float("-inf")  # no alternatives: nobody could go on with them
+    log_probabilities[..., list(never)] = float("-inf")  # no alternatives: a translation cannot continue with them
     best, best_ids = log_probabilities.topk(min(alternatives, log_probabilities.shape[-1] - len(never)), dim=-1)
     return TokenScores(to_numpy(chosen), to_numpy(best_ids), to_numpy(best.exp()))
 
 
 def to_numpy(tensor: Tensor) -> np.ndarray:
-    """A tensor as an array of its own kind; half precision becomes float32."""
+    """A tensor as an array of the same type; half precision becomes float32."""
     if tensor.is_floating_point():
         tensor = tensor.float()
     array: np.ndarray = tensor.cpu().numpy()
@@ -97,14 +97,14 @@ def to_numpy(tensor: Tensor) -> np.ndarray:
 
 
 def crop(array: np.ndarray, *lengths: int) -> np.ndarray:
-    """The last axes without their padding, closed to writing."""
+    """A read-only array whose last axes have lost their padding."""
     places: tuple[Any, ...] = (..., *(slice(length) for length in lengths))
     closed: np.ndarray = read_only(np.ascontiguousarray(array[places]))
     return closed
 
 
 def _of(side: str, patterns: Sequence[str], model: Transformer) -> list[str]:
-    """What the patterns name in this half of the model."""
+    """The probes of one side of the model that match the patterns."""
     return [name for name in matching_probes(model, *patterns) if name.startswith(f"{side}.")]
 
 

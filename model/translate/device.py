@@ -1,4 +1,4 @@
-"""Where to compute and in what type: chosen once, with the reason kept in words.
+"""The device and the number type to compute with: chosen once, with the reason as a sentence.
 
 `HEADLIGHT_DEVICE` (cuda, cuda:1, mps, cpu) and `HEADLIGHT_DTYPE` (float32, bfloat16, float16) overrule the choice.
 """
@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class DeviceChoice:
-    """A device, the type of its numbers, and why: a sentence to show."""
+    """A device, a number type, and the reason for them as a sentence."""
 
     device: torch.device
     dtype: torch.dtype
@@ -32,7 +32,7 @@ class DeviceChoice:
 
 
 def choose_device(wish: str | torch.device | None = None) -> DeviceChoice:
-    """CUDA, then MPS, then the CPU; a `wish`, or else `HEADLIGHT_DEVICE`, decides."""
+    """The device that `wish` names, else `HEADLIGHT_DEVICE`; else CUDA, then MPS, then the CPU."""
     named, origin = str(wish or ""), "the device"
     if not named:
         named, origin = os.environ.get("HEADLIGHT_DEVICE", ""), "HEADLIGHT_DEVICE"
@@ -109,19 +109,19 @@ def _best_dtype(device: torch.device) -> tuple[torch.dtype, str]:
         if _computes_bfloat16(device):
             return torch.bfloat16, "numbers are bfloat16"
         return torch.float16, "numbers are float16, as it cannot compute bfloat16"
-    # On a Mac too: half precision wins little there with models of our size.
+    # Also on MPS, where half precision gains little with models of our size.
     return torch.float32, "numbers are float32"
 
 
 def _computes_bfloat16(device: torch.device) -> bool:
     if device.type == "cuda":
-        # Not torch.cuda.is_bf16_supported: it looks at the current device, and counts slow emulation as support.
+        # Not torch.cuda.is_bf16_supported: it asks the current device, and counts slow emulation as support.
         return torch.version.hip is not None or torch.cuda.get_device_capability(device) >= (8, 0)
     return bool(torch.backends.mps.is_macos_or_newer(14, 0))
 
 
 def out_of_memory(error: BaseException) -> bool:
-    """Whether a device had no memory left: PyTorch says it in a class of its own, or only in words."""
+    """Whether a device ran out of memory: PyTorch raises a class of its own, or says so only in the message."""
     if isinstance(error, torch.OutOfMemoryError):
         return True
     words = ("out of memory", "_STATUS_ALLOC_FAILED", "not enough memory", "can't allocate memory")
@@ -129,7 +129,7 @@ def out_of_memory(error: BaseException) -> bool:
 
 
 def in_smaller_batches(run: Callable[[Sequence[Item]], list[Result]], items: Sequence[Item]) -> list[Result]:
-    """Run all items at once or, where memory does not suffice, in batches of half the size, a quarter, …"""
+    """Run all items at once; out of memory, in batches of half the size, a quarter, …"""
     results: list[Result] = []
     start, size = 0, len(items)
     while start < len(items):
@@ -141,7 +141,7 @@ def in_smaller_batches(run: Callable[[Sequence[Item]], list[Result]], items: Seq
             if not out_of_memory(error):
                 raise
             failure = str(error).partition("\n")[0]
-        # Only out here are the failed run's tensors free: the exception held them.
+        # Retried out here: within the `except`, the exception would still hold the tensors of the failed run.
         if failure is None:
             start += len(batch)
             continue

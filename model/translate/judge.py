@@ -1,4 +1,4 @@
-"""A classifier's folder that judges: text in, `Judgement` out, with all the model looked at.
+"""A classifier folder that judges: text in, `Judgement` out, with every attention map.
 
 judge = Judge.load("assets/models/sentiment")
 judgement = judge.judge("A quiet film with a warm heart.")
@@ -46,14 +46,14 @@ class Judge:
 
     @classmethod
     def load(cls, folder: str | Path, device: str | None = None) -> Judge:
-        """Load a model folder, or one that comes along by its name; the device is chosen, or named."""
+        """Load a model folder, or a shipped model by its name. Without `device`, the best one is chosen."""
         choice = choose_device(device)
         folder = find_folder(folder)
         loaded = read_checkpoint(folder, SelfAttentionClassifier, device=choice.device)
         return cls(loaded.model, loaded.source_tokenizer, name=Path(folder).resolve().name, choice=choice)
 
     def judge(self, text: str) -> Judgement:
-        """One text, and what every head looked at. Of a very long one, the beginning and the end are read."""
+        """Judge one text and record all attention. Of a very long text, the beginning and the end are read."""
         whole = self.tokenizer.encode(fold(tidy(text)))
         ids = self._cut(whole)
         with torch.inference_mode(), watch(self.model, WEIGHTS) as seen:
@@ -75,7 +75,7 @@ class Judge:
         )
 
     def probabilities(self, texts: Sequence[str], *, on_progress: Callable[[int], None] | None = None) -> list[float]:
-        """Of each text, how likely it is of the positive class; texts of like length are read together."""
+        """The probability of the positive class for each text; texts of similar length share a batch."""
         rows = [self._cut(ids) for ids in self.tokenizer.encode_batch([fold(tidy(text)) for text in texts])]
         found = [0.0] * len(rows)
         for places in batches_by_length({place: len(row) for place, row in enumerate(rows)}, BATCH_TOKENS):

@@ -1,4 +1,4 @@
-"""Prepared weights: the same code as in `transformer.py`, standing on something lighter.
+"""Prepared weights: the code of `transformer.py`, run on packed copies of the weights.
 
 `prepare_step` and `prepare_passes` make a twin of a module: its methods are the module's own, so that there is one
 Transformer to read and to test, but dropout and the call machinery of `nn.Module` are gone, queries, keys and values of
@@ -35,13 +35,13 @@ from headlight.model.core.probes import Probe
 
 StepWeights = Literal["float16", "float32", "plain"]
 Linear = Callable[[Tensor], Tensor]
-SMALL = 1 << 15  # matrices of fewer entries are faster as they are: a packed product costs 10 µs before it begins
+SMALL = 1 << 15  # smaller matrices stay as they are: a packed product has 10 µs of overhead
 LARGEST_FLOAT16 = 65_504.0
 # What copies may take: a share of the model's own weights, or so many bytes where that is more. The bytes suffice for
 # all copies of a model of OPUS-MT's size (d 512, 6 + 6 layers) but that of its output. The share is for larger models:
 # with vocabularies and kernels, a process that loads one stays below 1.3 times the model's weights.
 SHARE, ALWAYS = 0.25, 300_000_000
-# What is never called: self-attention projects all three at once, and in a step keys and values of the source are made
+# Never called in a step: self-attention projects all three at once, and the keys and values of the source are computed
 # once a sentence, by a pass.
 UNUSED_IN_PASSES = {"self_attention": ("query", "key", "value")}
 UNUSED_IN_STEPS = UNUSED_IN_PASSES | {"cross_attention": ("key", "value")}
@@ -49,7 +49,7 @@ UNUSED_IN_STEPS = UNUSED_IN_PASSES | {"cross_attention": ("key", "value")}
 
 @dataclass(frozen=True)
 class Packing:
-    """Which copies of a model's weights were made, in bytes, and why: a sentence to show."""
+    """The bytes of the copies of a model's weights, and the reason as a sentence."""
 
     step_bytes: int
     pass_bytes: int
@@ -67,7 +67,7 @@ class Prepared(NamedTuple):
 def prepare(model: nn.Module, weights: StepWeights, own_bytes: int) -> Prepared:
     """Twins for steps and for passes, whose copies take no more than a model of `own_bytes` allows."""
     copies = Copies(max(int(SHARE * own_bytes), ALWAYS))
-    # Steps first: there are as many as words, and one sentence has two passes.
+    # Steps first: a sentence has one for each token, but only two passes.
     step, step_bytes = prepare_step(model.get_submodule("decoder"), weights, copies)
     passes, pass_bytes = prepare_passes(model, copies)
     kind = "float16" if weights == "float16" and can_pack_float16() else "float32"
@@ -113,7 +113,7 @@ class Packer(NamedTuple):
 
 
 def _fits_float16(weight: Tensor) -> bool:
-    """Whether float16 can hold all numbers; without a second tensor as large, unlike `abs`."""
+    """Whether float16 can hold all numbers; without the second large tensor that `abs` would make."""
     least, most = weight.aminmax()
     return bool(torch.maximum(-least, most) <= LARGEST_FLOAT16)
 
@@ -125,14 +125,14 @@ def pack_float16(weight: Tensor, bias: Tensor | None) -> Linear:
 
 
 def pack_float32(weight: Tensor, bias: Tensor | None) -> Linear:
-    """The same numbers in the order in which oneDNN reads them: no rounding, and both cores at work."""
+    """The same numbers in the order in which oneDNN reads them: no rounding, and all cores at work."""
     return _by_onednn(torch.ops.mkldnn._reorder_linear_weight(weight, 32), bias)
 
 
 def as_it_lies(weight: Tensor, bias: Tensor | None) -> Linear:
     """A product with the model's own numbers: no copy."""
     if weight.numel() >= SMALL and can_pack_float32():
-        return _by_onednn(weight, bias)  # it reads them as they are, too, and faster than PyTorch's usual product
+        return _by_onednn(weight, bias)  # it reads them as they are, too, and faster than PyTorch's own product
     return partial(_plain_linear, weight, bias)
 
 
@@ -182,11 +182,11 @@ class Copies:
     def __init__(self, limit: int | None = None) -> None:
         self.limit = limit or 0
         self.left: float = math.inf if limit is None else limit
-        self.refused = 0  # bytes of those that found no room
-        self.made: dict[tuple[str, int], Linear] = {}  # by packing and module: steps and passes share what is alike
+        self.refused = 0  # bytes of the copies that exceeded the limit
+        self.made: dict[tuple[str, int], Linear] = {}  # by packing and module: steps and passes share equal copies
 
     def choose(self, wanted: Mapping[str, int], *, largest_first: bool) -> set[str]:
-        """Those that find room."""
+        """The paths whose copies fit."""
         chosen = set()
         for name in sorted(wanted, key=lambda name: -wanted[name] if largest_first else wanted[name]):
             if wanted[name] <= self.left:
@@ -212,8 +212,8 @@ class _Preparation:
 
     def twin_of(self, module: nn.Module) -> Any:
         wanted = self.wanted(module, "")
-        # In steps each byte saves the same, so the room is filled best from the largest. In passes a layer's matrix
-        # saves more for each byte (of 5 tokens 3.5 times as fast, the output 1.8 times).
+        # In steps each byte saves the same time, so the largest go first. In passes a matrix of a layer saves more for
+        # each byte (with 5 tokens 3.5 times as fast, the output 1.8 times).
         self.chosen = self.copies.choose(wanted, largest_first=not self.keeps_probes)
         self.bytes = sum(wanted[name] for name in self.chosen)
         return self.twin(module, "")

@@ -1,4 +1,4 @@
-"""When a small model should say: this sentence is beyond me.
+"""Reliability: when a small model should say that a sentence is beyond it.
 
 A model that translates everyday sentences writes fluent nonsense about others. It is less sure then, so the mean log
 probability of its own words tells the two apart, by a floor that was measured. The rule lies in a model's folder as
@@ -21,16 +21,16 @@ FILE = "confidence.json"
 
 @dataclass(frozen=True, kw_only=True)
 class ConfidenceRule:
-    """Below the floor a translation is not to be relied on."""
+    """A translation below the floor is unreliable."""
 
-    floor: float  # mean log probability of a token, the end among them
-    hit_rate: float  # of foreign sentences, those that fall below it
-    false_alarm_rate: float  # of everyday sentences, those that fall below it, too
-    foreign: str  # what was measured on
+    floor: float  # mean log probability of a token, the end token included
+    hit_rate: float  # share of foreign sentences below the floor
+    false_alarm_rate: float  # share of everyday sentences below the floor
+    foreign: str  # the texts that both rates were measured on
     everyday: str
 
     def beyond(self, log_probability: float, tokens: int) -> bool:
-        """Whether a translation of so many tokens lies below the floor."""
+        """Whether a translation of `tokens` tokens lies below the floor."""
         return tokens > 0 and log_probability / tokens < self.floor
 
     def to_json(self) -> str:
@@ -57,18 +57,18 @@ def load_rule(folder: Path) -> ConfidenceRule | None:
 
 
 def choose_floor(everyday: Sequence[float], foreign: Sequence[float], *, most_false_alarms: float) -> float:
-    """The highest floor under which no larger share of everyday sentences falls: it finds the most foreign ones."""
+    """The highest floor with at most this share of everyday sentences below: it finds most foreign ones."""
     if not everyday or not foreign:
         raise CheckpointError("A floor needs everyday sentences and foreign ones.")
     ordered = sorted(everyday)
-    allowed = int(most_false_alarms * len(ordered))  # so many may fall below
+    allowed = int(most_false_alarms * len(ordered))  # sentences that may lie below
     return ordered[min(allowed, len(ordered) - 1)]
 
 
 def measure_floor(
     floor: float, everyday: Sequence[float], foreign: Sequence[float], *, names: tuple[str, str]
 ) -> ConfidenceRule:
-    """How a floor does on sentences that it was not chosen by."""
+    """The rates of a floor on sentences that it was not chosen on."""
     return ConfidenceRule(
         floor=floor,
         hit_rate=sum(mean < floor for mean in foreign) / len(foreign),

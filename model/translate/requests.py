@@ -26,25 +26,25 @@ REQUEST_NAMES = ("target", "prefix", "interventions", "capture", "source_languag
 
 @dataclass
 class PreparedBatch:
-    """A batch of requests that differ in text, target and prefix alone, made ready for the model."""
+    """A batch of requests that differ only in text, target and prefix, as ids for the model."""
 
     requests: Sequence[TranslationRequest]
-    sources: list[tuple[Token, ...]]  # empty for lines: nobody will look at them
+    sources: list[tuple[Token, ...]]  # empty for lines, which show no tokens
     texts: list[str]
     source_ids: Tensor  # [batch, source]
-    padded: bool  # whether padding stands anywhere in them
+    padded: bool  # whether any row has padding
     limits: list[int]
     prefixes: list[list[int]]
     targets: list[list[int] | None]
 
     @property
     def options(self) -> DecodingOptions:
-        """How words are chosen: the same in the whole batch."""
+        """The decoding options, equal in the whole batch."""
         return self.requests[0].options
 
 
 class RequestChecker:
-    """Where requests to one model come in."""
+    """Checks requests to one model, and prepares batches of them."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class RequestChecker:
         return request
 
     def options(self, options: dict[str, Any], also: Sequence[str] = REQUEST_NAMES) -> DecodingOptions:
-        """How words are chosen, from names and values; an unknown name is an error that names these and `also`."""
+        """Decoding options from names and values. An unknown name raises an error that lists these and `also`."""
         unknown = sorted(set(options) - set(OPTION_NAMES))
         if unknown:
             known = ", ".join([*OPTION_NAMES, *also])
@@ -92,7 +92,7 @@ class RequestChecker:
         return self.generation_defaults.options(options)
 
     def route(self, request: TranslationRequest) -> Route:
-        """What the model must be told of the languages; an unknown one is an error."""
+        """The language tokens that the model needs; an unknown language raises an error."""
         return self.languages.route(request.source_language, request.target_language)
 
     def prepare(self, requests: Sequence[TranslationRequest]) -> PreparedBatch:
@@ -113,7 +113,7 @@ class RequestChecker:
         return self._prepare(requests, texts, ids, [])
 
     def _routes(self, requests: Sequence[TranslationRequest], texts: Sequence[str]) -> list[Route]:
-        """What each text must be told of the languages, beside what it says itself."""
+        """The route of each text; a text that names its language itself needs no mark."""
         pairs = zip(requests, texts, strict=True)
         return [self.languages.beside(self.route(request), text) for request, text in pairs]
 
@@ -151,7 +151,7 @@ class RequestChecker:
         )
 
     def _limit(self, request: TranslationRequest, source: Sequence[int], prefix: Sequence[int]) -> int:
-        """How many tokens may be written."""
+        """The most tokens that may be written."""
         limit = request.options.max_length or max(2 * len(source), len(prefix)) + 16
         limit = min(limit, self.config.max_length)
         if len(prefix) > limit:
@@ -159,7 +159,7 @@ class RequestChecker:
         return limit
 
     def _ids(self, words: Words | None, field: str, first: list[int], *, ended: bool) -> list[int] | None:
-        """The ids of a translation that is given, with what every translation begins with unless it is given as ids."""
+        """The ids of a given translation. Text gets the first tokens of every translation; ids stay as they are."""
         if words is None:
             return None
         end = self.config.end_id
@@ -168,7 +168,7 @@ class RequestChecker:
             ids += [end] if ended else []
         else:
             size = self.config.target_vocabulary
-            # Not isinstance: True is an int, too.
+            # Not isinstance: True is an int.
             if not isinstance(words, tuple) or not all(type(token) is int and 0 <= token < size for token in words):
                 raise RequestError("wrong_ids", field=field, name=field)
             ids = list(words)
@@ -178,7 +178,7 @@ class RequestChecker:
         return ids
 
     def check_length(self, tokens: int, field: str) -> None:
-        """Whether the model can read so many tokens."""
+        """Raise an error for more tokens than the model can read."""
         most = self.config.max_length
         if tokens > most:
             raise RequestError("too_many_tokens", field=field, name=field, given=tokens, limit=most)
@@ -190,7 +190,7 @@ class RequestChecker:
         on_refused: Callable[[int, RequestError], None] | None = None,
         languages: tuple[str, str] = ("", ""),
     ) -> tuple[dict[int, TranslationRequest], dict[int, int]]:
-        """Requests for all lines that are not blank, and how many tokens each has, the end token among them."""
+        """Requests for all lines that are not blank, and the number of tokens of each, the end token included."""
         check_several(lines)
         tidied: dict[int, str] = {}
         for place, line in enumerate(lines):
@@ -235,18 +235,18 @@ class RequestChecker:
 
 
 def check_several(texts: Sequence[Any]) -> None:
-    """Refuse one text where several are meant: its letters would be taken for sentences."""
+    """Refuse one string where a list is needed: its letters would be taken for sentences."""
     if isinstance(texts, str):
         raise RequestError("one_text", field="text")
 
 
 def alike(request: TranslationRequest) -> tuple[Any, ...]:
-    """What requests must share to be translated in one batch."""
+    """The values that requests of one batch must share."""
     return request.options, request.interventions, request.capture, request.target is None
 
 
 def batches_by_length(lengths: dict[int, int], most_tokens: int) -> Iterator[list[int]]:
-    """Places of like length together, longest first, so that a batch wastes little on padding."""
+    """Batches of places with similar lengths, longest first, so that little is padding."""
     batch: list[int] = []
     for place in sorted(lengths, key=lambda place: -lengths[place]):
         if batch and (len(batch) + 1) * lengths[batch[0]] > most_tokens:
@@ -263,7 +263,7 @@ def _frozen(given: Any) -> Any:
 
 
 def _check_types(request: TranslationRequest) -> None:
-    """What a type checker would have said. Of text, target and prefix it is said where they become ids."""
+    """Check the types of a request. Text, target and prefix are checked where they become ids."""
     if not isinstance(request.options, DecodingOptions):
         raise _wrong_type("options", request.options, "DecodingOptions")
     for name in ("source_language", "target_language"):

@@ -31,7 +31,7 @@ from headlight.model.translate.reliability import ConfidenceRule
 
 @dataclass
 class SearchResult:
-    """What a search, or the user, wrote for one sentence."""
+    """The translations of one sentence, by a search or given by the user."""
 
     candidates: Sequence[Candidate]  # best first
     tree: Sequence[Node]
@@ -61,7 +61,7 @@ def make_translation(
     score = log_probability / target**request.options.length_penalty
     hypotheses = [_hypothesis(tokenizer, candidate) for candidate in written.candidates[: request.options.n_best]]
     if not searched or len(hypotheses) == 1:
-        # The captured pass knows the best one exactly; the others have the search's own sums.
+        # The captured pass gives the exact sum of the best one; the others have the sums of the search.
         hypotheses[0] = replace(hypotheses[0], score=score, log_probability=log_probability)
     maps = captured.attention
     return Translation(
@@ -92,7 +92,7 @@ def make_translation(
         tree=_tree(tokenizer, written.tree),
         timing=timing,
         device=device,
-        # The rule was measured on translations of the model itself; one that it was given says nothing of the sentence.
+        # The rule was measured on the model's own translations and does not apply to a given one.
         beyond=None if rule is None or request.target is not None else rule.beyond(log_probability, target),
     )
 
@@ -151,7 +151,7 @@ def _picture(model: Transformer, side: str, length: int) -> FloatArray:
 
 
 def _cropped(name: str, captured: Captured, sentence: int, source: int, target: int) -> FloatArray:
-    """One sentence of a captured batch: its tokens alone, along every axis that counts tokens."""
+    """One sentence of a captured batch, without padding along every axis of tokens."""
     here = source if name.startswith("encoder") else target
     there = source if name.startswith("encoder") or "cross_attention" in name else target
     lengths = {"tokens": here, "queries": here, "keys": there}

@@ -47,9 +47,9 @@ logger = logging.getLogger(__name__)
 class Translator:
     """One loaded model with its vocabularies. It keeps nothing of a sentence, so threads may share it.
 
-    The model is put to use as it is: in evaluation mode, without gradients, its weights packed for the processor. Who
-    changes weights afterwards makes a new `Translator`, or takes `step_weights="plain"`, which packs nothing.
-    `packing` says which copies of weights were made, and why.
+    The model is put to use as it is: in evaluation mode, without gradients, its weights packed for the processor. After
+    changing weights, make a new `Translator`, or use `step_weights="plain"`, which packs nothing. `packing` says which
+    copies of weights were made, and why.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Translator:
         self.target_tokenizer = target_tokenizer
         self.name = name
         self.rule = rule
-        self.languages = languages or Languages()  # what a request may ask for
+        self.languages = languages or Languages()  # the languages that a request may name
         self.generation_defaults = (
             generation_defaults or GenerationDefaults()
         )  # what counts where a caller names no option
@@ -97,7 +97,7 @@ class Translator:
     def load(
         cls, folder: str | Path, device: str | None = None, *, step_weights: StepWeights = "float16"
     ) -> Translator:
-        """Load a model folder, or one that comes along by its name; the device is chosen, or named."""
+        """Load a model folder, or a shipped model by its name. Without `device`, the best one is chosen."""
         choice = choose_device(device)
         folder = find_folder(folder)
         loaded = load_checkpoint(folder, device=choice.device, dtype=choice.dtype)
@@ -118,14 +118,14 @@ class Translator:
     def translate(
         self, text: str | TranslationRequest, *, cancelled: Callable[[], bool] | None = None, **options: Any
     ) -> Translation:
-        """One sentence, and everything the model looked at. Options are those of `DecodingOptions` and of the request.
+        """Translate one sentence and record all attention. Options are those of `DecodingOptions` and of the request.
 
-        `cancelled` is asked between two words; when it says yes, the answer is what is written by then.
+        `cancelled` is called between two words; once it returns true, the result is what is written by then.
         """
         return self._translate_alike([self.checker.request(text, **options)], cancelled)[0]
 
     def translate_batch(self, texts: Sequence[str | TranslationRequest], **options: Any) -> list[Translation]:
-        """Several sentences in as few passes as their options allow, each with a `Translation` of its own."""
+        """Translate several sentences in as few passes as their options allow; one `Translation` each."""
         check_several(texts)
         requests = [self.checker.request(text, **options) for text in texts]
         answers: dict[int, Translation] = {}
@@ -145,9 +145,9 @@ class Translator:
         on_refused: Callable[[int, RequestError], None] | None = None,
         **options: Any,
     ) -> list[str]:
-        """Many lines to as many translations, batched by length, with nothing captured; a blank line stays blank.
+        """Translate many lines, batched by length, without capturing attention; a blank line stays blank.
 
-        A line that cannot be read is an error, or, with `on_refused(place, error)`, told and left blank.
+        A line that cannot be read raises an error or, with `on_refused(place, error)`, is reported and left blank.
         """
         languages = options.pop("source_language", ""), options.pop("target_language", "")
         chosen = self.checker.options(options, also=("source_language", "target_language"))
@@ -164,7 +164,7 @@ class Translator:
     def stream(self, text: str | TranslationRequest, **options: Any) -> Iterator[Progress]:
         """The same as `translate`, with progress after each word; the last one carries the translation.
 
-        Leave the loop, or close the iterator, and the work ends: between two words nothing runs.
+        Leaving the loop, or closing the iterator, ends the work: between two words nothing runs.
         """
         request = self.checker.request(text, **options)
         batch = self.checker.prepare([request])
@@ -189,7 +189,7 @@ class Translator:
         yield Progress(step + 1, translation.text, translation.target_tokens, translation)
 
     def request(self, text: str | TranslationRequest, **options: Any) -> TranslationRequest:
-        """The request that `translate` would make of this, checked: equal requests have equal answers."""
+        """The checked request that `translate` would make: equal requests have equal translations."""
         return self.checker.request(text, **options)
 
     # ------------------------------------------------------------ the way of a batch
@@ -224,7 +224,7 @@ class Translator:
     def _search(
         self, batch: PreparedBatch, memory: Memory, *, scored: bool, keep_tree: bool = True
     ) -> tuple[OneByOne | Beam | None, list[KeysValues]]:
-        """The search that the options ask for, none where targets are given; and the keys and values of the source."""
+        """The search by the options (`None` for given targets), and the keys and values of the source."""
         with torch.inference_mode():
             state = self.passes.decoder.start(memory, cached=True)
         cross = state.cross
@@ -232,7 +232,7 @@ class Translator:
             return None, cross
         options, config = batch.options, self.model.config
         plan = Plan(
-            # The step has no probes; where somebody changes what passes them, words are chosen by a twin that has.
+            # The step has no probes. Where an intervention or a hook changes values, the twin with probes decodes.
             decoder=self.passes.decoder if self._is_changed(batch) else self.step,
             state=state,
             rules=make_rules(config, options, batch.prefixes, self.device, self.generation_defaults, batch.limits),
@@ -265,7 +265,7 @@ class Translator:
         captured: Captured,
         clock: Clock,
     ) -> list[Translation]:
-        """Look at what was written, and make the records."""
+        """Capture attention and probabilities of the output, and make the records."""
         cancelled = set() if search is None else {row.sentence for row in search.rows}  # still open
         found = [
             _given(target) if target is not None else _candidates(search, sentence, sentence in cancelled, prefix)
@@ -329,13 +329,13 @@ class Clock:
         self._laps: dict[str, float] = {}
 
     def lap(self, name: str) -> None:
-        """What just ended had this name, as other laps may have."""
+        """Add the time since the last call to the lap of this name."""
         now = time.perf_counter()
         self._laps[name] = self._laps.get(name, 0.0) + now - self._last
         self._last = now
 
     def resume(self) -> None:
-        """What just ended was somebody else's."""
+        """Skip the time since the last call: the caller spent it."""
         self._last = time.perf_counter()
 
     def timing(self) -> Timing:
@@ -344,7 +344,7 @@ class Clock:
 
 
 def _unpacked(step_weights: StepWeights, choice: DeviceChoice) -> str:
-    """Why no copies of weights are made."""
+    """The sentence that says why no copies of weights are made."""
     if step_weights == "plain":
         return "The model's weights are used as they are: step_weights is plain."
     kind = str(choice.dtype).removeprefix("torch.")
@@ -352,13 +352,13 @@ def _unpacked(step_weights: StepWeights, choice: DeviceChoice) -> str:
 
 
 def _given(target: list[int]) -> list[Candidate]:
-    """A translation that somebody brought along."""
+    """A given translation as the only candidate."""
     return [Candidate(target, [], 0.0, ended=False)]
 
 
 def _candidates(search: OneByOne | Beam | None, sentence: int, cancelled: bool, prefix: list[int]) -> list[Candidate]:
-    """What the search found; of one that was cancelled, what led by then, and the given beginning in any case."""
-    assert search is not None  # noqa: S101 - whatever has no target was searched for
+    """The candidates of a search; of a cancelled one, the best so far, with the given prefix at least."""
+    assert search is not None  # noqa: S101 - without a target there is a search
     if not cancelled:
         return search.results[sentence]
     row = search.best(sentence)

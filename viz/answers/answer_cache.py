@@ -1,7 +1,7 @@
-"""Translations by request, kept while there is room, and no translation made twice at once.
+"""The answer cache: translations by request, bounded by bytes. Equal requests at one time are computed once.
 
-A request and the revision of the model's files decide an answer, so that pair is the key: two visitors get the same
-answer if, and only if, their requests are equal. The first request leads; equal ones wait for its answer.
+A request and the revision of the model's files decide a translation, so that pair is the key: two visitors get the same
+translation if, and only if, their requests are equal. The first request computes; equal ones wait for its result.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from headlight.model.records import KINDS, Translation, TranslationRequest
 from headlight.viz.answers.lru import ByteLru
 from headlight.viz.answers.single_flight import Lead, SingleFlight
 
-TEXT = 64  # bytes of a text beside its characters
-PATIENCE = 30.0  # seconds without a sign of life after which a lead counts as given up
+TEXT = 64  # bytes that a string takes beside its characters
+PATIENCE = 30.0  # seconds without a step after which the computing request counts as lost
 
 
 class Key(NamedTuple):
@@ -26,7 +26,7 @@ class Key(NamedTuple):
 
 
 class AnswerCache:
-    """Answers by key, bounded by bytes. Threads may share it."""
+    """Translations by key, bounded by bytes. Threads may share it."""
 
     def __init__(self, limit_bytes: int, *, patience: float = PATIENCE) -> None:
         self._answers: ByteLru[Translation] = ByteLru(limit_bytes)
@@ -38,12 +38,12 @@ class AnswerCache:
 
     @property
     def bytes(self) -> int:
-        """Of all answers that are kept."""
+        """The size of all cached translations."""
         with self._flights.changed:
             return self._answers.bytes
 
     def answer(self, key: Key, make: Callable[[], Translation]) -> Translation:
-        """The answer: cached, made by another request meanwhile, or made now."""
+        """The translation: from the cache, from an equal request that runs now, or from `make`."""
         found = self.enter(key)
         if isinstance(found, Translation):
             return found
@@ -52,13 +52,13 @@ class AnswerCache:
             return lead.done(make())
 
     def enter(self, key: Key, left: Event | None = None) -> Translation | Lead[Translation] | None:
-        """The answer, after waiting while another request makes it; or the lead; or None once `left` is set."""
+        """The translation, after waiting for an equal request; or the lead, to compute it; or `None` after `left`."""
         return self._flights.enter(
             key, find=lambda: self._answers.get(key), keep=lambda answer: self._keep(key, answer), left=left
         )
 
     def waiting(self, key: Key) -> int:
-        """How many requests wait for an answer that is being made."""
+        """How many requests wait for a translation that is being computed."""
         return self._flights.waiting(key)
 
     def _keep(self, key: Key, answer: Translation) -> None:
@@ -68,7 +68,7 @@ class AnswerCache:
 
 
 def bytes_of(translation: Translation) -> int:
-    """About how much memory a translation takes: its arrays exactly, its records by their number and their texts."""
+    """The memory that a translation takes: its arrays exactly, its records estimated by their number and texts."""
     arrays = [translation.attention.of(kind) for kind in KINDS]
     arrays += [*translation.positions.values(), *translation.captured.values()]
     tokens = (*translation.source_tokens, *translation.target_tokens)
@@ -83,8 +83,8 @@ def bytes_of(translation: Translation) -> int:
         *(hypothesis.text for hypothesis in translation.hypotheses),
     ]
     numbers = 8 * sum(len(hypothesis.ids) for hypothesis in translation.hypotheses)
-    # Of each record: its slots, and the numbers in them that Python keeps apart.
+    # Of each record: its slots, and the number objects that they refer to.
     records = 240 * len(tokens) + 120 * len(alternatives) + 200 * len(translation.tree.nodes)
     whole = 4096 + 300 * len(translation.hypotheses) + numbers + records
-    # Not `sys.getsizeof`: a text grows when it is encoded, and what leaves must count as it did when it came.
+    # Not `sys.getsizeof`: a string grows when it is encoded, and an entry must have one size from `put` to its end.
     return whole + sum(array.nbytes for array in arrays) + sum(TEXT + 4 * len(text) for text in texts)

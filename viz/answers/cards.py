@@ -1,4 +1,4 @@
-"""Which models are in a folder, and what can be said of each without loading it."""
+"""Model cards: what a folder of models holds, read without loading any weights."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ from headlight.viz.errors import logged
 CONFIG, CARD, SUMS, HEADS = "config.json", "README.md", "SHA256SUMS", "heads.json"
 OWN_DEFAULTS = ("habits.json", "languages.json")
 LANGUAGE = re.compile(r"[a-z]{2,3}")
-LONGEST_CARD, LONGEST_SUMMARY = 50_000, 600  # characters: strangers may write as much as they like
+LONGEST_CARD, LONGEST_SUMMARY = 50_000, 600  # characters: third-party text has any length
 LARGEST_HEADER = 100_000_000  # bytes: what the format of the weights allows
 
 LOG = logging.getLogger(__name__)
-# What reading a stranger's files can lead to.
+# What reading third-party files can raise.
 ODD = (OSError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelCard:
-    """One model, as a menu or a list shows it."""
+    """One model, for menus and lists."""
 
-    name: str  # of its folder, or its id on the Hub
+    name: str  # of its folder; its id, if it comes from the Hub
     kind: Literal["transformer", "classifier"]
-    languages: tuple[str, ...]  # source, then target; empty where nothing tells
-    parameters: int  # 0 where that is known only once it is loaded
-    bytes: int  # on disk, all files; of one that is not here yet, about how many
+    languages: tuple[str, ...]  # source, then target; empty where unknown
+    parameters: int  # 0 where only loading would tell
+    bytes: int  # of all its files on disk; an estimate before the download
     summary: str  # the first paragraph of its card
     revision: str  # changes with the model's files, but not with its card
-    best_head: dict[str, int] | None = None  # "layer" and "head" of cross-attention that align words
+    best_head: dict[str, int] | None = None  # "layer" and "head" of the cross-attention head that aligns words best
     default: bool = False
-    where: Literal["here", "hub"] = "here"  # in the models' folder, or fetched by its id
+    where: Literal["here", "hub"] = "here"  # in the models' folder, or downloaded by its id
     downloaded: bool = True
-    brings_defaults: bool = False  # whether it may bring options or languages of its own: see `viz/answers/defaults.py`
+    brings_defaults: bool = False  # whether it may have default options or languages of its own
 
 
 def read_cards(folder: Path) -> tuple[ModelCard, ...]:
-    """The cards of all models below a folder, by name; a folder that makes no sense is logged and left out."""
+    """The cards of all models in a folder, by name. A folder that cannot be read is logged and left out."""
     if not folder.is_dir():
         return ()
     cards = []
@@ -59,7 +59,7 @@ def read_cards(folder: Path) -> tuple[ModelCard, ...]:
 
 
 def can_be_read(folder: Path) -> bool:
-    """Whether a folder says that it is a model of ours, or of a family that we read."""
+    """Whether a folder holds a model of our format, or of a family that we read."""
     try:
         return _strange_family(json.loads((folder / CONFIG).read_text(encoding="utf-8"))) is None
     except ODD:
@@ -67,13 +67,13 @@ def can_be_read(folder: Path) -> bool:
 
 
 def _strange_family(config: dict[str, Any]) -> object:
-    """The family of a model that nobody here reads; nothing where somebody does."""
+    """The family of a model that we cannot read; `None` where we can."""
     family = config.get("model_type")
     return None if "format" in config or (isinstance(family, str) and family in FAMILIES) else family or "unnamed"
 
 
 def read_card(folder: Path, name: str = "") -> ModelCard:
-    """What can be said of the model in a folder; it may have another name than its folder."""
+    """The card of the model in a folder. Its name may differ from the folder's."""
     name = name or folder.name
     config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
     if not isinstance(config, dict):
@@ -96,9 +96,11 @@ def read_card(folder: Path, name: str = "") -> ModelCard:
 
 
 def card_text(folder: Path) -> str:
-    """What a folder's card says; nothing where it has none, or one that leads to another place of the machine."""
+    """The text of a folder's card; empty if there is none, or if its link leads out of the folder."""
     path = folder / CARD
-    home = folder.parents[1] if folder.parent.name == "snapshots" else folder  # there, names are links into the cache
+    home = (
+        folder.parents[1] if folder.parent.name == "snapshots" else folder
+    )  # there, file names are links into the cache
     if not path.is_file() or not path.resolve().is_relative_to(home.resolve()):
         return ""
     with path.open(encoding="utf-8", errors="replace") as file:
@@ -106,7 +108,7 @@ def card_text(folder: Path) -> str:
 
 
 def _best_head(folder: Path) -> dict[str, int] | None:
-    """Of the heads that align words, the plainest in the rows that write them (shift 0)."""
+    """The best-ranked alignment head whose row writes the aligned word (shift 0)."""
     if not (folder / HEADS).exists():
         return None
     ranked: list[dict[str, Any]] = json.loads((folder / HEADS).read_text(encoding="utf-8"))
@@ -115,7 +117,7 @@ def _best_head(folder: Path) -> dict[str, int] | None:
 
 
 def _front_matter(text: str) -> tuple[str, str]:
-    """What stands between two lines of dashes at the top of a card, and the rest."""
+    """The front matter of a card, between its two lines of dashes, and the text below."""
     match = re.match(r"---\r?\n(.*?)\r?\n---\r?\n", text, flags=re.DOTALL)
     return (match[1], text[match.end() :]) if match else ("", text)
 
@@ -138,13 +140,13 @@ def _named_in(head: str) -> tuple[str, ...]:
 
 
 def _pair(head: str) -> tuple[str, ...]:
-    """Source and target, where a card of strangers names two languages; where it names more, none of them leads."""
+    """Source and target, where a third-party card names two languages; with more, it does not say which is which."""
     named = _named_in(head)
     return named if len(named) == 2 else ()
 
 
 def _parameters(path: Path) -> int:
-    """How many numbers were learned: what the header of a safetensors file lists, but for the scales of int8 rows."""
+    """The number of parameters by the header of a safetensors file, without the scales of int8 rows."""
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
         if length > min(LARGEST_HEADER, path.stat().st_size):
@@ -158,14 +160,14 @@ def _parameters(path: Path) -> int:
 
 
 def _summary(body: str) -> str:
-    """The first paragraph that is no heading, on one line."""
+    """The first paragraph that is not a heading, on one line."""
     paragraphs = (paragraph.strip() for paragraph in re.split(r"\n\s*\n", body))
     first = next((" ".join(text.split()) for text in paragraphs if text and not text.startswith("#")), "")
     return first if len(first) <= LONGEST_SUMMARY else f"{first[:LONGEST_SUMMARY]}…"
 
 
 def _revision(folder: Path) -> str:
-    """Of the checksums that lie beside the files; without them, of sizes and times."""
+    """A digest of the checksums beside the files; without them, of sizes and times."""
     if (folder / SUMS).exists():
         lines = (folder / SUMS).read_text(encoding="utf-8", errors="replace").splitlines()
         said = "\n".join(line for line in lines if not line.endswith(CARD))

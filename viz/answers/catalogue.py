@@ -1,6 +1,6 @@
-"""Which models there are: those in the models' folder, then those of the Hub that a visitor may ask for.
+"""The catalogue: the models of the models' folder, then the models of the Hub that a visitor may ask for.
 
-Names are looked up and never become a path. A model of the Hub has the name of its id, whether it was fetched or not.
+Names are looked up and never become a path. A model of the Hub goes by its id, whether it was downloaded or not.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Catalogue:
         self._here = {card.name: card for card in read_cards(settings.models_folder)}
         self._downloads = Downloads(self._make_room)
         known = {each["id"]: (tuple(each["languages"]), int(each["bytes"])) for each in hub_list()}
-        # Those that may be asked for, then those beside them that somebody asked for and that are here.
+        # The allowed ones; where any may be asked for, also those that were asked for and are downloaded.
         self._hub = {name: known.get(name, (languages_of(name), 0)) for name in settings.models if name != ANY}
         self._read: dict[tuple[str, Path], ModelCard | None] = {}
         if ANY in settings.models:
@@ -53,7 +53,7 @@ class Catalogue:
     # ------------------------------------------------------------ cards
 
     def cards(self) -> tuple[ModelCard, ...]:
-        """All models: first those of the folder, then those of the Hub, each with what is known of it today."""
+        """All models: first those of the folder, then those of the Hub, each with what is known of it now."""
         return (*self._here.values(), *(self._hub_card(name) for name in list(self._hub)))
 
     def card(self, name: str, kind: str) -> ModelCard:
@@ -83,7 +83,7 @@ class Catalogue:
         return card
 
     def _find_kept(self) -> None:
-        """Models that an earlier run fetched, or another program: of families that we read."""
+        """Add the models of the download cache whose family we can read, whichever program fetched them."""
         for kept in cached_models():
             name, folder = str(kept), find_folder(kept)
             if folder is not None and can_be_read(folder):
@@ -92,7 +92,7 @@ class Catalogue:
     def _hub_card(self, name: str) -> ModelCard:
         languages, size = self._hub.get(name, (languages_of(name), 0))
         folder = find_folder(read_id(name))
-        if folder is not None and (name, folder) not in self._read:  # one folder may be asked for by several names
+        if folder is not None and (name, folder) not in self._read:  # several names may lead to one folder
             self._read[name, folder] = self._read_card(name, folder, languages)
         if folder is not None and (found := self._read[name, folder]) is not None:
             return found
@@ -114,13 +114,13 @@ class Catalogue:
         except ODD as error:
             LOG.warning("The folder %s of %s makes no sense: %s", logged(folder), logged(name), logged(error))
             return None
-        # Content decides what a commit is called, so its name says when anything changed.
+        # The folder has the name of a commit, which changes whenever a file does.
         return replace(found, languages=languages or found.languages, revision=folder.name[:16], where="hub")
 
     # ------------------------------------------------------------ folders and downloads
 
     def folder(self, card: ModelCard) -> Path:
-        """Where a model's files are; one that must be fetched first is an error that tells how large it is."""
+        """The folder of a model. One that is not downloaded yet raises an error with its size."""
         if card.where == "here":
             return self.settings.models_folder / card.name
         folder = find_folder(read_id(card.name))
@@ -130,7 +130,7 @@ class Catalogue:
         return folder
 
     def offer(self, name: str) -> Plan:
-        """What would be fetched, as the Hub says now: files, bytes and licence. What cannot be read is refused here."""
+        """What a download would bring, by the Hub: files, bytes, licence. A model that we cannot read is refused."""
         card = self.card(name, "transformer")
         with hub_words():
             found = plan(card.name)
@@ -144,24 +144,24 @@ class Catalogue:
     def fetch(
         self, name: str, on_progress: Callable[[Progress], None] | None = None, stop: Event | None = None
     ) -> ModelCard:
-        """Fetch a model that may be asked for; what is here already comes at once. Equal fetches are made once."""
+        """Download an allowed model, if it is not here yet. Equal downloads at one time are made once."""
         card = self.card(name, "transformer")
         if card.downloaded:
             return card
         with hub_words():
             self._downloads.fetch(card.name, on_progress, stop)
         card = self.card(name, "transformer")
-        if not card.downloaded:  # its files came, but nobody here can read them
+        if not card.downloaded:  # its files are here, but cannot be read
             raise PageError("model", "model_cannot_load", {"given": card.name})
         return card
 
     def used(self, card: ModelCard) -> None:
-        """A model works now: where the disk is full, those that did not for longest leave first."""
+        """Note that a model is used now: when the disk is full, the least recently used one is deleted first."""
         if card.where == "hub":
             used(read_id(card.name).repository)
 
     def _make_room(self, offer: Plan) -> bool:
-        """Before anything of a model comes."""
+        """Delete models as the quota demands, before a download begins."""
         claim(offer.repository)
         on_their_way = {read_id(name).repository for name in self._downloads.names()}
         for name in make_room(offer.repository, offer.missing, self.settings.hub_mb * 1_000_000, on_their_way):
@@ -169,7 +169,7 @@ class Catalogue:
         return True
 
     def waiting(self, name: str) -> int:
-        """How many wait for a download that somebody else makes."""
+        """How many requests wait for a download that another one makes."""
         return self._downloads.waiting(name)
 
 
@@ -179,9 +179,9 @@ def _refusal(word: str, name: str, cards: Sequence[ModelCard]) -> PageError:
 
 @contextmanager
 def hub_words() -> Iterator[None]:
-    """An error of the Hub becomes one of the page, without the detail that is for the log alone."""
+    """Turn a `HubError` into a phrase of the page; its detail goes to the log alone."""
     try:
         yield
     except HubError as error:
-        LOG.warning("The Hub: %s", logged(error))  # whoever runs the page is told more than a visitor
+        LOG.warning("The Hub: %s", logged(error))  # the log has details that a visitor must not see
         raise page_error(error) from error

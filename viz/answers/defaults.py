@@ -1,7 +1,7 @@
 """A model's defaults: the options and languages of a request that names none, and the languages to choose from.
 
-A model without generation defaults gets those of the page. What a model's makers ask for never passes the limits that
-the page is run with.
+A model without generation defaults gets those of the page. A model's own
+defaults never exceed the limits that the page is run with.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from headlight.viz.errors import PageError, shown
 from headlight.viz.fields import OPTIONS, default_options
 from headlight.viz.settings import Settings
 
-# What a request of the page names: options that a visitor may set, and those for which the page has a default.
+# The options that a request of the page names: those a visitor may set, and those for which the page has a default.
 _PAGE = asdict(default_options(Settings()))
 SENT = tuple(row.name for row in OPTIONS if row.page or _PAGE[row.name] != row.default)
-SHOWN = 12  # so many choices a complaint names
+SHOWN = 12  # choices that an error lists at most
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelDefaults:
-    """A model's defaults and choices, known without loading it again."""
+    """A model's defaults and choices, kept after the model has left memory."""
 
     decoding: DecodingOptions
-    longest: int | None = None  # tokens written; None: the model says nothing
-    sources: tuple[str, ...] = ()  # languages as the model calls them; empty: there is no choice
+    longest: int | None = None  # output tokens; None: the model names no limit
+    sources: tuple[str, ...] = ()  # languages by the model's own codes; empty: there is no choice
     targets: tuple[str, ...] = ()
     source: str = ""  # the default
     target: str = ""
-    left_out: tuple[str, ...] = ()  # rules of its makers that are not known here
+    left_out: tuple[str, ...] = ()  # generation rules of its makers that we do not have
 
     def checked(self, request: TranslationRequest, most: int) -> TranslationRequest:
         """The same request with the model's own limit, where it names none; an unknown language is an error."""
@@ -54,12 +54,12 @@ class ModelDefaults:
 
 
 def plain_model_defaults(settings: Settings) -> ModelDefaults:
-    """Of a model that brings nothing of its own."""
+    """The defaults of the page, for a model without its own."""
     return ModelDefaults(decoding=default_options(settings))
 
 
 def model_defaults_of(translator: Translator, settings: Settings) -> ModelDefaults:
-    """Of a model that is loaded."""
+    """The defaults of a loaded model."""
     defaults, languages = translator.generation_defaults, translator.languages
     decoding = default_options(settings)
     if defaults != GenerationDefaults():

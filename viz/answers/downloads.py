@@ -1,6 +1,6 @@
-"""Downloads of models: equal ones at once are made once, and every request that waits for one hears its progress.
+"""Downloads of models: equal ones at one time are made once, and every request that waits gets the progress.
 
-Where the leading request stops, the next one that waits goes on from what has come.
+When the leading request stops, the next one that waits continues the download.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ Report = Callable[[Progress], None]
 
 
 def _is_of_the_model(error: Exception) -> bool:
-    """Whether every request for the model would come to this error; a stop is one visitor's wish."""
+    """Whether the error is shared by every request for the model. A stop concerns one visitor alone."""
     return isinstance(error, HubError) and error.kind != "stopped"
 
 
 class Downloads:
-    """What is being fetched now, by id. Threads may share it."""
+    """The downloads that run now, by id. Threads may share it."""
 
     def __init__(self, confirm: Callable[[Plan], bool] | None = None) -> None:
-        self._confirm = confirm  # asked before anything comes
+        self._confirm = confirm  # called before a download begins
         self._flights: SingleFlight[Path] = SingleFlight(shares=_is_of_the_model)
 
     def fetch(self, name: str, on_progress: Report | None = None, stop: Event | None = None) -> Path:
@@ -45,12 +45,12 @@ class Downloads:
         return self._flights.waiting(name)
 
     def names(self) -> set[str]:
-        """The ids of all that is being fetched."""
+        """The ids of the models that are being downloaded."""
         return {str(name) for name in self._flights.keys()}  # noqa: SIM118 - no dict
 
 
 def _told(lead: Lead[Path], on_progress: Report | None) -> Report:
-    """A report that also reaches the requests that wait."""
+    """A progress callback that also reaches the requests that wait."""
 
     def tell(progress: Progress) -> None:
         lead.tell(progress)

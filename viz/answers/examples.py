@@ -1,4 +1,4 @@
-"""The sentences that the page offers: some of our own for each model that may be here."""
+"""The example sentences of the page, for each model that ships."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Example(NamedTuple):
-    """`name` has words of its own: `example_NAME`."""
+    """The button's text is the phrase `example_NAME`."""
 
     name: str
     model: str

@@ -1,7 +1,7 @@
-"""The first answer: a real translation that is there before anybody types, kept beside the models.
+"""The first answer: a real translation that the page shows at once, stored in `assets/first.json`.
 
-`python -m headlight.viz.answers.first` makes it anew. It carries a key; where weights, default request or
-form of answers have changed since, the key differs, and the kept answer is not used.
+`python -m headlight.viz.answers.first` makes it anew. It carries a key. When the weights, the default request or the
+form of answers have changed since, the key differs, and the stored answer is not used.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FIRST = Path(__file__).resolve().parents[2] / "assets" / "first.json"
 
 
 def first_answer(service: Service) -> str:
-    """The kept answer, or one made now."""
+    """The stored answer, or a new one where its key differs."""
     if FIRST.exists():
         kept = json.loads(FIRST.read_text(encoding="utf-8"))
         if kept.get("key") == key_of(service):
@@ -44,18 +44,18 @@ def first_answer(service: Service) -> str:
 
 
 def make_first(service: Service) -> str:
-    """The first example of the default model, translated as the page would."""
+    """The first example of the default model, translated with the default request."""
     return answer_of(service, service.translate(service.check(first_request(service))), cached=True)
 
 
 def first_request(service: Service) -> dict[str, Any]:
-    """What the page asks first."""
+    """The first request of the page."""
     example = next((each for each in EXAMPLES if each.model == service.default), EXAMPLES[0])
     return default_request(service) | {"text": example.text}
 
 
 def key_of(service: Service) -> str:
-    """Changes with the model's weights, with the first request, and with what code makes of a translation.
+    """A digest of the model's weights, of the first request, and of the form that code gives a translation.
 
     The last is tried out on a small made-up translation, so that a new field, or an old one written otherwise, needs
     no number of a version that somebody must remember to raise.
@@ -68,7 +68,7 @@ def key_of(service: Service) -> str:
 
 
 def _made_up(model: str) -> Translation:
-    """A translation of every part that answers can have. Its weights are exact, so that all processors agree."""
+    """A translation with every part that an answer can have. Its weights are exact, so that all processors agree."""
     other = Alternative("b", 5, 0.25)
     source = (
         Token("Aa", 3, 0, 2, word=0),
@@ -105,7 +105,7 @@ def _made_up(model: str) -> Translation:
 
 
 def main() -> None:
-    """Write it."""
+    """Write the first answer."""
     service = Service(read_settings())
     kept = {"key": key_of(service), "answer": make_first(service)}
     FIRST.write_text(json.dumps(kept, ensure_ascii=False) + "\n", encoding="utf-8")

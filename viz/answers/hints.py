@@ -1,4 +1,4 @@
-"""Where a sentence is of another language than its model reads: which language that is, and which model reads it."""
+"""The hint for a sentence in a language that its model does not read: which language, and which models read it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headlight.viz.answers.cards import ModelCard
 from headlight.viz.answers.service import Service
 from headlight.viz.words import say, words
 
-TOY = "toy"  # knows two sentences: nobody is sent there
+TOY = "toy"  # knows two sentences, so it is never offered
 THREE = {
     "deu": "de",
     "eng": "en",
@@ -48,7 +48,7 @@ THREE |= {"heb": "he", "pes": "fa", "jap": "ja"}
 
 
 def hint_of(service: Service, translation: Translation) -> dict[str, Any] | None:
-    """The language that a sentence looks like, where its model reads another, and who translates from it.
+    """The language that a sentence looks like, where its model reads another one, and the models that read it.
 
     `language` is a code; `offers` has a model, its source language where it must be named, and both languages of each
     direction that is installed, first the one that goes back to what the sentence was taken for.
@@ -80,7 +80,7 @@ def hint_of(service: Service, translation: Translation) -> dict[str, Any] | None
 
 
 def hint_in_words(hint: dict[str, Any] | None) -> str | None:
-    """The same for programs, in a sentence."""
+    """The hint as an English sentence, for programs."""
     if hint is None:
         return None
     looks = say("hint_looks", name=_name(hint["language"]))
@@ -95,7 +95,7 @@ def hint_in_words(hint: dict[str, Any] | None) -> str | None:
 
 
 def two_letters(code: str) -> str:
-    """A language as models call it, in the code that `identify` gives: "deu_Latn" → "de"."""
+    """A model's language code as `identify` names it: "deu_Latn" → "de"."""
     plain = code.lower().replace("-", "_").partition("_")[0]
     return THREE.get(plain, plain)
 

@@ -1,11 +1,11 @@
-"""The line before the models: so many computations at once, so many who wait, and nobody before their turn.
+"""The queue before the models: a limit on computations at a time, a limit on waiting requests, and fair turns.
 
     with line.turn(visitor):
         translator.translate(text)
 
-The next turn goes to the address that has fewest of them and waited longest, and at one address to the session of which
-the same is true: a crowd of requests from one place delays that place. A visitor holds one turn less than there are, so
-that a second visitor never waits for all of the first one's work.
+The next turn goes to the address that has the fewest turns and has waited longest; within an address, to the session by
+the same rule. So many requests from one address delay that address alone. A visitor holds one turn less than there are,
+so that a second visitor never waits for all work of the first.
 """
 
 from __future__ import annotations
@@ -21,34 +21,34 @@ from typing import NamedTuple, Self
 
 from headlight.viz.errors import PageError
 
-REMEMBERED = 1000  # visitors whose last turn is known
+REMEMBERED = 1000  # visitors whose last turn is remembered
 GLANCE = 0.3  # seconds between two looks at whether a visitor has left
-FORGOTTEN = 10.0  # seconds after which a place is lost that nobody came back to
+FORGOTTEN = 10.0  # seconds after which an abandoned place is dropped
 
 
 class Visitor(NamedTuple):
-    """Who asks: the address of a request, and the session that its browser claims to be."""
+    """A visitor: the address of the request, and the session that the browser claims."""
 
     address: str = ""
     session: str = ""
 
 
 class Place:
-    """One visitor's place in the line, and then the turn itself; in a `with` block, which gives it back."""
+    """One visitor's place in the queue, then the turn itself. Leaving the `with` block gives it back."""
 
     def __init__(self, line: Line, visitor: Visitor, number: int) -> None:
         self.visitor, self.number = visitor, number
-        self.name = secrets.token_urlsafe(12)  # by which a browser comes back to it
+        self.name = secrets.token_urlsafe(12)  # the browser names it to come back to it
         self.granted = self.over = False
-        self.left_at: float | None = None  # since when nobody stands in it
+        self.left_at: float | None = None  # when its request left it, to come back later
         self._line = line
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Whether it is this visitor's turn, after waiting no longer than this."""
+        """Wait at most `seconds`; whether it is this visitor's turn."""
         return self._line.wait(self, seconds)
 
     def before(self) -> int:
-        """How many have their turn first, as things stand."""
+        """How many requests have their turn first, as of now."""
         return self._line.before(self)
 
     def leave(self) -> None:
@@ -63,7 +63,7 @@ class Place:
 
 
 class Line:
-    """Turns for `at_once` computations and places for `most` who wait. Threads may share it."""
+    """A queue with `at_once` turns at a time and at most `most` waiting places. Threads may share it."""
 
     def __init__(self, at_once: int, most: int) -> None:
         self.at_once, self.most = at_once, most
@@ -71,21 +71,21 @@ class Line:
         self._number = 0
         self._waiting: list[Place] = []
         self._running: list[Place] = []
-        self._last: OrderedDict[Visitor | str, int] = OrderedDict()  # the number of each one's last turn
+        self._last: OrderedDict[Visitor | str, int] = OrderedDict()  # the number of each visitor's last turn
         self._lock = Lock()
         self._changed = Condition(self._lock)
 
     def join(self, visitor: Visitor) -> Place:
-        """A place at the end of the line; where it is full, or this visitor's part of it, an error that says so."""
+        """A place at the end of the queue. A full queue, or a full part of this visitor's, raises a `PageError`."""
         with self._changed:
             self._drop_forgotten()
             if self.closed:
                 raise PageError("text", "leaving")
             theirs = sum(place.visitor.address == visitor.address for place in self._waiting)
-            # Half of the line is the most that one address may fill; the other half is for everybody else.
+            # One address may fill half of the queue; the other half is for all others.
             if len(self._waiting) >= self.most or theirs >= max(1, self.most // 2):
                 if self._free(visitor) and not self._waiting:
-                    pass  # a line without places still has turns
+                    pass  # without places, a free turn is taken at once
                 else:
                     raise PageError("text", "line_full", {"before": len(self._waiting)})
             self._number += 1
@@ -95,7 +95,7 @@ class Line:
             return place
 
     def find(self, name: str, visitor: Visitor) -> Place | None:
-        """The place of this name, if this visitor left it a moment ago."""
+        """The place of this name, if it was parked by this visitor and is not forgotten yet."""
         with self._changed:
             self._drop_forgotten()
             for place in self._waiting:
@@ -106,7 +106,7 @@ class Line:
         return None
 
     def park(self, place: Place) -> bool:
-        """Its visitor steps out for a moment and will name the place. Not if it is their turn by now."""
+        """Keep a place for a request that comes back with its name. `False` if its turn has come."""
         with self._changed:
             if place.granted:
                 return False
@@ -115,7 +115,7 @@ class Line:
 
     @contextmanager
     def turn(self, visitor: Visitor, gone: Callable[[], bool] = lambda: False) -> Iterator[Place]:
-        """A turn, after waiting for it as long as it takes, or until its visitor has `gone`."""
+        """A turn, after waiting without a limit, or until its visitor has `gone`."""
         with self.join(visitor) as place:
             while not place.wait(GLANCE):
                 if gone():
@@ -143,12 +143,12 @@ class Line:
             self._grant()
 
     def close(self) -> None:
-        """Let nobody else in; those who are in the line still have their turn."""
+        """Refuse new requests. Those in the queue still have their turn."""
         with self._changed:
             self.closed = True
 
     def empty(self, seconds: float) -> bool:
-        """Whether everybody is through, after waiting no longer than this."""
+        """Wait at most `seconds`; whether the queue is empty."""
         deadline = time.monotonic() + seconds
         with self._changed:
             while self._waiting or self._running:
@@ -160,7 +160,7 @@ class Line:
 
     @property
     def running(self) -> int:
-        """How many have their turn now."""
+        """How many requests compute now."""
         with self._changed:
             return len(self._running)
 
@@ -181,7 +181,7 @@ class Line:
         self._changed.notify_all()
 
     def _free(self, visitor: Visitor) -> bool:
-        """Whether there is a turn that this visitor may take."""
+        """Whether a turn is free for this visitor."""
         share = max(1, self.at_once - 1)
         running = [place.visitor for place in self._running]
         if len(running) >= self.at_once or running.count(visitor) >= share:
@@ -189,7 +189,7 @@ class Line:
         return own_machine(visitor.address) or sum(each.address == visitor.address for each in running) < share
 
     def _order(self) -> list[Place]:
-        """All who wait, in the order in which they would have their turn if nobody else came."""
+        """All waiting places in the order of their turns, if no other request came."""
         left, order = list(self._waiting), []
         running = Counter(key for place in self._running for key in _keys(place))
         last = OrderedDict(self._last)
@@ -226,7 +226,7 @@ def _rank(place: Place, running: Counter[Visitor | str], last: OrderedDict[Visit
 
 
 def own_machine(address: str) -> bool:
-    """Whether an address is this computer's own, or none: everybody behind it may be somebody else."""
+    """Whether an address is this computer's own, or empty: many visitors may share it."""
     try:
         return ipaddress.ip_address(address).is_loopback
     except ValueError:

@@ -10,7 +10,7 @@ Value = TypeVar("Value")
 
 
 class ByteLru(Generic[Value]):
-    """Values by key, with their sizes. The owner locks it.
+    """Values by key, with their sizes. The owner holds a lock around each call.
 
     `in_use` tells which values may not leave. Nor does the value that was used last, even where it alone is larger than
     the limit.
@@ -41,7 +41,7 @@ class ByteLru(Generic[Value]):
         return None if entry is None else entry[0]
 
     def put(self, key: Hashable, value: Value, size: int) -> None:
-        """Keep a value in place of the one that this key had; others leave until all fit."""
+        """Store a value in place of the one that this key had. Others leave until all fit."""
         if key in self._entries:
             self.bytes -= self._entries.pop(key)[1]
         self._entries[key] = value, size
@@ -49,7 +49,7 @@ class ByteLru(Generic[Value]):
         self.shrink()
 
     def shrink(self) -> None:
-        """Let values leave until all that stay fit, or none may leave."""
+        """Drop values, the least recently used first, until the rest fits or none may leave."""
         for key in list(self._entries)[:-1]:
             if self.bytes <= self.limit_bytes:
                 return

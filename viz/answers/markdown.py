@@ -1,7 +1,7 @@
 """A model's card as data: its Markdown becomes plain nodes that the browser draws one by one.
 
-Whatever is no Markdown stays text: no HTML of a card ever reaches the page, no picture is fetched, and a link leads to
-another page of the web or nowhere.
+Everything else stays text: no HTML of a card reaches the page, no picture is fetched, and a link leads to an address of
+the web or nowhere.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TAGS = {
     "blockquote": "blockquote",
     "hr": "hr",
 }
-DEEPEST = 20  # lists in lists: beyond, only their text is kept
+DEEPEST = 20  # levels of lists; below, only their text is kept
 FRONT_MATTER = re.compile(r"\A---\r?\n.*?\r?\n---\r?\n", flags=re.DOTALL)
 HEADING = re.compile(r"^(#{1,2}) +(.+?)\s*#*\s*$")
 FENCE = re.compile(r"^ {0,3}(```|~~~)")
@@ -43,15 +43,15 @@ WEB = re.compile(r"https?://", flags=re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Section:
-    """What stands below one heading."""
+    """The text below one heading."""
 
-    title: str  # empty above the first
+    title: str  # empty above the first heading
     source: str
     blocks: list[Block]
 
 
 def sections(text: str) -> list[Section]:
-    """A card cut at its second-level headings; the first section is what stands above them, without the title."""
+    """A card cut at its second-level headings. The first section is the text above them, without the title."""
     found: list[tuple[str, list[str]]] = [("", [])]
     fenced = False
     for line in FRONT_MATTER.sub("", text).splitlines():
@@ -71,13 +71,13 @@ def blocks(source: str) -> list[Block]:
 
 
 def licence_of(source: str) -> str:
-    """What a card says of its weights' licence; empty where it says nothing."""
+    """The licence of the weights by the card; empty where the card names none."""
     match = LICENCE.search(" ".join(source.split()))
     return match[1].strip() if match else ""
 
 
 def curve_of(found: list[Block]) -> dict[str, Any] | None:
-    """A table whose first column counts steps, as series of numbers; nothing where there is none."""
+    """The table whose first column counts steps, as series of numbers; `None` where there is none."""
     for table in (block for block in found if block["tag"] == "table"):
         rows = [[_text(cell) for cell in row["inside"]] for part in table["inside"] for row in part["inside"]]
         names, *lines = rows
@@ -98,7 +98,7 @@ def _parser() -> MarkdownIt:
 
 
 def _nodes(node: SyntaxTreeNode, depth: int) -> list[Block | str]:
-    """A node of the parser as what the page draws; the parser's wrappers disappear."""
+    """A node of the parser as nodes of the page, without the parser's wrappers."""
     inside: list[Block | str] = []
     if depth < DEEPEST:
         inside = [each for child in node.children for each in _nodes(child, depth + 1)]

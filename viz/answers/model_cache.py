@@ -1,10 +1,10 @@
-"""Loaded models, bounded by bytes: the least recently used one that no request holds leaves first.
+"""The model cache: loaded models, bounded by bytes. The least recently used one that no request holds leaves first.
 
     with cache.hold("de-en", load) as translator:
         translator.translate(text)
 
 The first request loads a model, equal ones wait for it, and different models load at once. A model in use never leaves,
-nor does the one that was used last, even where it alone is larger than the limit: it would only be loaded again.
+nor does the one that was used last, even where it alone exceeds the limit: the next request would load it again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Model = TypeVar("Model")
 
 @dataclass
 class _Entry(Generic[Model]):
-    """A model with its size, and by how many requests it is held."""
+    """A model with its size and the number of requests that hold it."""
 
     model: Model
     bytes: int
@@ -30,7 +30,7 @@ class _Entry(Generic[Model]):
 
 
 class ModelCache(Generic[Model]):
-    """Models by key. `weigh` tells how many bytes one takes. Threads may share it."""
+    """Models by key. `weigh` gives the bytes that one takes. Threads may share it."""
 
     def __init__(self, limit_bytes: int, weigh: Callable[[Model], int]) -> None:
         self._weigh = weigh
@@ -40,23 +40,23 @@ class ModelCache(Generic[Model]):
 
     @property
     def bytes(self) -> int:
-        """Of all models that are kept."""
+        """The size of all models in the cache."""
         with self._flights.changed:
             return self._models.bytes
 
     def keys(self) -> list[Hashable]:
-        """Which models are kept, the least recently used first."""
+        """The keys of all models in the cache, the least recently used first."""
         with self._flights.changed:
             return self._models.keys()
 
     def find(self, key: Hashable) -> Model | None:
-        """A model that is kept now, for requests that hold it. It takes no lock: a forked process may ask."""
+        """The model of this key, if it is cached and held. It takes no lock, so a forked process may call it."""
         entry = self._models.peek(key)
         return None if entry is None else entry.model
 
     @contextmanager
     def hold(self, key: Hashable, load: Callable[[], Model]) -> Iterator[Model]:
-        """The model of this key, loaded where it is not kept; it stays until the end of the block."""
+        """The model of this key, loaded if need be. It stays in the cache until the end of the block."""
         found = self._flights.enter(key, find=lambda: self._take(key), keep=lambda made: self._keep(key, made))
         entry = self._load(found, load) if isinstance(found, Lead) else found
         assert entry is not None  # noqa: S101 - only a request that can be cancelled gets nothing
@@ -71,7 +71,7 @@ class ModelCache(Generic[Model]):
         entry = self._models.get(key)
         if entry is not None:
             entry.holders += 1
-            self._models.shrink()  # the one that was used last until now may leave, where it is too large
+            self._models.shrink()  # the model that was used last before may now leave, where it is too large
         return entry
 
     def _load(self, lead: Lead[_Entry[Model]], load: Callable[[], Model]) -> _Entry[Model]:

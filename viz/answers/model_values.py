@@ -13,19 +13,19 @@ from headlight.viz.answers.service import Service
 
 
 def default_request(service: Service) -> dict[str, Any]:
-    """What a request holds where the visitor changes nothing."""
+    """The default request: what the page sends when the visitor changes nothing."""
     open_fields = {"target": None, "prefix": None, "source_language": "", "target_language": ""}
     return {"model": service.default, **service.model_defaults().options(), **open_fields}
 
 
 def answer_of(service: Service, translation: Translation, *, cached: bool = False) -> str:
-    """A translation with what is known of its model; `cached`: it was made before, so that its seconds say nothing."""
+    """A translation and its model as JSON. `cached`: made for an earlier request, so its seconds say nothing."""
     hint = hint_of(service, translation)
     return translation_json(translation, model_of(service, translation), cached=cached, hint=hint)
 
 
 def model_of(service: Service, translation: Translation) -> dict[str, Any]:
-    """What is known of a translation's model: how it is used, and which languages it read and wrote."""
+    """The model of a translation: its defaults, and the languages that it read and wrote."""
     request = translation.request
     name = request.model or service.default
     found = about(service.catalogue.card(name, "transformer"))
@@ -44,18 +44,20 @@ def model_of(service: Service, translation: Translation) -> dict[str, Any]:
 
 
 def translators(service: Service) -> list[dict[str, Any]]:
-    """All that translate, as a menu lists them: the default one first, the one that knows two sentences last."""
+    """All translators in the order of a menu: the default first, the toy model last."""
     cards = [card for card in service.models() if card.kind == "transformer"]
     plain = plain_model_defaults(service.settings).options()
     return [
         about(card)
-        | {"defaults": None if card.brings_defaults or not card.downloaded else plain}  # None: its answer will tell
+        | {
+            "defaults": None if card.brings_defaults or not card.downloaded else plain
+        }  # None: its first answer brings them
         for card in sorted(cards, key=lambda card: (card.where == "hub", not card.default, card.name == "toy"))
     ]
 
 
 def about(card: ModelCard) -> dict[str, Any]:
-    """A model, as the browser needs to know it."""
+    """What the browser needs to know of a model."""
     source, target = (*card.languages, "", "")[:2]
     names = ("name", "best_head", "where", "downloaded", "bytes")
     return {"source": source, "target": target, **{name: getattr(card, name) for name in names}}

@@ -1,7 +1,7 @@
-"""A translation → what the browser gets: one JSON text with tokens, and every weight as a 16-bit number in base64.
+"""A translation as the browser gets it: one JSON text with tokens, and every weight as a 16-bit number in base64.
 
-A weight w travels as round(65,535 w): off by at most 0.0000077, 2.7 bytes a weight. Zero and one stay exact, and
-what is masked need not be marked: it is known from the kind.
+A weight w is sent as round(65,535 w): the error is at most 0.0000077, at 2.7 bytes a weight. Zero and one stay exact.
+Masked cells are not marked: the kind of attention tells which they are.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ FULL = 65_535  # the number that stands for a weight of one
 
 
 def translation_json(translation: Translation, about: Mapping[str, Any], **more: Any) -> str:
-    """All that the page shows of a translation, as text, and `more` that belongs to this one answer."""
+    """The JSON of `answer_values`, with `more` fields that belong to this one answer."""
     return _json(answer_values(translation, about) | more)
 
 
 def answer_values(translation: Translation, about: Mapping[str, Any]) -> dict[str, Any]:
-    """All that the page shows of a translation; `about` is its model."""
+    """Everything that the page shows of a translation; `about` describes its model."""
     request = translation.request
     return {
         "what": "answer",
@@ -60,22 +60,22 @@ def answer_values(translation: Translation, about: Mapping[str, Any]) -> dict[st
 
 
 def progress_json(text: str, tokens: Sequence[Token]) -> str:
-    """What is written so far."""
+    """The tokens that are written so far."""
     return _json({"what": "progress", "text": text, "target": tokens_values(tokens)})
 
 
 def waiting_json(before: int, place: str = "") -> str:
-    """How many have their turn first; a browser that must ask again comes back to its place by this name."""
+    """How many requests are before this one. A browser that asks again names its `place`."""
     return _json({"what": "waiting", "before": before, **({"place": place} if place else {})})
 
 
 def error_json(field: str, word: str, values: Mapping[str, Any]) -> str:
-    """A phrase of the word tables, beside the field that it is about."""
+    """An error as a phrase of the word tables, with the field that it belongs to."""
     return _json({"what": "error", "field": field, "word": word, "values": dict(values)})
 
 
 def tokens_values(tokens: Sequence[Token]) -> list[dict[str, Any]]:
-    """Tokens with their labels; what is usual is left out."""
+    """Tokens with their labels; default values are left out."""
     values = []
     for token, label in zip(tokens, labels(tokens), strict=True):
         each: dict[str, Any] = {"text": token.text, "label": label.text, "id": token.id}
@@ -102,7 +102,7 @@ def weights_values(weights: FloatArray) -> dict[str, Any]:
 
 
 def patterns_values(translation: Translation, best_head: Mapping[str, int] | None = None) -> dict[str, Any]:
-    """What each head does, in a word and two numbers: `[layer][head]`; `best_head` is known to align words."""
+    """The pattern of each head, a word and two numbers: `[layer][head]`. `best_head` is measured to align words."""
     found: dict[str, list[list[Pattern]]] = patterns(translation)
     values: dict[str, list[list[list[Any]]]] = {
         kind: [[[each.name, round(each.share, 4), round(each.spread, 2)] for each in layer] for layer in layers]
@@ -110,7 +110,7 @@ def patterns_values(translation: Translation, best_head: Mapping[str, int] | Non
     }
     if best_head:
         best = values["cross"][best_head["layer"]][best_head["head"]]
-        if best[0] == "one_word":  # one sentence cannot tell which word; the model's measured heads can
+        if best[0] == "one_word":  # one sentence does not show which word; the model's measured head does
             best[0] = "aligned"
     return values
 

@@ -1,7 +1,7 @@
-"""All that the page and its API ask of the models: which there are, whether a request may be served, its answer.
+"""What the page and its API need of the models: the list of models, the check of a request, its translation.
 
-Every limit is checked before any work begins: characters before a text is cut into tokens, tokens before the model
-reads one. Whatever goes wrong on purpose becomes a `PageError`.
+Every limit is checked before the work begins: characters before a text is cut into tokens, tokens before the model
+reads one. An expected error becomes a `PageError`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from headlight.viz.values import check_text
 
 DEFAULT_MODEL = "de-en"  # translates where a request names no model
 TOY = "toy"  # the default only where there is no other model
-REVIEW = 8  # a review may be so many times as long as a sentence: a classifier reads pages
+REVIEW = 8  # a review may have 8 times the characters of a sentence: a classifier reads pages
 MEGABYTE = 1_000_000
 
 LOG = logging.getLogger(__name__)
@@ -43,19 +43,19 @@ LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Cached(Progress):
-    """An answer that was made before, for somebody: its seconds are not this visitor's."""
+    """A translation that was made for an earlier request: its seconds say nothing about this one."""
 
 
 class Service:
-    """All models, and the store in front of them. Threads may share it."""
+    """All models, and the caches in front of them. Threads may share it."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.line = Line(settings.concurrency, settings.line)  # before whatever computes
+        self.line = Line(settings.concurrency, settings.line)  # before everything that computes
         self.answer_cache = AnswerCache(settings.cache_mb * MEGABYTE)
         self.catalogue = Catalogue(settings)
         self.model_cache: ModelCache[Any] = ModelCache(settings.models_mb * MEGABYTE, _weight)
-        self._model_defaults: dict[tuple[str, str], ModelDefaults] = {}  # also of models that left memory
+        self._model_defaults: dict[tuple[str, str], ModelDefaults] = {}  # also of models that are no longer in memory
         names = [card.name for card in self.catalogue.cards() if card.kind == "transformer" and card.downloaded]
         if settings.model and settings.model not in names:
             raise SettingsError(
@@ -70,34 +70,34 @@ class Service:
     # ------------------------------------------------------------ which models
 
     def models(self) -> tuple[ModelCard, ...]:
-        """All models: first those that are here, by name, then those of the Hub; one translator is the default."""
+        """All models: the local ones by name, then those of the Hub; one translator is the default."""
         return tuple(replace(card, default=card.name == self.default) for card in self.catalogue.cards())
 
     def offer(self, name: str) -> Plan:
-        """What would come with a model of the Hub: asked of the Hub, so that a visitor can be asked."""
+        """The files and sizes of a model on the Hub, for the visitor to confirm."""
         return self.catalogue.offer(name)
 
     def fetch(
         self, name: str, on_progress: Callable[[Arrived], None] | None = None, stop: Event | None = None
     ) -> ModelCard:
-        """Fetch a model of the Hub that may be asked for. `on_progress` hears how far it is; `stop` ends it soon."""
+        """Download an allowed model of the Hub. `on_progress` gets its progress; setting `stop` ends it soon."""
         return self.catalogue.fetch(name, on_progress, stop)
 
     @contextmanager
     def hold(self, name: str = "") -> Iterator[Translator]:
-        """The translator of this name, or the default one: it does not leave memory before the end of the block."""
+        """The translator of this name, or the default one. It stays in memory until the end of the block."""
         card = self.catalogue.card(name or self.default, "transformer")
         with self.model_cache.hold(_place(card), lambda: self._load(card, Translator)) as translator:
             self.catalogue.used(card)
             yield translator
 
     def translator(self, name: str = "") -> Translator:
-        """The same for a glance at its configuration or vocabulary. Who lets it work borrows it for that long."""
+        """The same without holding it, to read its configuration or vocabulary. Use `hold` to compute with it."""
         with self.hold(name) as translator:
             return translator
 
     def model_defaults(self, name: str = "") -> ModelDefaults:
-        """How a translator is used where nobody says otherwise. Only one that brings ways of its own is loaded."""
+        """The default options of a translator. A model is loaded only where it brings defaults of its own."""
         card = self.catalogue.card(name or self.default, "transformer")
         if not card.brings_defaults and card.downloaded:
             return plain_model_defaults(self.settings)
@@ -120,14 +120,14 @@ class Service:
             LOG.exception("The model %s cannot be loaded.", card.name)
             raise PageError("model", "model_cannot_load", {"given": card.name}) from error
         if isinstance(model, Translator):
-            model.name = model.checker.name = card.name  # a folder of the cache is called after a commit
+            model.name = model.checker.name = card.name  # a folder of the download cache has the name of a commit
             self._model_defaults[_place(card)] = model_defaults_of(model, self.settings)
         return model
 
     # ------------------------------------------------------------ translating
 
     def check(self, values: Any, *, model_defaults: bool = False) -> TranslationRequest:
-        """The request in what a browser or a program sent, after every check and before any work of the model.
+        """The request that a browser or a program sent, after every check and before the model computes.
 
         `model_defaults`: options that are not named are the defaults of this model, instead of those of the API.
         """
@@ -148,16 +148,16 @@ class Service:
         ):
             if len(ids) > most:
                 raise PageError(name, "too_many_tokens", {"name": name, "given": len(ids), "limit": most})
-        if batch.targets[0] is None and batch.limits[0] > most:  # what is written has the same limit as what is read
+        if batch.targets[0] is None and batch.limits[0] > most:  # output has the same limit as input
             request = replace(request, options=replace(request.options, max_length=most))
         return request
 
     def translate(self, request: TranslationRequest) -> Translation:
-        """The answer to a checked request: a kept one, one that somebody else waits for already, or a new one."""
+        """The translation of a checked request: from the cache, from an equal request that runs now, or a new one."""
         return self.translated(request)[0]
 
     def translated(self, request: TranslationRequest) -> tuple[Translation, bool]:
-        """The same, and whether it was made before, or for somebody else."""
+        """The same, and whether it was made for another request."""
         made: list[Translation] = []
 
         def make() -> Translation:
@@ -208,7 +208,7 @@ class Service:
     # ------------------------------------------------------------ judging
 
     def judge(self, text: Any, model: str = "") -> Judgement:
-        """What a classifier says of a text."""
+        """The verdict of a classifier on a text."""
         text = check_text("text", text, limit=REVIEW * self.settings.max_characters)
         if is_blank(text):
             raise PageError("text", "blank_text")
@@ -218,7 +218,7 @@ class Service:
 
 @contextmanager
 def _in_our_words() -> Iterator[None]:
-    """What the model floor complains of becomes a phrase of the page."""
+    """Turn a `ModelError` into a phrase of the page."""
     try:
         yield
     except ModelError as error:
@@ -226,7 +226,7 @@ def _in_our_words() -> Iterator[None]:
 
 
 def _place(card: ModelCard) -> tuple[str, str]:
-    """Where a model stands on the shelf: another revision is another model."""
+    """The key of a model in the model cache: another revision is another model."""
     return card.name, card.revision
 
 

@@ -1,4 +1,4 @@
-"""The same work is done once at a time: the first request leads, and equal ones wait for what it makes.
+"""Equal work is done once at a time: the first request computes, and equal ones wait for its result.
 
     found = flights.enter(key, find=lambda: cache.get(key), keep=lambda made: cache.put(key, made))
     if isinstance(found, Lead):
@@ -20,14 +20,14 @@ from typing import Any, Generic, Self, TypeVar
 
 Result = TypeVar("Result")
 
-GLANCE = 0.05  # seconds between two looks at whether a request that waits was cancelled
+GLANCE = 0.05  # seconds between two checks whether a waiting request was cancelled
 
 
 @dataclass(eq=False)
 class _Flight(Generic[Result]):
-    """Work that is being done."""
+    """Work that runs now."""
 
-    alive: float  # when its lead was last heard of
+    alive: float  # time of the last sign of its lead
     progress: Any = None
     over: bool = False
     result: Result | None = None
@@ -40,7 +40,7 @@ def _every_error(error: Exception) -> bool:
 
 
 class SingleFlight(Generic[Result]):
-    """What is being made now, by key. Threads may share it."""
+    """The work that runs now, by key. Threads may share it."""
 
     def __init__(
         self,
@@ -49,9 +49,9 @@ class SingleFlight(Generic[Result]):
         shares: Callable[[Exception], bool] = _every_error,
         only_found: bool = False,
     ) -> None:
-        """A lead counts as given up after `patience` seconds without a sign of life.
+        """A lead counts as lost after `patience` seconds without a call of `alive`, `tell` or `done`.
 
-        `shares` tells which errors of a lead are raised for the requests that wait, too: they would come to the same.
+        `shares` tells which errors of a lead are also raised for the requests that wait.
         `only_found`: a request that waited takes the result from `find` or leads itself.
         """
         self.patience = patience
@@ -68,10 +68,10 @@ class SingleFlight(Generic[Result]):
         left: Event | None = None,
         on_progress: Callable[[Any], None] | None = None,
     ) -> Result | Lead[Result] | None:
-        """What `find` gives, or another request has made by then; else the lead; None once `left` is set.
+        """The result of `find` or of another request; else the lead; `None` once `left` is set.
 
-        `find` and `keep`, which gets what this request makes if it leads, run under the lock. `on_progress` hears what
-        the lead tells while this request waits.
+        `find` and `keep` run under the lock; `keep` gets the result if this request leads. `on_progress` gets what the
+        lead reports while this request waits.
         """
         while left is None or not left.is_set():
             with self.changed:
@@ -87,7 +87,7 @@ class SingleFlight(Generic[Result]):
                 raise flight.error
             if (
                 flight.result is not None and not self._only_found
-            ):  # `find` need not give it: it may be too large for a cache
+            ):  # not from `find`: the result may be too large for the cache
                 return flight.result
         return None
 
@@ -98,7 +98,7 @@ class SingleFlight(Generic[Result]):
             return flight.waiting if flight else 0
 
     def keys(self) -> set[Hashable]:
-        """The keys of all that is being made."""
+        """The keys of all work that runs now."""
         with self.changed:
             return set(self._flights)
 
@@ -123,7 +123,7 @@ class SingleFlight(Generic[Result]):
 
 
 class Lead(Generic[Result]):
-    """The right, and the duty, to do the work: a `with` block, which gives it up if it ends without a result."""
+    """The request that does the work, as a `with` block. Without a result at its end, the next request leads."""
 
     def __init__(
         self,
@@ -140,22 +140,22 @@ class Lead(Generic[Result]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # A closed generator and an interrupt are no `Exception`: they say nothing about the work.
+        # A closed generator and an interrupt are no `Exception`: they concern this request, not the work.
         shared = error if isinstance(error, Exception) and self._flights._shares(error) else None
         self._land(None, shared)
 
     def alive(self) -> None:
-        """Tell those who wait that the work goes on."""
+        """Tell the waiting requests that the work goes on."""
         self._flight.alive = time.monotonic()
 
     def tell(self, progress: Any) -> None:
-        """Tell those who wait how far the work is."""
+        """Report the progress to the waiting requests."""
         with self._flights.changed:
             self._flight.progress = progress
             self._flights.changed.notify_all()
 
     def done(self, result: Result) -> Result:
-        """Give the result to the requests that wait, and to later ones by way of `keep`."""
+        """Give the result to the waiting requests, and to `keep` for later ones."""
         self._land(result, None)
         return result
 
@@ -165,7 +165,7 @@ class Lead(Generic[Result]):
             if flight.over:
                 return
             flight.over, flight.result, flight.error = True, result, error
-            if flights._flights.get(self._key) is flight:  # another may have taken over from a lead that seemed dead
+            if flights._flights.get(self._key) is flight:  # another request may have replaced a lead that seemed lost
                 del flights._flights[self._key]
             if result is not None:
                 self._keep(result)

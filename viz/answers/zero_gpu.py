@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from headlight.model.records import Translation
 
-SECONDS = 15  # the longest that one call may hold the GPU: a translation takes well under one
+SECONDS = 15  # the limit of one call; a translation takes less than one
 
 Asked = TypeVar("Asked")
 
@@ -34,13 +34,13 @@ def on_zero_gpu(make: Callable[[Asked], Translation]) -> Callable[[Asked], Trans
 
 
 def packed(translation: Translation) -> dict[str, Any]:
-    """A translation as plain values that can be copied between processes: its read-only mappings cannot."""
+    """A translation as plain values for another process: its read-only mappings cannot be pickled."""
     values = dict(vars(translation))
     return values | {name: dict(values[name]) for name in ("positions", "captured")}
 
 
 def unpacked(values: dict[str, Any]) -> Translation:
-    """The translation again; a copy has forgotten that its arrays are closed to writing."""
+    """The translation again, with its arrays made read-only as before the copy."""
     mappings = {name: MappingProxyType(values[name]) for name in ("positions", "captured")}
     attention = values["attention"]
     for array in (*vars(attention).values(), *values["positions"].values(), *values["captured"].values()):

@@ -1,1 +1,1 @@
-"""What other programs ask: `/translate`, `/attention`, and the limits on requests."""
+"""The API for other programs, `/translate` and `/attention`, and the limits on requests."""

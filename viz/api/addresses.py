@@ -1,6 +1,6 @@
-"""Which addresses are served: what the page, `gradio_client` and MCP need. Gradio serves three times as many.
+"""The addresses that are served: those that the page, `gradio_client` and MCP need.
 
-Among the others are uploads, files, a proxy, everybody's statistics, and changes of the source by description.
+Gradio has three times as many; the others serve uploads, files, a proxy, usage statistics, and edits of the source.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _GET = (
     r"(svelte|static|assets)/[^?]+",
     r"headlight/[^/]+/[^?]+",
     r"config|theme\.css|favicon\.ico|manifest\.json|robots\.txt",
-    r"monitoring/summary",  # answered here: the page's list of endpoints asks for it
+    r"monitoring/summary",  # answered by the middleware: the page's API panel asks for it
     r"gradio_api/(info|openapi\.json|theme\.css|startup-events|app_id|user)",
     r"gradio_api/heartbeat/[^/]{1,64}",
     r"gradio_api/queue/data",
@@ -39,13 +39,13 @@ _SERVED = {"GET": _READ, "HEAD": _READ, "POST": _SENT, "DELETE": _all((_MCP,)), 
 
 
 def address(scope: Mapping[str, Any]) -> str:
-    """The path of a request, without that of the site below which the page is served."""
+    """The path of a request, without the path under which the page is served."""
     path, below = str(scope["path"]), str(scope.get("root_path") or "").rstrip("/")
     return path[len(below) :] if below and (path == below or path.startswith(f"{below}/")) else path
 
 
 def is_served(method: str, path: str) -> bool:
-    """Whether there is anything at an address for anybody."""
+    """Whether an address is served for this method."""
     pattern = _SERVED.get(method)
-    # Gradio makes an address of whatever stands here; of a character that nobody can print it cannot.
+    # Gradio writes the path into an address, which fails for an unprintable character.
     return pattern is not None and path.isprintable() and pattern.fullmatch(path or "/") is not None

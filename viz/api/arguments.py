@@ -1,4 +1,4 @@
-"""Arguments that came from somewhere else: read as JSON, and held against the function that they are meant for."""
+"""Arguments of a request: read as JSON, and checked against the parameters of their function."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import Any
 
 from headlight.viz.errors import PageError, shown
 
-DEEPEST = 32  # lists and objects in each other: far more than any request of the page
+DEEPEST = 32  # levels of lists and objects: far more than any request of the page
 
 
 def parsed(body: bytes) -> Any:
-    """The values of a JSON text; NaN and the like are no JSON, though Python reads them."""
+    """The values of a JSON text. NaN and infinities are refused: Python reads them, but JSON has none."""
 
     def refuse_constant(_: str) -> Any:
         raise PageError("data", "not_json")
 
     try:
         return json.loads(body, parse_constant=refuse_constant)
-    except (ValueError, RecursionError) as error:  # half a character, a number of 5,000 digits, brackets without end
+    except (ValueError, RecursionError) as error:  # invalid UTF-8, a number of 5,000 digits, deep nesting
         raise PageError("data", "not_json") from error
 
 
 def check_plain(values: Any) -> None:
-    """Neither nested without end, which Gradio would follow, nor a pointer to a file, which it would fetch."""
+    """Refuse deep nesting, which Gradio would recurse into, and references to files, which it would fetch."""
     layer = [values]
     for _ in range(DEEPEST):
         layer = [inner for outer in layer for inner in _inside(outer)]
@@ -41,7 +41,7 @@ def _inside(value: Any) -> Iterable[Any]:
 
 
 def bind(signature: inspect.Signature, given: Sequence[Any]) -> list[Any]:
-    """All arguments in their order; those that were left out have their defaults."""
+    """All arguments in order, with the defaults of those that were left out."""
     most = len(signature.parameters)
     if len(given) > most:
         names = ", ".join(signature.parameters)
@@ -53,7 +53,7 @@ def bind(signature: inspect.Signature, given: Sequence[Any]) -> list[Any]:
 
 
 def check_names(signature: inspect.Signature, values: Any) -> None:
-    """Whether arguments by name are those that a function has, and all that it needs."""
+    """Refuse arguments by name that the function does not have, or that are missing."""
     if not isinstance(values, dict):
         raise PageError("data", "not_names", {"given": shown(values), "example": '{"text": "Guten Tag."}'})
     for name in values:
@@ -66,6 +66,6 @@ def check_names(signature: inspect.Signature, values: Any) -> None:
 
 
 def require(parameter: inspect.Parameter) -> None:
-    """Complain where an argument is left out that has no default."""
+    """Raise an error for a missing argument without a default."""
     if parameter.default is parameter.empty:
         raise PageError(parameter.name, "missing", {"name": parameter.name})

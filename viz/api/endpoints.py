@@ -1,7 +1,7 @@
-"""The two doors for programs: `/translate` and `/attention`, by name, with small answers.
+"""The two endpoints for programs, `/translate` and `/attention`, with named arguments and small results.
 
-Gradio checks neither types nor the number of arguments of such endpoints and hides, or repeats, whatever is raised in
-them. So each is wrapped: its arguments are bound and checked here, and every fault is said in our own words.
+Gradio checks neither the types nor the number of their arguments, and hides or repeats the errors that they raise. So
+each is wrapped: its arguments are bound and checked here, and every error is a phrase of ours.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from headlight.viz.wire.gradio_inside import describe, function_named
 from headlight.viz.wire.visitors import GONE, VISITOR
 from headlight.viz.words import say
 
-DECIMALS = 6  # of weights and probabilities: enough to add up to one
+DECIMALS = 6  # of weights and probabilities, so that a row still adds up to one
 
-# What a row looks for, in words. Decoder rows are named after the token that they are about to write.
+# The meaning of rows and columns. A decoder row has the name of the token that it predicts.
 ROWS: dict[Kind, str] = {
     "encoder": "Each row is a token of the sentence; its columns are the tokens of the sentence that it looks at.",
     "decoder": "Each row is the token about to be written; its columns are what was written before, from the start on.",
@@ -42,7 +42,7 @@ LOG = logging.getLogger(__name__)
 
 
 class Endpoints:
-    """What programs may call, over one service."""
+    """The functions of the endpoints, over one service."""
 
     def __init__(self, service: Service) -> None:
         self.service = service
@@ -75,7 +75,7 @@ class Endpoints:
         selection = selection_from({"kind": looks["kind"]}, self.service.settings)
         request = self.service.check({name: value for name, value in values.items() if name not in LOOKS})
         config = self.service.translator(request.model).model.config
-        # Before the work, not after it. The mean of all layers is for eyes, not for programs.
+        # Checked before the translation. The mean of all layers is for the page alone.
         layers = config.encoder_layers if selection.kind == "encoder" else config.decoder_layers
         place: int = check_place("layer", looks["layer"], count=layers)
         which: Place = check_place("head", looks["head"], count=config.heads, merged=get_args(Merged))
@@ -117,12 +117,12 @@ def signature_of(endpoint: str) -> inspect.Signature:
 
 
 def documentation_of(endpoint: str) -> str:
-    """An endpoint's docstring, from the words of its fields: what `help`, and an agent's list of tools, show."""
+    """An endpoint's docstring, from the phrases of its fields. The API panel and MCP clients show it."""
     arguments = "\n".join(f"    {row.name}: {say(f'api_{row.name}')}" for row in parameters(endpoint))
     return f"{say(f'api_{endpoint}')}\n\nArgs:\n{arguments}\n\nReturns:\n    {say(f'api_{endpoint}_returns')}\n"
 
 
-# What the door checks names and numbers of arguments by.
+# The middleware checks names and numbers of arguments by these.
 ENDPOINTS = {name: signature_of(name) for name in BOTH}
 LOOKS = {row.name for row in SELECTION}
 
@@ -131,18 +131,18 @@ def register_api(service: Service) -> None:
     """Add the endpoints to the `gr.Blocks` that is being built."""
     endpoints = Endpoints(service)
     blocks = get_blocks_context()
-    assert blocks is not None  # noqa: S101 - an endpoint outside of any page is a fault of ours
+    assert blocks is not None  # noqa: S101 - it is called inside a `gr.Blocks`
     for name, signature in ENDPOINTS.items():
         events.api(
             guarded(name, getattr(endpoints, name), signature, service.line),
             api_name=name,
-            concurrency_limit=None,  # the line decides who computes
+            concurrency_limit=None,  # the queue `Line` limits computations
         )
         _describe(function_named(blocks, name), name)
 
 
 def _describe(added: Any, endpoint: str) -> None:
-    """Show the words of each argument in the panel of the API: Gradio names them "1st" to "11th"."""
+    """Describe each argument in the API panel, where Gradio names them "1st" to "11th"."""
     for component, row in zip(added.inputs, parameters(endpoint), strict=True):
         describe(component, row.name, additional_description=say(f"api_{row.name}"))
     (result,) = added.outputs
@@ -152,7 +152,7 @@ def _describe(added: Any, endpoint: str) -> None:
 def guarded(
     name: str, function: Callable[[Mapping[str, Any]], Any], signature: inspect.Signature, line: Line
 ) -> Callable[..., Any]:
-    """A function of named values as one of arguments, which waits for its turn, takes anything and raises our words."""
+    """A function of named values as an endpoint: it waits for its turn, checks its arguments and raises our phrases."""
 
     def call(*given: Any) -> Any:
         try:

@@ -1,8 +1,7 @@
-"""What stands before the app: a request that is too large, or makes no sense, goes no further than here.
+"""Middleware before the app: it refuses requests that are too large, malformed or for an address that is not served.
 
-It is plain ASGI and wraps whatever speaks that. Gradio serves far more than the page needs, has no limit on a request's
-size, answers a malformed one with what its validators happen to say, and an unknown name with a bare "Internal Server
-Error".
+It is plain ASGI and wraps any ASGI app. Gradio serves far more than the page needs, has no limit on a request's size,
+answers a malformed one with the text of its validators, and an unknown name with a bare "Internal Server Error".
 """
 
 from __future__ import annotations
@@ -43,8 +42,8 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 BY_NAME = re.compile(r"/gradio_api/(?P<way>call/v2|call|run|api)/(?P<name>[^/]+)/?$")
 ANSWER = re.compile(r"/gradio_api/(?:call/(?:v2/)?[^/]+/(?P<event>[^/]+)|queue/data)/?$")
 EVENTS = b"text/event-stream"
-SLOWEST = 30.0  # seconds for the whole of a request to come
-GLANCE = 1.0  # seconds between two looks at whether a stream waits for a message
+SLOWEST = 30.0  # seconds in which a whole request must arrive
+GLANCE = 1.0  # seconds between two checks whether a stream waits for a message
 QUEUE = re.compile(r"/gradio_api/queue/join/?$")
 CALLED = re.compile(r"/gradio_api/component_server/?$")
 STATUS = {
@@ -57,18 +56,18 @@ STATUS = {
     "line_full": 503,
     "leaving": 503,
     "our_fault": 500,
-}  # of the rest: 422
-# What the page's list of endpoints asks for whether there is any or not, and takes a refusal for an error.
+}  # all others: 422
+# The API panel of the page asks for these, and logs a refusal as an error.
 INSTEAD: dict[str, tuple[int, Any]] = {
-    "/monitoring/summary": (200, {"functions": {}}),  # everybody's statistics are nobody's business
+    "/monitoring/summary": (200, {"functions": {}}),  # usage statistics are not public
     "/gradio_api/mcp/schema": (300, {"error": "No tools are served here."}),  # 200 says that they are; 404 is logged
 }
 INLINE = "'self' 'unsafe-inline'"  # Gradio writes styles and its configuration into the page
 POLICY = {
     "default-src": "'self'",
-    "script-src": f"{INLINE} 'unsafe-eval'",  # it makes a widget's first line, and its templates, into functions
+    "script-src": f"{INLINE} 'unsafe-eval'",  # Gradio compiles the first line of a widget, and its templates
     "style-src": INLINE,
-    "img-src": "'self' data: blob:",  # Plotly makes a picture to be saved
+    "img-src": "'self' data: blob:",  # pictures that Plotly exports
     "font-src": "'self' data:",
     "connect-src": "'self' data: blob:",
     "worker-src": "'self' blob:",
@@ -86,12 +85,12 @@ def middleware(settings: Settings, endpoints: Mapping[str, inspect.Signature] = 
 
 
 def app_kwargs(settings: Settings, endpoints: Mapping[str, inspect.Signature] = ENDPOINTS) -> dict[str, Any]:
-    """What `launch(app_kwargs=…)` needs: the middleware, and our words for what FastAPI's validator finds behind it."""
+    """The argument of `launch(app_kwargs=…)`: the middleware, and our phrase for errors of FastAPI's validator."""
     return {"middleware": middleware(settings, endpoints), "exception_handlers": {RequestValidationError: _wrong_field}}
 
 
 def headers_of(settings: Settings) -> list[tuple[bytes, bytes]]:
-    """What every answer tells a browser: guess no types, tell others nothing, and ask no other host."""
+    """Headers of every response: no guessed types, no referrer to other sites, no other host."""
     policy = POLICY | {"frame-ancestors": " ".join(("'self'", *settings.frames))}
     return [
         (b"x-content-type-options", b"nosniff"),
@@ -101,14 +100,14 @@ def headers_of(settings: Settings) -> list[tuple[bytes, bytes]]:
 
 
 async def _wrong_field(_: Request, error: Any) -> JSONResponse:
-    """What FastAPI's validator finds, without its repeating what was sent."""
+    """An error of FastAPI's validator, without the input that it would repeat."""
     where = [str(part) for fault in error.errors() for part in fault.get("loc", ())][-1:]
     refusal = PageError("data", "wrong_field", {"name": shown(where[0] if where else "data").strip('"')})
     return JSONResponse(refusal.as_json(), status_code=422)
 
 
 class RequestLimits:
-    """Middleware: nothing is served but what the page needs, no request is malformed, no fault shows its inside."""
+    """Serve only what the page needs, refuse malformed requests, and hide the details of internal errors."""
 
     def __init__(self, app: App, *, settings: Settings, endpoints: Mapping[str, inspect.Signature]) -> None:
         self.app = app
@@ -118,9 +117,9 @@ class RequestLimits:
         self.headers = headers_of(settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request pass, or answer it here."""
+        """Pass a request on, or refuse it."""
         if scope["type"] != "http":
-            if scope["type"] == "lifespan":  # no other connection is of any use to the page
+            if scope["type"] == "lifespan":  # the page uses no other kind of connection
                 await self.app(scope, receive, send)
             return
         begun = streams = False
@@ -142,7 +141,7 @@ class RequestLimits:
                 LOG.exception("%s %s failed.", scope["method"], shown(scope["path"]))
             if not begun:
                 await refuse(sending, refusal)
-            elif streams:  # one more event; any other answer is cut short, which is all that can be done
+            elif streams:  # a stream gets one more event; any other response can only be cut short
                 await send({"type": "http.response.body", "body": _event(refusal)})
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -176,7 +175,7 @@ class RequestLimits:
         """Pass on the messages of a session while any are to come: Gradio would keep the stream open for ever."""
         if event_id is None:
             query = parse_qs(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
-            session = next(reversed(query.get("session_hash", [])), None)  # of several, Gradio reads the last
+            session = next(reversed(query.get("session_hash", [])), None)  # Gradio reads the last one
         else:
             session = queue.session_of(event_id)
         if session is None or not queue.is_owed(session):
@@ -186,7 +185,7 @@ class RequestLimits:
             left, owed = asyncio.ensure_future(receive()), True
             try:
                 while not left.done():
-                    if not owed and not queue.is_owed(session):  # twice: Gradio says goodbye in between
+                    if not owed and not queue.is_owed(session):  # checked twice: Gradio sends a last message in between
                         return {"type": "http.disconnect"}
                     owed = queue.is_owed(session)
                     await asyncio.wait((left,), timeout=GLANCE)
@@ -204,7 +203,7 @@ class RequestLimits:
 
         with queue.listening(session):
             await self.app(scope, until_over, sending)
-        if begun and not ended:  # somebody else was told, in another stream
+        if begun and not ended:  # another stream got the messages
             event = _event(PageError("data", "no_answer")) if event_id is not None else b""
             with suppress(OSError):
                 await send({"type": "http.response.body", "body": event})
@@ -212,7 +211,7 @@ class RequestLimits:
     # ------------------------------------------------------------ calls of widgets
 
     async def _call(self, scope: Scope, receive: Receive, send: Send, values: Any) -> None:
-        """A function of a widget: one that computes waits for its turn."""
+        """Call a function of a widget, after its turn has come if it computes."""
         page, queue = page_of(scope), queue_of(scope)
         if page is None:
             raise self._unknown()
@@ -234,7 +233,7 @@ class RequestLimits:
     # ------------------------------------------------------------ bodies
 
     async def _checked(self, scope: Scope, receive: Receive) -> tuple[Scope, Receive, Any] | None:
-        """The same request, read and checked, with its values; nothing if its sender has left in between."""
+        """The request, read and checked, with its values; `None` if the client disconnected."""
         headers: dict[bytes, bytes] = dict(scope["headers"])
         length = headers.get(b"content-length", b"")
         if length.isdigit() and (len(length) > 18 or int(length) > self.most_bytes):
@@ -270,7 +269,7 @@ class RequestLimits:
                 return None
             parts.append(message.get("body", b""))
             size += len(parts[-1])
-            if size > self.most_bytes:  # its sender did not say so before
+            if size > self.most_bytes:  # beyond its announced length
                 raise self._too_large()
             if not message.get("more_body", False):
                 return b"".join(parts)
@@ -279,13 +278,13 @@ class RequestLimits:
         return PageError("data", "too_large", {"limit": self.most_bytes // 1000})
 
     def _check(self, scope: Scope, content_type: bytes, body: bytes) -> tuple[Any, dict[str, Any] | None]:
-        """Complain of a body that its address cannot take; where arguments were left out, the body with all of them."""
+        """Refuse a body that its address cannot take. Where arguments are left out, also the body with all of them."""
         path = address(scope)
         named, queued, called = BY_NAME.search(path), QUEUE.search(path), CALLED.search(path)
         way, name = (named["way"], named["name"]) if named else ("", "")
         if way.startswith("call") and name not in self.endpoints:
             raise self._unknown()
-        if called and b"json" not in content_type.lower():  # else it would be read as a form, with its files
+        if called and b"json" not in content_type.lower():  # a form with files would be read otherwise
             raise PageError("data", "not_json")
         if not named and not queued and b"json" not in content_type.lower():
             return None, None
@@ -304,17 +303,17 @@ class RequestLimits:
         return values, None
 
     def _arguments(self, scope: Scope, way: str, name: str, values: dict[str, Any]) -> list[Any]:
-        """All that a function takes."""
+        """All arguments of the function."""
         data: list[Any] = values["data"]
         if way != "call":
             if not isinstance(values.get("fn_index"), int | None):
                 raise PageError("data", "wrong_field", {"name": "fn_index"})
             function = _function(scope, name, values.get("fn_index"))
             if function is None:
-                if page_of(scope) is not None:  # it belongs to no page, and Gradio would fail over it
+                if page_of(scope) is not None:  # the page has no such function, and Gradio would fail
                     raise self._unknown()
                 return data
-            if way and function.queue:  # it would pass by everybody who waits in the queue
+            if way and function.queue:  # it would bypass the queue
                 raise self._unknown()
             name = str(function.api_name)
             if name not in self.endpoints and len(data) < len(function.inputs) and not function.cancels:
@@ -327,7 +326,7 @@ class RequestLimits:
         return PageError("data", "unknown_endpoint", {"choices": ", ".join(f"/{name}" for name in self.endpoints)})
 
     def _refusal(self, scope: Scope, error: Exception) -> PageError:
-        """What is said of an exception: Gradio looks up functions and answers without asking whether they are there."""
+        """The refusal for an exception: Gradio looks up functions and results without checking that they exist."""
         if is_unknown_function(error) and (QUEUE.search(scope["path"]) or BY_NAME.search(scope["path"])):
             return self._unknown()
         if scope["method"] == "GET" and ANSWER.search(scope["path"]) and is_gone(error):
@@ -345,7 +344,7 @@ def _serves_tools(scope: Scope) -> bool:
 
 
 def _function(scope: Scope, name: str, index: Any) -> Any:
-    """The function that Gradio will call, if it belongs to the page itself."""
+    """The function that Gradio will call; `None` if the page has none."""
     page = page_of(scope)
     return functions_of(page).get(index) if type(index) is int else function_named(page, name)
 
@@ -355,7 +354,7 @@ async def refuse(send: Send, error: PageError) -> None:
     body = json.dumps(error.as_json(), ensure_ascii=False).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     if error.word in ("too_large", "too_slow"):
-        headers.append((b"connection", b"close"))  # the rest of it is not read
+        headers.append((b"connection", b"close"))  # the rest of the body is not read
     if STATUS.get(error.word) == 503:
         headers.append((b"retry-after", b"60"))
     await send({"type": "http.response.start", "status": STATUS.get(error.word, 422), "headers": headers})

@@ -1,7 +1,7 @@
-"""Calls of a widget's functions as the door sees them: checked, and those that compute let in one after the other.
+"""Calls of a widget's functions in the middleware: checked, and those that compute wait for their turn.
 
-Gradio runs each of them at once in a thread of its own, whatever its queue says, looks them up without asking whether
-they are there, and sends whatever they return.
+Gradio runs each call at once in a thread of its own without using its queue, looks functions up without checking that
+they exist, and sends results of any size.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from headlight.viz.errors import PageError
 Message = MutableMapping[str, Any]
 Send = Callable[[Message], Awaitable[None]]
 
-PATIENCE = 1.0  # seconds until a browser hears how many are before it, and asks again
-GLANCE = 0.02  # seconds between two looks at whose turn it is
-LONGEST_SESSION = 64  # characters; browsers and programs write a dozen
+PATIENCE = 1.0  # seconds until a waiting call returns its position, and the browser calls again
+GLANCE = 0.02  # seconds between two checks for the turn
+LONGEST_SESSION = 64  # characters; browsers and programs use a dozen
 
 
 def check_session(values: Any) -> None:
-    """Gradio keeps what is called so, whatever it is: a short text, or nothing."""
+    """Refuse a session name that is no short text: Gradio would keep anything."""
     session = values.get("session_hash") if isinstance(values, dict) else None
     if session is not None and (not isinstance(session, str) or len(session) > LONGEST_SESSION):
         raise PageError("data", "wrong_field", {"name": "session_hash"})
 
 
 def called_function(page: Any, values: Any) -> Callable[..., Any]:
-    """The function of a widget that a body names."""
+    """The function of a widget that a request names."""
     for name, kind in (("component_id", int), ("fn_name", str), ("session_hash", str), ("data", str)):
         if not isinstance(values, dict) or type(values.get(name)) is not kind:
             raise PageError("data", "wrong_field", {"name": name})
@@ -43,7 +43,7 @@ def called_function(page: Any, values: Any) -> Callable[..., Any]:
 
 
 async def place_in(line: Line, visitor: Visitor, data: str) -> Place | str:
-    """This visitor's turn; or, after a while of waiting, or where there is no place, what the browser is told."""
+    """This visitor's turn; or the JSON for the browser, after `PATIENCE` seconds or when the queue is full."""
     place = line.find(_named(data), visitor)
     try:
         place = place or line.join(visitor)
@@ -56,13 +56,13 @@ async def place_in(line: Line, visitor: Visitor, data: str) -> Place | str:
             await asyncio.sleep(GLANCE)
         before = place.before()
         return waiting_json(before, place.name) if line.park(place) else place
-    except BaseException:  # whoever asked has gone
+    except BaseException:  # the request was cancelled
         place.leave()
         raise
 
 
 def _named(data: str) -> str:
-    """The place that a call names, if it comes back to one."""
+    """The name of the place that a repeated call comes back to; else empty."""
     try:
         name = json.loads(data).get("place", "")
     except (ValueError, RecursionError, AttributeError):
@@ -71,7 +71,7 @@ def _named(data: str) -> str:
 
 
 async def say(send: Send, text: str) -> None:
-    """Answer as the function would have done."""
+    """Send a result in place of the function."""
     body = json.dumps(text, ensure_ascii=False).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
@@ -79,7 +79,7 @@ async def say(send: Send, text: str) -> None:
 
 
 def no_larger_than(most_bytes: int, send: Send) -> Send:
-    """The same way out; in place of an answer that is too large goes a sentence that says so."""
+    """A `send` that replaces a result above the limit by an error."""
     refused = False
 
     async def sending(message: Message) -> None:

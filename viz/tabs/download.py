@@ -1,7 +1,7 @@
-"""Models of the Hub on the page: what one would cost, and the download, with progress until it is here.
+"""Models of the Hub on the page: the size and licence of a download, then the download with its progress.
 
-A visitor fetches one model at a time, and so does an address. Who leaves, or says stop, ends it; what has come is kept,
-and whoever asks next goes on from there. Downloads have threads of their own, so that no translation waits for one.
+A visitor downloads one model at a time, and so does an address. Leaving the page or pressing Stop ends the download;
+the next one continues it. Downloads have threads of their own, so that no translation waits for one.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from headlight.viz.wire.rpc import answering, asked_of
 from headlight.viz.wire.visitors import VISITOR, OneEach, with_turn
 from headlight.viz.wire.widget import widget
 
-AT_ONCE = 8  # downloads, and visitors who wait for one; each keeps a thread
+AT_ONCE = 8  # running or waiting downloads; each takes a thread
 
 LOG = logging.getLogger(__name__)
 
 
 class DownloadWidget(OneEach):
-    """The events of a widget that shows nothing itself: the translate widget draws what it hears."""
+    """The events of an invisible widget: the translate widget draws the messages."""
 
     def __init__(self, service: Service) -> None:
         super().__init__()
@@ -52,11 +52,10 @@ class DownloadWidget(OneEach):
     # ------------------------------------------------------------ events
 
     def offer(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """What a model of the Hub is and how much of it would come; nothing of it is fetched."""
+        """Languages, licence and size of a model on the Hub, before any download."""
         name = _name(values)
-        if self.service.catalogue.card(
-            name, "transformer"
-        ).downloaded:  # somebody fetched it since this page was opened
+        card = self.service.catalogue.card(name, "transformer")
+        if card.downloaded:  # another visitor downloaded it since the page was opened
             return {"name": name, "here": True, "models": translators(self.service)}
         plan = self.service.offer(name)
         source, target = (*languages_of(name), "", "")[:2]
@@ -72,7 +71,7 @@ class DownloadWidget(OneEach):
         }
 
     def models(self, values: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """All translators there are now: others may have fetched some since a page was opened."""
+        """All translators there are now: other visitors may have downloaded some since the page was opened."""
         return translators(self.service)
 
     def fetch(self, event: gr.EventData, request: gr.Request) -> Iterator[str]:
@@ -89,7 +88,7 @@ class DownloadWidget(OneEach):
 
     @contextmanager
     def _one_of(self, visitor: Visitor, name: str) -> Iterator[None]:
-        """One address fetches one model; several of its pages may wait for it. This machine may be many visitors."""
+        """Let an address download one model; several of its pages may wait for it. Localhost has no such limit."""
         fetch = (visitor, name)
         with self._lock:
             theirs = [other for other in self._fetches if other[0].address == visitor.address]
@@ -110,7 +109,7 @@ class DownloadWidget(OneEach):
             while (each := messages.get()) is not None:
                 yield each
         finally:
-            stop.set()  # whoever listened has gone
+            stop.set()  # the visitor has left
 
     def _work(self, name: str, messages: Queue[str | None], stop: Event) -> None:
         try:

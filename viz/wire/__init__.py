@@ -1,1 +1,1 @@
-"""How Python and the browser's modules talk: calls, static files, and who is asking."""
+"""How Python and the browser's modules talk: calls, static files, visitors."""

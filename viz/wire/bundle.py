@@ -1,8 +1,8 @@
 """All modules of the browser as one: a first visit asks for one file instead of a hundred, seven imports deep.
 
-Our modules keep to a form that needs no parser: each import stands at the beginning of a line and names what it takes
+Our modules have a form that needs no parser: each import stands at the beginning of a line and names what it takes
 from a relative path, and exported are functions, classes and constants by their own names. A module becomes a function
-that runs once and returns its exports, after those that it needs. Whatever goes beyond that form is an error here.
+that runs once and returns its exports, after those that it needs. Any other form is an error.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ IMPORT = re.compile(r"^import \{([^{}]*)\} from '(\.{1,2}/[\w./-]+\.js)';$", re.
 EXPORT = re.compile(r"^export (?=(?:async function|function|class|const) (\w+))", re.MULTILINE)
 EXPORTS = re.compile(r"^export \{([^{}]*)\};$", re.MULTILINE)
 FAMILIAR = re.compile(r"^(\w+)(?: as (\w+))?$")  # one name of a list
-LATE = re.compile(r"^(?!\s*(?:\*|//|/\*)).*\bimport\(", re.MULTILINE)  # types in comments name modules so, too
+LATE = re.compile(r"^(?!\s*(?:\*|//|/\*)).*\bimport\(", re.MULTILINE)  # not in comments, where types name modules so
 FORBIDDEN = {
     "</script": "would end the script that the saved page holds",
     "<!--": "would begin a comment in the saved page",
@@ -27,7 +27,7 @@ FORBIDDEN = {
 
 
 class BundleError(ValueError):
-    """A module in a form that the bundle does not take."""
+    """A module in a form that the bundle does not support."""
 
 
 class Bundle(NamedTuple):
@@ -38,9 +38,9 @@ class Bundle(NamedTuple):
 
 
 def bundle(sources: Mapping[str, str], tables: object) -> Bundle:
-    """One module of `sources`, text by path; it exports `modules`: the exports of each by its path.
+    """One module made of `sources` (text by path). It exports `modules`: the exports of each module by its path.
 
-    `tables` is what every module may read as `globalThis.headlightTables`.
+    Every module may read `tables` as `globalThis.headlightTables`.
     """
     given = json.dumps(tables, ensure_ascii=False, separators=(",", ":"), sort_keys=True).replace("<", "\\u003c")
     lines = [f"globalThis.headlightTables = {given};", "export const modules = {};"]
@@ -57,7 +57,7 @@ def bundle(sources: Mapping[str, str], tables: object) -> Bundle:
 
 
 def ordered(sources: Mapping[str, str]) -> list[str]:
-    """Every module after those that it imports."""
+    """The paths in order: every module after those that it imports."""
     graph = {path: sorted(imports(path, sources[path])) for path in sorted(sources)}
     for path, needed in graph.items():
         for other in needed:
@@ -70,7 +70,7 @@ def ordered(sources: Mapping[str, str]) -> list[str]:
 
 
 def imports(path: str, source: str) -> Iterator[str]:
-    """The modules that one imports, by their paths."""
+    """The paths of the modules that a module imports."""
     for found in IMPORT.finditer(source):
         yield posixpath.normpath(posixpath.join(posixpath.dirname(path), found[2]))
 
@@ -98,7 +98,7 @@ def wrapped(path: str, source: str) -> str:
         exported += _pairs(path, names)
     body = EXPORT.sub("", IMPORT.sub(taken, source))
     body = EXPORTS.sub(lambda found: "\n" * found[0].count("\n"), body)
-    # An address is relative to the module that says it, also from within the bundle.
+    # An address stays relative to its own module, also within the bundle.
     body = body.replace("import.meta.url", f"new URL('{path}', import.meta.url).href")
     given = ", ".join(f"{alias}: {name}" for name, alias in exported)
     return f"{body.rstrip(chr(10))}\nreturn {{ {given} }};"
@@ -121,7 +121,7 @@ DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
 
 def mappings(places: list[tuple[int, int] | None]) -> str:
-    """The field of a source map (https://tc39.es/ecma426/): each line's beginning, as differences to the last one."""
+    """The field `mappings` of a source map (https://tc39.es/ecma426/): each line's start, as differences."""
     lines = []
     last = (0, 0)
     for place in places:

@@ -1,6 +1,6 @@
-"""The page itself, made quick to fetch: compressed, and with a word on what it will ask for next.
+"""The page's own HTML, compressed and with a hint at the module that the browser needs next.
 
-Gradio compresses its files but not its page, and asks for a widget's module only after its own have run.
+Gradio compresses its files but not its page, and loads a widget's module only after its own modules have run.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 PAGE = b"text/html"
-SMALL = 1000  # bytes that are not worth compressing
+SMALL = 1000  # bytes; a smaller body is not worth compressing
 
 
 class FirstVisit:
-    """Middleware around Gradio's page; everything else passes as it is."""
+    """Middleware around Gradio's page; other requests pass unchanged."""
 
     def __init__(self, app: App) -> None:
         self.app = app
         self.compressed = GZipMiddleware(self._with_hint, minimum_size=SMALL)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request for the page; let any other pass."""
+        """Compress the page and add the hint; let other requests pass."""
         below = str(scope.get("root_path") or "").rstrip("/")
         is_page = scope["type"] == "http" and str(scope["path"]).removeprefix(below) in ("", "/")
         await (self.compressed if is_page else self.app)(scope, receive, send)
 
     async def _with_hint(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """The browser fetches our modules while it still reads Gradio's."""
+        """Let the browser load our modules while it still reads Gradio's."""
 
         async def sending(message: MutableMapping[str, Any]) -> None:
             headers = message.get("headers", [])

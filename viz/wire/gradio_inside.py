@@ -1,7 +1,7 @@
-"""What the page reads of Gradio that Gradio does not promise to keep, each behind one function.
+"""Private interfaces of Gradio that the page reads, each behind one function.
 
-Where a version of Gradio lacks it, the function says so with nothing, and its caller does without. The queue is the one
-further place: `listening.py`. `docs/private-interfaces.md` lists all of them.
+Where a version of Gradio lacks one, the function returns nothing and its caller does without. One further place is the
+queue: `listening.py`. `docs/private-interfaces.md` lists all of them.
 """
 
 from __future__ import annotations
@@ -13,39 +13,39 @@ Scope = Any  # of ASGI
 
 
 def page_of(scope: Scope) -> Any:
-    """The page of the app that a request goes to; None where there is another app."""
+    """The page of the app that a request goes to; `None` for any other app."""
     find = getattr(scope.get("app"), "get_blocks", None)
     return find() if find is not None else None
 
 
 def functions_of(page: Any) -> dict[int, Any]:
-    """The functions that a page calls, by their index."""
+    """The functions of a page, by their index."""
     return getattr(page, "fns", None) or {}
 
 
 def function_named(page: Any, name: str) -> Any:
-    """The function behind a name of the API; None where there is none."""
+    """The function of an API name; `None` where there is none."""
     functions: Iterable[Any] = functions_of(page).values()
     return next((function for function in functions if getattr(function, "api_name", None) == name), None)
 
 
 def is_unknown_function(error: Exception) -> bool:
-    """Whether Gradio looked up a function that is not there. Its error is known by name: its module moves."""
+    """Whether Gradio looked up an unknown function. Its error is known by name, because its module moves."""
     return isinstance(error, KeyError) or type(error).__name__ == "FnIndexInferError"
 
 
 def is_gone(error: Exception) -> bool:
-    """Whether Gradio no longer has an answer: a 404 that it raises another error from."""
+    """Whether Gradio no longer has a result: an error whose cause is a 404."""
     return getattr(error.__cause__, "status_code", 0) == 404
 
 
 def queue_of_page(page: Any) -> Any:
-    """The queue that a page's functions wait in; None where there is none."""
+    """The queue of a page; `None` where there is none."""
     return getattr(page, "_queue", None)
 
 
 def describe(component: Any, name: str, **said: str) -> None:
-    """What the panel of the API says of an argument or a result; without Gradio's table, its name alone."""
+    """Set what the API panel says of an argument or a result; without Gradio's table, its name alone."""
     component.label = name
     told = getattr(component, "_api_info", None)
     if isinstance(told, dict):

@@ -1,7 +1,7 @@
 """Gradio's queue, with one rule more: no job begins before its visitor has opened the stream of its messages.
 
-Gradio begins whatever it is sent, and a visitor who sends jobs and reads no answer keeps everybody else waiting. This
-reaches into Gradio's own queue; the version that is pinned has no other way.
+Gradio begins every job that it gets, so a visitor who sends jobs and reads no result would delay all others. The rule
+needs private parts of Gradio's queue, as the pinned version has no public way.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from headlight.viz.errors import PageError
 from headlight.viz.wire.gradio_inside import page_of, queue_of_page
 from headlight.viz.wire.visitors import ADDRESS, GONE, VISITOR
 
-MOST = 128  # jobs that wait to be begun
-MOST_UNHEARD = 8  # of one address: each of its programs has one for as long as it takes to ask twice
-GLANCE = 0.05  # seconds between two looks at who has heard all
-PATIENCE = 30.0  # seconds until a job without a listener is dropped: programs ask for their answer in a second request
+MOST = 128  # waiting jobs
+MOST_UNHEARD = 8  # waiting jobs of one address without a listener: a program has one between its two requests
+GLANCE = 0.05  # seconds between two checks for undelivered messages
+PATIENCE = 30.0  # seconds until a job without a listener is dropped: programs fetch the result in a second request
 
 
 class ListeningQueue(Queue):
-    """Jobs in their order, but for those that nobody listens to."""
+    """Jobs in their order; a job without a listener waits."""
 
     def __init__(self, page: gr.Blocks, line: Line) -> None:
         super().__init__(
@@ -40,7 +40,7 @@ class ListeningQueue(Queue):
 
     @contextmanager
     def listening(self, session: str) -> Iterator[None]:
-        """A stream of this session is open for the length of the block."""
+        """Count an open stream of this session for the length of the block."""
         self._listeners[session] += 1
         try:
             yield
@@ -54,14 +54,14 @@ class ListeningQueue(Queue):
         return bool(self.pending_event_ids_session.get(session))
 
     def session_of(self, event_id: str) -> str | None:
-        """The session of a job whose answer was not fetched yet."""
+        """The session of a job whose result was not fetched yet."""
         event = self.event_ids_to_events.get(event_id)
         if event is not None:
             return str(event.session_hash)
         return next((name for name, ids in self.pending_event_ids_session.items() if event_id in ids), None)
 
     def spoken(self, seconds: float) -> bool:
-        """Whether all who listen have received their last message, after waiting no longer than this."""
+        """Wait at most `seconds`; whether all listeners have received their last message."""
         deadline = time.monotonic() + seconds
         while any(self.is_owed(session) for session in list(self._listeners)):
             if time.monotonic() > deadline:
@@ -72,7 +72,7 @@ class ListeningQueue(Queue):
     # ------------------------------------------------------------ what Gradio calls
 
     async def push(self, body: Any, request: Any, username: str | None) -> Any:
-        """Take one more job. Where there is no room, one without a listener makes it."""
+        """Add a job. A full queue drops the oldest job without a listener."""
         if self.line.closed:
             raise PageError("data", "leaving")
         address = request.scope.get(ADDRESS, "")
@@ -87,7 +87,7 @@ class ListeningQueue(Queue):
         return await super().push(body, request, username)
 
     def get_events(self) -> Any:
-        """The next job that somebody listens to."""
+        """The next job with a listener."""
         now = time.monotonic()
         for event in self._waiting():
             if not self._listeners[event.session_hash] and now - event.enqueue_time > PATIENCE:
@@ -105,7 +105,7 @@ class ListeningQueue(Queue):
         return found
 
     async def process_events(self, events: list[Event], *rest: Any) -> None:
-        """Run a job; its function finds in `VISITOR` for whom."""
+        """Run a job; `VISITOR` and `GONE` tell its function about the visitor."""
         first = events[0]
         VISITOR.set(Visitor(first.request.scope.get(ADDRESS, ""), first.session_hash))
         GONE.set(lambda: not first.alive)
@@ -117,7 +117,7 @@ class ListeningQueue(Queue):
     # ------------------------------------------------------------ inside
 
     def _waiting(self) -> list[Event]:
-        """All jobs that are not begun, the oldest first."""
+        """All waiting jobs, the oldest first."""
         found = [event for events in self.event_queue_per_concurrency_id.values() for event in events.queue]
         return sorted(found, key=lambda event: event.enqueue_time)
 
@@ -129,18 +129,18 @@ class ListeningQueue(Queue):
         self._forget_sessions()
 
     def _forget_sessions(self) -> None:
-        """Gradio keeps an empty entry of every session that it ever saw."""
+        """Delete the empty entries of sessions, which Gradio keeps for ever."""
         for name in [name for name, ids in self.pending_event_ids_session.items() if not ids]:
             if not self._listeners[name]:
                 del self.pending_event_ids_session[name]
 
 
 def listen(page: gr.Blocks, line: Line) -> None:
-    """Give a page that is built this queue."""
+    """Give a built page this queue."""
     page._queue = ListeningQueue(page, line)
 
 
 def queue_of(scope: Any) -> ListeningQueue | None:
-    """The queue of the page that answers a request."""
+    """The queue of the page that a request goes to."""
     queue = queue_of_page(page_of(scope))
     return queue if isinstance(queue, ListeningQueue) else None

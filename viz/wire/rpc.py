@@ -1,4 +1,4 @@
-"""Calls from a widget to the server: JSON text in, JSON text out, and every fault becomes words for the page."""
+"""Calls from a widget to the server: JSON text in, JSON text out. Every error becomes a phrase for the page."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ LOG = logging.getLogger(__name__)
 
 
 def answering(function: Callable[[Mapping[str, Any]], Any], *, computes: bool = True) -> Callable[[str], str]:
-    """A function of named values as a server function of `gr.HTML`, which sends whatever a browser may send.
+    """A function of named values as a server function of `gr.HTML`, which may get anything from a browser.
 
-    One that computes waits in the line before it is called; others look something up, or ask the Hub.
+    `computes`: it waits in the queue before it is called. Others look something up, or ask the Hub.
     """
 
     @functools.wraps(function)
@@ -46,6 +46,6 @@ def _values(asked: Any) -> Mapping[str, Any]:
 
 
 def asked_of(event: object) -> tuple[dict[str, Any], Any]:
-    """What a widget asks with an event, and the number of its turn; a browser may send anything as an event."""
+    """The values that a widget sends with an event, and the number of its request. A browser may send anything."""
     values = dict(_values(getattr(event, "request", None)))
     return values, values.pop("turn", None)

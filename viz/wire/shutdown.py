@@ -1,7 +1,7 @@
-"""The end of a server: what runs is finished, nothing new is begun, and then the process leaves.
+"""The end of a server: running requests finish, new ones are refused, then the process ends.
 
-A process that is the first of its container ignores every signal that it has no handler for, and elsewhere SIGTERM ends
-it in the middle of an answer.
+The first process of a container ignores every signal without a handler, and elsewhere SIGTERM would end the process in
+the middle of an answer.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ import gradio as gr
 from headlight.viz.wire.gradio_inside import queue_of_page
 from headlight.viz.wire.listening import ListeningQueue
 
-GLANCE = 0.1  # seconds between two looks at whether a signal came
-PATIENCE = 8.0  # seconds for what runs: whoever stops containers kills after ten
+GLANCE = 0.1  # seconds between two checks for a signal
+PATIENCE = 8.0  # seconds for running requests: container runtimes kill after ten
 LAST_WORDS = 1.0  # seconds for the last answers to reach their streams
-GOODBYE = 1  # seconds for open pages to let go: told so, they do at once
+GOODBYE = 1  # seconds for open pages to disconnect, which they do at once when told
 
 LOG = logging.getLogger(__name__)
 
 
 def hear_signals() -> list[int]:
-    """From now on SIGTERM and Ctrl-C end nothing at once, but come to stand in this list; a second one does.
+    """Collect SIGTERM and Ctrl-C in the returned list instead of ending at once; a second signal ends at once.
 
-    A list, no `Event`: a handler may run while its own thread holds an event's lock.
+    It is a list and no `Event`: a handler may run while its own thread holds an event's lock.
     """
     told: list[int] = []
 
@@ -42,20 +42,20 @@ def hear_signals() -> list[int]:
 
 
 def stay(page: gr.Blocks, told: list[int]) -> None:
-    """Serve a launched page until a signal came."""
+    """Serve a launched page until a signal comes."""
     while not told:
         time.sleep(GLANCE)
     end(page)
 
 
 def end(page: gr.Blocks) -> None:
-    """Refuse what is new, wait for what runs, close the server."""
+    """Refuse new requests, wait for running ones, close the server."""
     queue = queue_of_page(page)
     if isinstance(queue, ListeningQueue):
         queue.line.close()
         if not queue.line.empty(PATIENCE):
             LOG.warning("After %.0f seconds an answer was still not made; it is given up.", PATIENCE)
         queue.spoken(LAST_WORDS)
-    # Where uvicorn is forced to leave, it leaves out its own last step, and reports that as a fault.
+    # When uvicorn is forced to stop, it skips its own last step and reports that as an error.
     page.server.config.timeout_graceful_shutdown = GOODBYE
     page.close(verbose=False)

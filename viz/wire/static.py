@@ -1,4 +1,4 @@
-"""What the browser fetches beside Gradio's own page: our modules as one file, and Plotly. No other host is asked."""
+"""The files that the browser fetches beside Gradio's: our modules as one file, and Plotly. No other host is asked."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ SHEETS = (
     "sentiment/sentiment",
     "models/models",
     "beside/beside",
-)  # later ones may rely on earlier ones
+)  # in this order: later rules override earlier ones
 
 
 def plotly_file() -> Path:
-    """The script that the installed Plotly brings along, wherever in its package it lies."""
+    """The script in the installed package of Plotly, wherever it lies there."""
     package, name = Path(plotly.__file__).parent, "plotly.min.js"
     place = package / "package_data" / name
     found = place if place.exists() else next(package.rglob(name), None)
@@ -49,7 +49,7 @@ def plotly_file() -> Path:
 
 
 def tables() -> dict[str, Any]:
-    """The words, colours and fields that modules need, and the versions of files."""
+    """The words, colours, fields and file versions that our modules read."""
     return {
         "words": {language: dict(words(language)) for language in LANGUAGES},
         "theme": browser_theme(),
@@ -60,23 +60,23 @@ def tables() -> dict[str, Any]:
 
 @cache
 def modules() -> Bundle:
-    """All modules as one, with their tables."""
+    """All modules as one bundle, with their tables."""
     sources = {path.relative_to(WIDGETS).as_posix(): path.read_text(encoding="utf-8") for path in WIDGETS.rglob("*.js")}
     return bundle(sources, tables())
 
 
-# Every file by its name: nothing else is ever served from here, so no name can climb out.
+# Only these names are served, so no path can leave the folder.
 FILES: dict[str, Callable[[], bytes]] = {
     MODULES: lambda: f"{modules().code}//# sourceMappingURL={MAP}\n".encode(),
-    MAP: lambda: modules().source_map.encode(),  # asked for by the tools of a browser, when they are open
+    MAP: lambda: modules().source_map.encode(),  # fetched by the developer tools of a browser
     DRAWS: lambda: plotly_file().read_bytes(),
-    ALIVE: lambda: b"{}",  # asked for when answers fail to come
+    ALIVE: lambda: b"{}",  # fetched when no message comes: does the server answer?
 }
 
 
 @cache
 def content(name: str) -> bytes:
-    """One of the files, made once."""
+    """The content of a file, made once."""
     return FILES[name]()
 
 
@@ -87,12 +87,12 @@ def version(name: str) -> str:
 
 
 def place(name: str) -> str:
-    """Where a file is served, from the page's own address."""
+    """The address of a file, relative to the page."""
     return f"headlight/{version(name)}/{name}"
 
 
 async def serve(request: Request) -> Response:
-    """One of our files. The version in the path is for caches alone: an older page still finds its files."""
+    """Serve one of our files. The version in the path is for caches alone: an older page still finds its files."""
     name = request.path_params["name"]
     if name not in FILES:
         return Response(status_code=404)
@@ -101,12 +101,12 @@ async def serve(request: Request) -> Response:
 
 
 def routes() -> list[Route]:
-    """For the web app, before Gradio's own."""
+    """The routes of our files, to stand before Gradio's own."""
     return [Route("/headlight/{version}/{name:path}", serve, methods=["GET"])]
 
 
 def styles() -> str:
-    """Colours of both themes, then every rule of the page."""
+    """The CSS of the page: the colours of both themes, then all sheets."""
     light, dark = (css_variables(THEMES[name]) for name in ("light", "dark"))
     sheets = [(WIDGETS / f"{name}.css").read_text(encoding="utf-8") for name in SHEETS]
     return "\n".join([f"body {{ {light} --font: {FONT}; }}", f"body.dark {{ {dark} }}", *sheets])

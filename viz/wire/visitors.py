@@ -1,4 +1,4 @@
-"""Who asks, and what runs for each visitor: one thing at a time, which ends when they ask for another or leave."""
+"""Visitors, and the one job that runs for each: a new request stops it, and so does closing the page."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ import gradio as gr
 
 from headlight.viz.answers.line import Visitor
 
-ADDRESS = "headlight.address"  # the key in an ASGI scope under which the door writes who asks
-MOST_TURN = 2**53  # as far as JavaScript can count
+ADDRESS = "headlight.address"  # the key in an ASGI scope under which the middleware writes the address
+MOST_TURN = 2**53  # the largest exact integer of JavaScript
 NOBODY = Visitor()
-VISITOR: ContextVar[Visitor] = ContextVar("VISITOR", default=NOBODY)  # for whom a function of the page runs
-GONE: ContextVar[Callable[[], bool]] = ContextVar("GONE", default=lambda: False)  # whether they have left
+VISITOR: ContextVar[Visitor] = ContextVar("VISITOR", default=NOBODY)  # the visitor for whom a function runs
+GONE: ContextVar[Callable[[], bool]] = ContextVar("GONE", default=lambda: False)  # whether that visitor has left
 
 
 class OneEach:
-    """Whoever offers visitors something that takes a while."""
+    """A widget whose jobs take a while: each visitor runs one at a time."""
 
     def __init__(self) -> None:
         self._running: dict[str, Event] = {}
         self._lock = Lock()
 
     def stop(self, request: gr.Request) -> None:
-        """The visitor wants no more of what runs."""
+        """The visitor stops the running job."""
         self.left(request)
 
     def left(self, request: gr.Request) -> None:
@@ -40,7 +40,7 @@ class OneEach:
 
     @contextmanager
     def _only(self, visitor: str) -> Iterator[Event]:
-        """Stop what this visitor's last request still does; the event says that this one must stop, too."""
+        """Stop the visitor's last job. The event is set when this job must stop."""
         stop = Event()
         with self._lock:
             last = self._running.get(visitor)
@@ -57,15 +57,15 @@ class OneEach:
 
 def with_turn(message: str, turn: Any) -> str:
     """The message with the number of its request: the browser ignores messages of an older one."""
-    plain = type(turn) is int and abs(turn) < MOST_TURN  # longer ones Python refuses to write
+    plain = type(turn) is int and abs(turn) < MOST_TURN  # Python refuses to write very long integers
     return message if not plain else f'{{"turn":{turn},{message[1:]}'
 
 
 def address_of(scope: Mapping[str, Any], *, on_a_space: bool) -> str:
-    """From where a request comes. Of an IPv6 address the first half: one visitor has all of the rest.
+    """The address that a request comes from; of IPv6 the first 64 bits, as one visitor has the rest.
 
-    uvicorn has read `X-Forwarded-For` already where a proxy on this machine wrote it. A Space's proxy stands elsewhere
-    in its network; what it wrote is the last public address of that header, and only what stands before may be forged.
+    uvicorn has already read `X-Forwarded-For` where a proxy on this machine wrote it. The proxy of a Space runs
+    elsewhere in its network: it wrote the last public address of that header; only entries before it may be forged.
     """
     given = str((scope.get("client") or ("",))[0])
     if on_a_space and not _public(given):

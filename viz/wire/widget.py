@@ -1,7 +1,7 @@
 """One widget: an empty element, and the module that fills it.
 
-What a person typed never passes through a template: those of `gr.HTML` would run it. It travels as JSON in `value` and
-is drawn as text.
+Text of visitors never passes through a template of `gr.HTML`, which would run it. It is sent as JSON in `value` and
+drawn as text.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import gradio as gr
 
 from headlight.viz.wire.static import MODULES, place
 
-# The browser's own name of the page knows under which path, or in whose frame, it is served.
+# `root` is the path under which the page is served, also in a frame of another site.
 LOADER = (
     "import(`${window.gradio_config?.root ?? ''}/PLACE`)"
     ".then(({ modules }) => modules['MODULE.js'].mount({element, trigger, props, server, watch}));"
@@ -23,7 +23,7 @@ LOADER = (
 def widget(module: str, *, value: str = "", server: Sequence[Callable[..., Any]] = (), **props: Any) -> gr.HTML:
     """`module` is a JavaScript file below this folder, as `translate/translate`, whose `mount` gets the element.
 
-    A function, no class: of a class Gradio would write a description into our folder.
+    It is a function, because Gradio writes a stub file beside the source of a subclass.
     """
     name = module.rpartition("/")[2]
     return gr.HTML(
