@@ -1,7 +1,7 @@
-"""Everything that can go wrong with a request, a model or a file, in words for the person who can mend it.
+"""The errors of requests, models and files, with messages for the person who can solve the problem.
 
 A message says what was given, what is wrong with it, and what to do.
-Only the page and the command line catch these; whatever else is raised is our own fault.
+Only the page and the command line catch these. Any other exception is a fault of Headlight.
 
 An error that a reader of the page can meet carries a word of `assets/words` and its values (`WordedError`); an error of
 model folders, training or the command line names files and options for one person at a terminal, and keeps its English.
@@ -22,7 +22,7 @@ Value = str | int | float
 class ModelError(Exception):
     """The base of every error that Headlight raises on purpose: one line that can be printed.
 
-    Parts of a message come from files and requests of strangers, and go into logs and onto terminals.
+    A message may contain third-party text, and is written to logs and terminals.
     """
 
     def __init__(self, message: str = "") -> None:
@@ -44,7 +44,7 @@ class WordedError(ModelError):
         super().__init__(f"{said} ({detail})" if detail else said)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Not the arguments of a subclass: an error of a lent GPU comes from another process.
+        # Not the arguments of a subclass: with ZeroGPU the error is pickled in another process.
         return _again, (type(self), self.word, self.field, dict(self.values), self.detail)
 
 
@@ -67,7 +67,7 @@ class TokenizerError(ModelError):
 
 
 class RequestError(WordedError):
-    """A sentence, option or intervention that cannot be served."""
+    """A sentence, option or intervention that is invalid."""
 
     def __init__(self, word: str, *, field: str = "text", **values: Value) -> None:
         super().__init__(word, field, values)
@@ -86,7 +86,7 @@ class ProbeError(ModelError):
 
 
 class DeviceError(ModelError):
-    """A device that is not there, or has no memory left."""
+    """A device that does not exist, or is out of memory."""
 
 
 class TrainingError(ModelError):
@@ -94,24 +94,24 @@ class TrainingError(ModelError):
 
 
 class NoMemoryError(WordedError, DeviceError):
-    """A device whose memory does not suffice for what was asked."""
+    """A device with too little memory for a request."""
 
     def __init__(self, detail: str = "") -> None:
         super().__init__("no_memory", "text", {}, detail)
 
 
 def not_choice(name: str, given: object, choices: Iterable[str]) -> RequestError:
-    """The error of a value that is none of a few names."""
+    """The error for a value that is not one of the given choices."""
     return RequestError("not_choice", field=name, name=name, given=shown(given), choices=", ".join(choices))
 
 
 def not_whole(name: str, given: object, low: int, high: int) -> RequestError:
-    """The error of a value that is no whole number, or outside its range."""
+    """The error for a value that is no whole number, or outside its range."""
     return RequestError("not_whole", field=name, name=name, given=shown(given), low=low, high=high)
 
 
 def shown(given: Any, longest: int = 40) -> str:
-    """A value as an error may repeat it: short, on one line, and nothing in it that cannot be sent or printed."""
+    """A value for an error message: short, on one line, and printable."""
     if isinstance(given, str):
         text = '"' + given[:longest] + ('"' if len(given) <= longest else "…")
     elif isinstance(given, int | float) and not isinstance(given, bool):

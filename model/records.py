@@ -1,6 +1,6 @@
-"""What goes in and what comes out: plain frozen values without tensors, so that anything can draw, store or send them.
+"""Requests and results: frozen records without tensors, which any code can draw, store or send.
 
-`TranslationRequest` decides the answer and nothing else does. `Translation` is the answer with every attention map.
+`TranslationRequest` alone decides a translation. `Translation` is the result, with every attention map.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, kw_only=True)
 class DecodingOptions:
-    """How the next word is chosen. Greedy is a beam of one; a temperature above zero samples instead."""
+    """The options of decoding. A beam of one is greedy; a temperature above zero samples."""
 
     beam_size: int = 1
     length_penalty: float = 1.0  # a hypothesis counts log p / length ** length_penalty
@@ -61,13 +61,13 @@ class DecodingOptions:
 
     @property
     def samples(self) -> bool:
-        """Whether chance takes part."""
+        """Whether decoding samples."""
         return self.temperature > 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Intervention:
-    """One change to a head's weights, as data: `model/core/interventions.py` makes it happen."""
+    """One change to a head's weights, as data: `model/core/interventions.py` carries it out."""
 
     kind: Kind
     layer: int
@@ -91,7 +91,7 @@ Words = str | tuple[int, ...]  # text, or exact token ids where text would be am
 
 @dataclass(frozen=True, kw_only=True)
 class TranslationRequest:
-    """Everything that decides a translation; equal requests have equal answers, so it can be the key of a cache."""
+    """Everything that decides a translation; equal requests have equal results, so it is the key of a cache."""
 
     text: str
     model: str = ""
@@ -122,7 +122,7 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One sub-word: what it reads, where it stands, which word it belongs to.
+    """One sub-word: its text, its place, and the word it belongs to.
 
     `start` and `end` count characters of the sentence it stands in. A character that the vocabulary lacks is cut into
     bytes; then all its pieces carry the whole character as text, and `piece` of `pieces` tells them apart.
@@ -170,7 +170,7 @@ class Attention:
         return maps
 
     def allowed(self, kind: Kind) -> BoolArray:
-        """Where a query of this kind may look, `[query, key]`: everywhere, but never ahead in the decoder."""
+        """The cells that are not masked, `[query, key]`: all of them, except later keys in the decoder."""
         allowed = np.ones(self.of(kind).shape[-2:], dtype=np.bool_)
         return np.tril(allowed) if kind == "decoder" else allowed
 
@@ -200,7 +200,7 @@ class BeamNode:
 
 @dataclass(frozen=True, slots=True)
 class BeamTree:
-    """Everything a beam search looked at, in order of steps."""
+    """All continuations that a beam search considered, in order of steps."""
 
     nodes: tuple[BeamNode, ...] = ()
 
@@ -215,7 +215,7 @@ class BeamTree:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Where the seconds went. A sentence translated in a batch carries the batch's seconds."""
+    """The seconds of each stage. A sentence of a batch has the seconds of the whole batch."""
 
     encode: float = 0.0
     decode: float = 0.0
@@ -224,7 +224,7 @@ class Timing:
 
 @dataclass(frozen=True, eq=False)
 class Translation:
-    """A translation and everything the model looked at on the way. NumPy only, read-only, cropped of padding."""
+    """A translation with all attention maps: NumPy arrays, read-only, without padding."""
 
     request: TranslationRequest
     source_text: str  # the sentence as the model read it (NFC); source tokens count its characters
@@ -246,7 +246,7 @@ class Translation:
 
     @property
     def decoder_tokens(self) -> tuple[Token, ...]:
-        """What the decoder read: the start token, then all written tokens but the last. The decoder's keys."""
+        """The input of the decoder, and its keys: the start token, then all written tokens but the last."""
         return (self.start_token, *self.target_tokens[:-1])
 
     def attention_map(self, kind: Kind, layer: int, head: int | None = None) -> AttentionMap:
@@ -274,7 +274,7 @@ class Translation:
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """What a classifier says of a text, what each token adds to that, and what every head looked at."""
+    """The verdict of a classifier, the contribution of each token, and all attention maps."""
 
     text: str  # as the model read it: folded, and of a long one the beginning and the end
     shortened: bool
@@ -288,7 +288,7 @@ class Judgement:
 
     @property
     def verdict(self) -> str:
-        """The likelier class."""
+        """The more probable class."""
         return self.classes[self.probability > 0.5]
 
 
@@ -303,7 +303,7 @@ class Progress:
 
 
 def read_only(array: Any) -> Any:
-    """The same array, closed to writing."""
+    """The same array, made read-only."""
     array.flags.writeable = False
     return array
 

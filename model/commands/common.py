@@ -1,4 +1,4 @@
-"""What several commands share: which model, how to decode, how to say how far one is."""
+"""Code that several commands share: the model, the decoding options, the progress line."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def add_decoding(parser: argparse.ArgumentParser) -> None:
 
 
 def decoding_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The options that `add_decoding` asked for, as `translate` takes them; what is not named is the model's habit."""
+    """The options that `add_decoding` asked for, as `translate` takes them; the rest are the defaults of the model."""
     names = ("length_penalty", "max_length", "no_repeat", "temperature", "top_k", "top_p", "seed")
     asked = {"beam_size": arguments.beam} | {name: getattr(arguments, name) for name in (*names, *LANGUAGES)}
     return {name: value for name, value in asked.items() if value is not None}
@@ -69,7 +69,7 @@ def load(arguments: argparse.Namespace) -> Translator:
 
 
 def model_folder(name: str) -> Path:
-    """A folder, one of those that are shipped, or the files of a model of the Hub."""
+    """The folder of a path, of a shipped model, or of a model of the Hub."""
     folder = find_folder(name)
     if folder.is_dir():
         return folder
@@ -82,12 +82,12 @@ def model_folder(name: str) -> Path:
 
 
 def is_id(name: str) -> bool:
-    """Whether a name that no folder has can be meant as an id on the Hub."""
+    """Whether a name without a folder can be an id on the Hub."""
     return name.partition("@")[0].count("/") == 1 and not Path(name).is_absolute() and not Path(name).exists()
 
 
 def fetched(name: str, revision: str = "main", *, unasked: bool = False) -> Path:
-    """The folder of a model of the Hub: what is not here is fetched once somebody agreed, or `unasked`."""
+    """The folder of a model of the Hub, downloaded if need be, after a confirmation or `unasked`."""
     from headlight.model.foreign.hub import fetch, read_id  # known only where something is to be fetched
 
     wanted = read_id(name, revision)
@@ -104,7 +104,7 @@ def fetched(name: str, revision: str = "main", *, unasked: bool = False) -> Path
 
 
 def _confirm(plan: Plan) -> bool:
-    """Ask whoever sits there; nobody does where standard input is no terminal."""
+    """Ask the user for a confirmation; without a terminal the answer is no."""
     from headlight.model.foreign.hub import megabytes
 
     terms = f", licence {plan.licence}" if plan.licence else ""

@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def mean_log_probabilities(translator: Translator, lines: list[str], beam: int) -> list[float]:
-    """How sure the model is of its own words, line by line."""
+    """The mean log probability of each line's own translation."""
     _, lengths = translator.checker.lines(lines, translator.checker.options({}))
     progress = ProgressLine(len(lengths))
     means: dict[int, float] = {}

@@ -1,6 +1,6 @@
-"""`python -m headlight evaluate`: how good a model folder is on a test file.
+"""`python -m headlight evaluate`: the scores of a model folder on a test file.
 
-Of a translator BLEU, chrF and speed; of a classifier accuracy and how often each class was taken for the other.
+For a translator BLEU, chrF and speed; for a classifier accuracy and the confusion matrix.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the scores, and write what was asked for."""
+    """Print the scores, and write the files that the arguments name."""
     arguments.model = model_folder(arguments.model)
     measure = _classifier if kind_of_folder(arguments.model) == "classifier" else _translator
     report, as_json = measure(arguments)

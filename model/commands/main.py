@@ -29,9 +29,9 @@ COMMANDS = {
 
 
 def main(arguments: Sequence[str] | None = None, *, more: Mapping[str, tuple[str, str]] | None = None) -> int:
-    """Run one command; what a person can mend is said in one line, without a traceback.
+    """Run one command. An expected error is printed in one line, without a traceback.
 
-    `more` names commands of higher floors: purpose and module.
+    `more` adds commands from above `headlight.model`: purpose and module.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     for stream in (sys.stdout, sys.stderr):
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None, *, more: Mapping[str, tuple[str
         print(f"{parser.prog} {chosen.command}: {error}", file=sys.stderr)
         return 2
     except BrokenPipeError:
-        return 1  # whoever read our output has enough
+        return 1  # the reader of our output has closed it
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         print(f"{parser.prog} {chosen.command}: {where}{error.strerror or error}.", file=sys.stderr)

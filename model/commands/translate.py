@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     translator = load(arguments)
     _tell_what_counts(translator, arguments)
     if isinstance(sys.stdin, io.TextIOWrapper):
-        sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")  # what is not UTF-8 is told line by line
+        sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")  # invalid UTF-8 is reported line by line
     if not arguments.text and sys.stdin.isatty():
         print("Type a sentence and press Enter; Ctrl-D ends.", file=sys.stderr)
         chunks: Iterable[list[str]] = ([line] for line in sys.stdin)
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _tell_what_counts(translator: Translator, arguments: argparse.Namespace) -> None:
-    """What was chosen for whoever names nothing, and what the model's makers wish for in vain."""
+    """Report the defaults that apply, and the generation rules that we do not have."""
     languages, left_out = translator.languages, translator.generation_defaults.left_out
     if languages.target and len(languages.targets) > 1 and arguments.target_language is None:
         count = len(languages.targets)
@@ -58,7 +58,7 @@ def _tell_what_counts(translator: Translator, arguments: argparse.Namespace) -> 
 
 
 def _translate(translator: Translator, lines: list[str], before: int, arguments: argparse.Namespace) -> int:
-    """Some lines; one that cannot be translated is told on standard error and stays blank. How many there were."""
+    """Translate some lines and return their number. A line that fails is reported on standard error and stays blank."""
     refused: list[int] = []
 
     def tell(place: int, error: RequestError) -> None:
@@ -80,7 +80,7 @@ def _translate(translator: Translator, lines: list[str], before: int, arguments:
 
 
 def one_line(text: str) -> str:
-    """Whatever a model wrote, a translation stays one line."""
+    """A translation on one line, without line breaks."""
     return text.replace("\r", " ").replace("\n", " ")
 
 

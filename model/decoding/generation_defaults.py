@@ -1,4 +1,4 @@
-"""How a model's makers want it to write: the options that count where nobody names others, and rules of its own.
+"""Generation defaults of a model: the options of a request that names none, and rules that always hold.
 
 A foreign folder says so in `generation_config.json`, one of ours in `habits.json`. Without the latter a model of ours
 has the plain ones: greedy, and what rules change is not counted.
@@ -40,16 +40,16 @@ class GenerationDefaults:
     # counts nothing; "renormalised" shares what was forbidden out among the rest.
     counted: Literal["before", "after", "renormalised"] = "before"
     ends: tuple[int, ...] = ()  # each of these tokens ends a translation; empty: the configuration's end token alone
-    left_out: tuple[str, ...] = ()  # rules that the makers wish for and that are not known here: "do_sample = true"
+    left_out: tuple[str, ...] = ()  # rules of the makers that we do not have: "do_sample = true"
 
     def options(self, named: dict[str, Any]) -> DecodingOptions:
-        """Options as named, and for the rest as the model is used to."""
-        usual: dict[str, Any] = {
+        """The named options, and the defaults of the model for the rest."""
+        defaults: dict[str, Any] = {
             name: getattr(self, name) for name in ("beam_size", "length_penalty", "max_length", "no_repeat")
         }
         if named.get("temperature") and "beam_size" not in named:
-            usual["beam_size"] = 1  # chance and a beam exclude each other
-        return DecodingOptions(**(usual | named))
+            defaults["beam_size"] = 1  # sampling and a beam exclude each other
+        return DecodingOptions(**(defaults | named))
 
     def to_json(self) -> str:
         """All fields as indented JSON."""

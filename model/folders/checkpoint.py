@@ -3,11 +3,11 @@
     config.json        {"format": "headlight", "kind": "transformer", "version": 1, "config": {…}}
     model.safetensors  or model-00001-of-0000N.safetensors, each below 10 MB, and model.safetensors.index.json
     tokenizer.json     or source_tokenizer.json and target_tokenizer.json
-    languages.json     where a model has several; habits.json: how it is used to write
+    languages.json     where a model has several; habits.json: its generation defaults
     README.md          the model card
     SHA256SUMS         of all of them, for `sha256sum -c` too
 
-Another kind of model is one line in `KINDS`. What loads any folder, ours or another maker's: `foreign/loading.py`.
+Another kind of model is one line in `KINDS`. `foreign/loading.py` loads any folder, ours or third-party.
 Of our own folders only safetensors and JSON are read: a pickle could run any code.
 """
 
@@ -48,7 +48,7 @@ from headlight.model.text.vocabulary import Vocabulary
 
 SHARED, SOURCE, TARGET = "tokenizer.json", "source_tokenizer.json", "target_tokenizer.json"
 VERSION = 1
-# What an earlier save may have left that would contradict a new one.
+# Files of an earlier save that would contradict a new one.
 REPLACED = re.compile(
     r"model(-.*)?\.safetensors(\.index\.json)?|(source_|target_)?tokenizer\.json|(languages|habits|confidence|heads)\.json"
 )
@@ -58,7 +58,7 @@ ModelType = TypeVar("ModelType", bound=nn.Module)
 
 @dataclass(frozen=True)
 class Checkpoint(Generic[ModelType]):
-    """What a model folder holds, ready to run: the model is in evaluation mode and takes no gradients."""
+    """A loaded model folder, ready to run: the model is in evaluation mode, without gradients."""
 
     model: ModelType
     config: Any  # the model's own: a TransformerConfig, …
@@ -141,7 +141,7 @@ def save_checkpoint(
     others: Mapping[str, str] | None = None,
     shard_bytes: int = 9_500_000,
 ) -> None:
-    """Write a model folder, wholly or not at all; other files that an earlier one holds stay in it.
+    """Write a model folder, completely or not at all. Other files of an earlier folder stay.
 
     `others` are small text files that belong to the model, by name: they get checksums like the rest.
     """
@@ -196,7 +196,7 @@ def _write_config(path: Path, kind: str, config: Any) -> None:
 
 
 def _put_in_place(part: Path, folder: Path) -> None:
-    """Rename the new folder to its name. An old one goes only once the new one stands."""
+    """Rename the new folder to its name. The old one is deleted only after that."""
     if not folder.exists():
         part.rename(folder)
         return
@@ -214,7 +214,7 @@ def _put_in_place(part: Path, folder: Path) -> None:
 
 
 def stored_tensors(model: nn.Module) -> dict[str, tuple[Tensor, list[str]]]:
-    """Each tensor once, by the first of its names, with all the places where it is used: ties have several."""
+    """Each tensor once, by the first of its names, with all its names: a tied tensor has several."""
     by_identity: dict[int, tuple[Tensor, list[str]]] = {}
     for place, tensor in model.state_dict(keep_vars=True).items():
         by_identity.setdefault(id(tensor), (tensor, []))[1].append(place)
@@ -225,7 +225,7 @@ def stored_tensors(model: nn.Module) -> dict[str, tuple[Tensor, list[str]]]:
 
 
 def check_vocabularies(prefix: str, config: Any, source: Vocabulary, target: Vocabulary) -> None:
-    """Complain unless the vocabularies are as large as the config says, and end sentences with the token it says."""
+    """Raise an error unless the sizes and the end tokens of the vocabularies match the config."""
     sizes = kind_of(config)[1].vocabularies(config)
     for side, tokenizer, size in zip(("source", "target"), (source, target), sizes, strict=True):
         if tokenizer.vocabulary_size != size:

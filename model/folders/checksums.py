@@ -1,4 +1,4 @@
-"""SHA256SUMS of a model folder, in the form of the `sha256sum` tool: written, held against the files, summed up."""
+"""SHA256SUMS of a model folder, in the format of the `sha256sum` tool: written, verified, summarised."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headlight.model.folders.storage import is_plain_name, refuse_pointer
 
 SUMS = "SHA256SUMS"
 SUM_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
-CARD = "README.md"  # whoever edits the card changes no model
+CARD = "README.md"  # an edited card does not change the model
 
 
 def write_sums(folder: Path) -> None:
@@ -23,7 +23,7 @@ def write_sums(folder: Path) -> None:
 
 
 def files_in_words(folder: Path) -> str:
-    """What a card says of the files it lies beside: size and SHA-256 of each."""
+    """The list of files for a model card: size and SHA-256 of each."""
     rows = [
         f"| {path.name} | {path.stat().st_size:,} | `{_digest(path)}` |\n"
         for path in sorted(folder.iterdir())
@@ -33,7 +33,7 @@ def files_in_words(folder: Path) -> str:
 
 
 def require_file(folder: Path, name: str) -> None:
-    """Complain unless the folder has this file."""
+    """Raise an error unless the folder has this file."""
     if not (folder / name).exists():
         raise CheckpointError(f"{folder}: {name} is missing. Download or save the model again.")
 
@@ -44,7 +44,7 @@ def _digest(path: Path) -> str:
 
 
 def _read_sums(folder: Path) -> dict[str, str]:
-    """File names and their checksums, but for the card's."""
+    """File names and their checksums, without the card."""
     lines = (folder / SUMS).read_text(encoding="utf-8", errors="replace").splitlines()
     matches = [SUM_LINE.fullmatch(line) for line in lines]
     sums = {match[2]: match[1] for match in matches if match and is_plain_name(match[2])}
@@ -55,7 +55,7 @@ def _read_sums(folder: Path) -> dict[str, str]:
 
 
 def verify_sums(folder: Path, needed: Iterable[str]) -> None:
-    """Complain unless all files that are named or needed are what they were."""
+    """Raise an error unless all listed and needed files have their checksums."""
     require_file(folder, SUMS)
     sums = _read_sums(folder)
     for name in needed:

@@ -1,4 +1,4 @@
-"""A translation's numbers as files: NPZ, long CSV, JSON. As bytes: a command writes them, the page sends them."""
+"""A translation as NPZ, long CSV and JSON, in bytes for commands and the page."""
 
 from __future__ import annotations
 
@@ -56,5 +56,5 @@ def json_text(translation: Translation) -> bytes:
 
 
 def harmless(cell: str) -> str:
-    """A text that no spreadsheet takes for a formula: an apostrophe before what could begin one."""
+    """A text that no spreadsheet takes for a formula: an apostrophe stands before a possible formula."""
     return "'" + cell if cell.startswith(STARTS_A_FORMULA) else cell

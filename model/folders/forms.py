@@ -1,4 +1,4 @@
-"""What a folder is that holds no weights in a form that can be read: named as what it is, by its files alone."""
+"""The format of a folder without readable weights, told by its file names, for the error message."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-# A pattern of names, and what such a file is. Of several that fit, the first tells most.
+# A pattern of file names, and the format; the first match counts.
 FORMS = (
     (r"adapter_config\.json|adapter_model\.(safetensors|bin)", "an adapter, which changes another model and is none"),
     (r"tf_model.*\.h5|tf_model\.h5\.index\.json|saved_model\.pb", "weights of TensorFlow alone"),
@@ -25,7 +25,7 @@ READABLE = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.
 
 
 def strange_form(files: Path | Iterable[str]) -> str:
-    """What a folder, or a list of a repository's files, holds in place of weights; empty where nothing tells."""
+    """The format of a list of file names without weights that we read; empty if unknown."""
     if isinstance(files, Path):
         folder = files
         listed = (path for pattern in ("*", "onnx/*") for path in folder.glob(pattern))

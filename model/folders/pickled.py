@@ -1,7 +1,7 @@
 """Weights in PyTorch's own file, `pytorch_model.bin`: tensors alone, never the code that a pickle can hold.
 
-The file is mapped, and opened anew now and then: closing gives the mapped pages back, which else would count as our
-memory. Only the format of before 2020 must be read as a whole.
+The file is memory-mapped and reopened now and then: closing releases the mapped pages, which count as our memory. Only
+the format from before 2020 must be read as a whole.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class PickledStore:
         self.unread = set(self._places)
 
     def _open(self, name: str) -> dict[str, Tensor]:
-        """The tensors of one file; of several, only one stays open."""
+        """The tensors of one file; only one file is open at a time."""
         if name not in self._tensors:
             self._tensors = {name: _load(self.folder / name, self._mapped[name])}
             self._read = 0
@@ -135,7 +135,7 @@ def _load(path: Path, mapped: bool) -> dict[str, Tensor]:
 
 
 def _refuse_packed(path: Path) -> None:
-    """Numbers are read where they lie: packed ones would be other numbers."""
+    """Refuse a compressed archive: numbers are read in place."""
     try:
         with zipfile.ZipFile(path) as archive:
             packed = any(each.compress_type != zipfile.ZIP_STORED for each in archive.infolist())

@@ -1,4 +1,4 @@
-"""What every reader of model folders offers: our own in `checkpoint.py`, and each family's in `families/`."""
+"""The interface of readers of model folders: ours in `checkpoint.py`, one a family in `foreign/`."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ CONFIG = "config.json"
 class FolderReader:
     """How the folders of one format become our models."""
 
-    needs_sums = False  # whether a folder without SHA256SUMS is broken
+    needs_sums = False  # whether a folder must have SHA256SUMS
 
     def complaints(self, folder: Path) -> AbstractContextManager[None]:
-        """What goes on around reading: a format of strangers says in words what nobody thought of."""
+        """A context around reading; a third-party format turns unexpected exceptions into a `CheckpointError` there."""
         return nullcontext()
 
     def config(self, folder: Path, values: dict[str, Any]) -> Any:
-        """Our configuration, from theirs."""
+        """Our configuration, mapped from the folder's."""
         raise NotImplementedError
 
     def store(self, folder: Path) -> Weights:
@@ -34,11 +34,11 @@ class FolderReader:
         return TensorStore(folder)
 
     def settled(self, config: Any, store: Weights) -> Any:
-        """The configuration with what only the names of the tensors tell."""
+        """The configuration, completed by what only the tensors tell."""
         return config
 
     def build(self, config: Any) -> nn.Module:
-        """The model; called while tensors are made without memory."""
+        """The model; called on the meta device, without memory for tensors."""
         raise NotImplementedError
 
     def tokenizers(self, folder: Path, config: Any) -> tuple[Vocabulary, Vocabulary]:
@@ -50,13 +50,13 @@ class FolderReader:
         return store.read(name)
 
     def spare(self, name: str) -> bool:
-        """Whether a stored tensor may be left unread, as a derived table may."""
+        """Whether a stored tensor may stay unread, such as a derived table."""
         return False
 
     def languages(self, folder: Path, config: Any, source: Vocabulary) -> Languages:
-        """What the model can be asked for."""
+        """The languages of the model."""
         return Languages()
 
     def generation_defaults(self, folder: Path, config: Any, languages: Languages) -> GenerationDefaults:
-        """How the model is used to write."""
+        """The generation defaults of the model."""
         return GenerationDefaults()

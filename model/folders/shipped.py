@@ -1,4 +1,4 @@
-"""The models that come along, by name: the same in a checkout, on a Space and in an installed wheel."""
+"""The shipped models, by name: the same in a checkout, on a Space and in an installed wheel."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def shipped_models() -> list[str]:
 
 
 def find_folder(name: str | Path) -> Path:
-    """A folder as it is named; where there is none of that name, the model that comes along under it."""
+    """The folder of this path; where there is none, the shipped model of this name."""
     folder = Path(name)
     shipped = MODELS / folder
-    # One plain name: a longer path means a place, and nothing else lies there.
+    # Only a plain name: a longer path is meant as a path.
     return shipped if len(folder.parts) == 1 and not folder.exists() and shipped.is_dir() else folder

@@ -100,7 +100,7 @@ def _pieces(name: str, tensor: Tensor, storage: Storage, limit: int) -> Iterator
 
 
 def encode(name: str, tensor: Tensor, storage: Storage) -> tuple[Tensor, Tensor | None]:
-    """Values as they are stored and, for int8, the scale of each row. Vectors stay in float32: they weigh nothing."""
+    """Values as they are stored and, for int8, the scale of each row. Vectors stay in float32: they are small."""
     exact = tensor.detach().to("cpu", torch.float32).contiguous()
     if not all_finite(exact):
         raise CheckpointError(f"{name} holds NaN or infinite numbers and is not saved. Go back to an earlier state.")
@@ -149,7 +149,7 @@ class Weights(Protocol):
 
 
 class TensorStore:
-    """The tensors in a folder's safetensors files. The files are checked at once, the numbers read when asked for."""
+    """The tensors in a folder's safetensors files. Files are checked at once, numbers read on demand."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -169,7 +169,7 @@ class TensorStore:
         if not isinstance(places, dict) or not places:
             raise CheckpointError(f"{self.folder}: {INDEX} has no weight_map. Download it again.")
         for name in places.values():
-            # An index comes from strangers: it must not lead out of its folder.
+            # The index is third-party: it must not lead out of its folder.
             if not isinstance(name, str) or not is_plain_name(name) or not name.endswith(".safetensors"):
                 raise CheckpointError(
                     f"{self.folder}: {INDEX} names {name!r}, but only .safetensors files of the same folder may be "
@@ -235,7 +235,7 @@ class TensorStore:
             return
         rows = max(1, MAPPED_AT_ONCE * len(target) // max(1, target.nbytes))
         for start in range(0, len(target), rows):
-            # Opened anew each time: closing gives the mapped pages back, which else would count as our memory.
+            # Reopened each time: closing releases the mapped pages, which count as our memory.
             with safe_open(entry.path, framework="pt") as file:
                 target[start : start + rows].copy_(file.get_slice(name)[start : start + rows])
 
@@ -304,7 +304,7 @@ def _no_weights(folder: Path) -> str:
 
 
 def refuse_pointer(path: Path) -> None:
-    """Complain about what git leaves in place of a large file where git-lfs did not run."""
+    """Refuse the pointer file that git leaves where git-lfs did not run."""
     with path.open("rb") as file:
         if file.read(len(POINTER)) == POINTER:
             raise CheckpointError(

@@ -1,9 +1,9 @@
-"""Foreign folders → our model: one file a family, which maps configuration, weights and vocabulary, and nothing else.
+"""Third-party models: one file a family, which maps configuration, weights and vocabulary to ours.
 
-A family is a file here with a function `reader()` and a line in `FAMILIES`. Nothing of a folder is ever run.
+A family is a file here with a function `reader()` and a line in `FAMILIES`. No code of a folder is ever run.
 """
 
-# The "model_type" of config.json → the module that reads such folders; it is loaded when one comes.
+# The "model_type" of config.json → the module that reads such folders, imported on first use.
 FAMILIES: dict[str, str] = {
     "marian": "headlight.model.foreign.marian",
     "m2m_100": "headlight.model.foreign.m2m",

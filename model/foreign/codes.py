@@ -1,4 +1,4 @@
-"""Which of many target languages counts where nobody names one."""
+"""The default target language of a model with many."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SAME = {"cmn": "zho", "nob": "nor", "nb": "nor", "pes": "fas", "zsm": "msa", "ar
 
 
 def likely_target(codes: Sequence[str], *, wished: str = "", read: str = "") -> str:
-    """One of the codes: the wished, else a common one that is not what the model reads; "" where there are none."""
+    """The wished code, else a common language other than the source; "" where there are none."""
     others = [code for code in codes if _plain(code) != _plain(read)] or list(codes)
     for wish in (wished, *COMMON):
         fitting = [code for code in others if wish and _plain(code) == _plain(wish)]

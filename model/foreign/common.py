@@ -1,4 +1,4 @@
-"""What the families share: fields read with care, weights by other names, and how a folder wants to write."""
+"""Code that the families share: checked fields, renamed weights, vocabularies, generation defaults."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ AGAIN = "Download it again."
 GENERATION = "generation_config.json"
 TOKENIZER_CONFIG = "tokenizer_config.json"
 LARGEST_LIMIT = 4096  # tokens; what a request may ask for
-MOST_SAID = 40  # characters of a value that is only repeated
+MOST_SAID = 40  # characters of a value that an error repeats
 MOST_LAYERS, MOST_POSITIONS = 200, 100_000  # of any model that is worth its name
 
 ACTIVATIONS = {
@@ -52,7 +52,7 @@ TABLE, TARGET_TABLE, OUTPUT = (
 
 
 class Fields:
-    """The fields of a folder's JSON, with defaults; a field of the wrong kind is an error that names it."""
+    """The fields of a folder's JSON, with defaults; a field of the wrong type raises an error that names it."""
 
     def __init__(self, values: Mapping[str, Any], defaults: Mapping[str, Any], origin: Path) -> None:
         self._values = {**defaults, **values}
@@ -75,11 +75,11 @@ class Fields:
         return str(self._of(name, str, "text"))
 
     def has(self, name: str) -> bool:
-        """Whether the field is there and says something."""
+        """Whether the field exists and is not null."""
         return self._values.get(name) is not None
 
     def get(self, name: str) -> Any:
-        """The field as it is; None where it is not."""
+        """The raw field; None where it is missing."""
         return self._values.get(name)
 
     def token(self, name: str) -> int:
@@ -105,13 +105,13 @@ class Fields:
         return self.whole(first)
 
     def neutral(self, **expected: Any) -> None:
-        """Refuse every field that asks for something else than what the model does anyway."""
+        """Refuse every field whose value would change what our model computes."""
         for name, value in expected.items():
             if self._values.get(name, value) not in (value, None):
                 self.refuse(f"{name} is {self._values[name]!r}, but only {value!r} is known")
 
     def choice(self, name: str, choices: Mapping[str, str]) -> str:
-        """One of several words, in our own."""
+        """One of several values, translated to ours."""
         value = self._values.get(name)
         if not isinstance(value, str) or value not in choices:
             self.refuse(f"{name} is {value!r}, but known are: {', '.join(choices)}")
@@ -129,7 +129,7 @@ class Fields:
 
 
 def of_bart(fields: Fields) -> dict[str, Any]:
-    """What Marian and M2M100 say in the same words, having it from BART: sizes, sinusoids in halves, special ids."""
+    """The fields that Marian and M2M100 inherit from BART: sizes, sinusoids in halves, special ids."""
     return {
         "d_model": fields.whole("d_model"),
         "heads": fields.equal("encoder_attention_heads", "decoder_attention_heads"),
@@ -182,7 +182,7 @@ class ForeignReader(FolderReader):
             raise error if str(folder) in str(error) else ConfigError(f"{folder / CONFIG}: {error}") from error
 
     def _refuse_other_cutters(self, folder: Path, values: dict[str, Any]) -> None:
-        """A vocabulary of another kind than the family's, such as ByT5's, could not be read, or would be misread."""
+        """Refuse a tokenizer of another kind than the family's, such as ByT5's."""
         named = cutter_of(folder, values)
         if named and named not in (*self.cutters, *ANY_CUTTER):
             raise ConfigError(
@@ -207,7 +207,7 @@ class ForeignReader(FolderReader):
         return Transformer(config)
 
     def renamed(self, name: str) -> Sequence[str]:
-        """What a tensor of ours is called there."""
+        """The names of our tensor in their files."""
         raise NotImplementedError
 
     def weight(self, store: Weights, name: str) -> Tensor:
@@ -219,12 +219,12 @@ class ForeignReader(FolderReader):
         return name in tied or any(re.fullmatch(pattern, name) for pattern in self.spares)
 
     def settled(self, config: TransformerConfig, store: Weights) -> TransformerConfig:
-        """Tables are one where the folder holds one, or equal ones, whatever it says of them."""
+        """Tables are shared where the folder holds one, or equal ones, whatever its configuration says."""
         used = {ours: next((name for name in names if name in store), None) for ours, names in self.tables.items()}
         if used[TABLE] is None:
             raise MissingTensorError(f"{store.folder}: the weights lack {self.tables[TABLE][0]}. Download them again.")
 
-        # Before anything is made that is as large as the configuration says: it may say what it likes.
+        # Checked before anything of the configured size is allocated: the configuration is third-party.
         for table, rows in ((TABLE, config.source_vocabulary), (TARGET_TABLE, config.target_vocabulary)):
             name = used[table] or ""
             if name and store.shape(name) != (rows, config.d_model):
@@ -253,7 +253,7 @@ ANY_CUTTER = ("PreTrainedTokenizer", "TokenizersBackend", "SentencePieceBackend"
 
 
 def cutter_of(folder: Path, values: Mapping[str, Any] | None = None) -> str:
-    """The class of `transformers` that cuts this folder's texts, without "Fast"; empty where nothing names it."""
+    """The tokenizer class of `transformers` for this folder, without "Fast"; empty where no file names it."""
     for said in (safe_json(folder, TOKENIZER_CONFIG), values if values is not None else safe_json(folder, CONFIG)):
         named = said.get("tokenizer_class")
         if isinstance(named, str) and named:
@@ -335,14 +335,14 @@ def numbered(folder: Path, name: str) -> list[str]:
 
 
 def entries_of(model: SentencePieceModel, texts: Sequence[str], special: set[str]) -> list[Entry]:
-    """What each id writes: nothing if special, else as the vocabulary's own pieces do."""
+    """The entry of each id: silent if special, else the piece of the vocabulary."""
     kinds = {piece.text: piece.kind for piece in model.pieces}
     silent = {PieceKind.CONTROL: "silent", PieceKind.BYTE: "byte"}
     return [Entry(text, "special" if text in special else silent.get(kinds.get(text), "text")) for text in texts]  # type: ignore[arg-type]
 
 
 def filled_up(entries: list[Entry], size: int, origin: str) -> list[Entry]:
-    """As many entries as the model has rows: what is left over stands for nothing."""
+    """As many entries as the model has rows; the remaining ones are silent."""
     if len(entries) > size:
         raise ConfigError(
             f"{origin}: the vocabulary has {len(entries):,} entries, but {CONFIG} says {size:,}. "
@@ -353,7 +353,7 @@ def filled_up(entries: list[Entry], size: int, origin: str) -> list[Entry]:
 
 # ---------------------------------------------------------------- defaults
 
-# What would change the answer and is not known here, with the values that change nothing. It is left out, and said.
+# Rules that we do not have, with the values under which they change nothing. Others are left out and reported.
 NEUTRAL: dict[str, tuple[Any, ...]] = {
     "do_sample": (False,), "repetition_penalty": (1.0,), "encoder_repetition_penalty": (1.0,),
     "encoder_no_repeat_ngram_size": (0,), "min_new_tokens": (0,), "num_beam_groups": (1,), "diversity_penalty": (0.0,),
@@ -366,7 +366,7 @@ NEUTRAL: dict[str, tuple[Any, ...]] = {
 def read_generation_defaults(
     folder: Path, config: TransformerConfig, languages: Languages, task: Mapping[str, Any] | None = None
 ) -> GenerationDefaults:
-    """How a folder wants to write: `generation_config.json`, else `config.json`, with a task's own wishes below it."""
+    """Generation defaults: of `generation_config.json`, else of `config.json`, over those of a task."""
     name = GENERATION if (folder / GENERATION).exists() else CONFIG
     values = {key: value for key, value in read_json(folder / name).items() if value is not None}
     fields = Fields(values, task or {}, folder / name)

@@ -1,4 +1,4 @@
-"""A foreign folder → one of ours: the same model, with everything that it needs, in our own files."""
+"""Import: a third-party folder → one of ours, with the same model in our own files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FRONT_MATTER = re.compile(r"\A---\s*\n(.*?)\n---\s*\n", re.DOTALL)
 
 
 def import_folder(source: Path, folder: Path, *, origin: str, revision: str = "", storage: Storage = "float16") -> None:
-    """Write `folder` from the foreign `source`; `origin` and `revision` are what its card calls that."""
+    """Write `folder` from the third-party `source`; the card names `origin` and `revision`."""
     if read_json(source / CONFIG).get("format") == "headlight":
         raise CheckpointError(f"{source}: is a folder of ours already. Copy it.")
     loaded = load_checkpoint(source)
@@ -39,7 +39,7 @@ def import_folder(source: Path, folder: Path, *, origin: str, revision: str = ""
 
 
 def card(source: Path, name: str, origin: str, revision: str, storage: str, left_out: Sequence[str] = ()) -> str:
-    """What the model is, where it is from and under which licence; what it can and cannot do, its makers say."""
+    """The model card: what the model is, where it is from, and its licence."""
     values = read_json(source / CONFIG)
     pair = languages_of(origin) or languages_of(source.name) or languages_of(name)
     at = f", revision {revision}" if revision else ""
@@ -66,7 +66,7 @@ told at its source.
 
 
 def licence_in(text: str) -> str:
-    """What the front matter of a card says; empty if nothing."""
+    """The licence in the front matter of a card; empty if there is none."""
     matter = FRONT_MATTER.match(text)
     found = re.search(r"^licen[sc]e:[ \t]*['\"]?([\w .+-]+?)['\"]?[ \t]*$", matter[1], re.MULTILINE) if matter else None
     return found[1] if found else ""

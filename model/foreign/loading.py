@@ -1,7 +1,7 @@
-"""Any model folder, ours or another maker's → a model.
+"""Load any model folder, ours or third-party.
 
-The "format" of config.json, or the "model_type" that others have, names the reader. What a reader does is the same for
-all: `folders/reader.py`. Nothing of a folder is ever run.
+The "format" of config.json, or the "model_type" of third-party folders, names the reader. All readers have the
+interface of `folders/reader.py`. No code of a folder is ever run.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def read_checkpoint(
     dtype: torch.dtype = torch.float32,
     verify: bool = True,
 ) -> Checkpoint[ModelType]:
-    """Load a folder that holds a model of the `wanted` class, and complain in words about whatever is wrong with it."""
+    """Load a folder that holds a model of the `wanted` class, with an error for everything that is wrong with it."""
     try:
         return _read(Path(folder), wanted, torch.device(device), dtype, verify)
     except OSError as error:
@@ -96,7 +96,7 @@ def _read(
 
 
 class WithoutFirstNumbers(TorchFunctionMode):
-    """Skips what fills fresh weights. On the meta device it fills nothing, yet loads all of PyTorch's compiler: 1 s."""
+    """Skips the initialisation of weights: on the meta device it does nothing but import PyTorch's compiler, 1 s."""
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -107,7 +107,7 @@ class WithoutFirstNumbers(TorchFunctionMode):
 
 
 def kind_of_folder(folder: str | Path) -> str:
-    """What a folder holds, "transformer" or "classifier", before anything large is read."""
+    """The kind of a folder, "transformer" or "classifier", without reading weights."""
     values = read_json(Path(folder) / CONFIG)
     reader = _reader_for(Path(folder), values)
     with reader.complaints(Path(folder)):
@@ -123,7 +123,7 @@ def _reader_for(folder: Path, values: dict[str, Any]) -> FolderReader:
             f"{folder / CONFIG} {fault}. Readable formats are: {', '.join(READERS)}. No other can be made into one of "
             "them: choose a model of one of these."
         )
-    if isinstance(reader, str):  # a family is loaded when a folder of its own comes
+    if isinstance(reader, str):  # a family is imported on first use
         reader = import_module(reader).reader()
         assert isinstance(reader, FolderReader)  # noqa: S101
     return reader

@@ -110,11 +110,11 @@ class Marian(ForeignReader):
             return self._positions(store, side)
         tensor = super().weight(store, name)
         if name == "decoder.output.words.bias" and tensor.ndim == 2 and len(tensor) == 1:
-            return tensor[0]  # theirs is a matrix of one row
+            return tensor[0]  # stored as a matrix of one row
         return tensor
 
     def _positions(self, store: Weights, side: str) -> Tensor:
-        """The stored table of one side; where it has none, the sinusoids that both sides have by right."""
+        """The stored table of one side; without one, sinusoids."""
         tables = {side: store.read(name) for side in SIDES if (name := POSITIONS.format(side)) in store}
         length, width = min(map(len, tables.values())), next(iter(tables.values())).shape[1]
         return tables[side][:length] if side in tables else sinusoids(length, width, halves=True)
@@ -149,7 +149,7 @@ class Marian(ForeignReader):
         return made[0], made[1]
 
     def languages(self, folder: Path, config: TransformerConfig, source: Vocabulary) -> Languages:
-        """The ">>xxx<<" entries. One is the default, as none would be nonsense: the folder's own, or a common one."""
+        """The ">>xxx<<" entries. One is always the default: without any, the model writes nonsense."""
         if not isinstance(source, PieceTokenizer):
             return Languages()
         found = [
@@ -165,7 +165,7 @@ class Marian(ForeignReader):
 
 
 def _are_sinusoids(table: Tensor) -> bool:
-    """Whether a stored table of positions holds what is computed anyway."""
+    """Whether a stored table of positions equals our sinusoids."""
     if table.ndim != 2 or 0 in table.shape:
         return False
     return bool((table - sinusoids(*table.shape, halves=True)).abs().max() < ROUNDED)

@@ -4,7 +4,7 @@
     model.safetensors    or its shards, or pytorch_model.bin
     spiece.model         how text is cut into pieces; ids are its own, then further ones for blanks
 
-Which translation is meant stands in words before the sentence: "translate English to German: ".
+Words before the sentence name the pair of languages: "translate English to German: ".
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class T5(ForeignReader):
         return made, made
 
     def languages(self, folder: Path, config: TransformerConfig, source: Vocabulary) -> Languages:
-        """The pairs that the folder names as tasks, with the words that stand before a sentence then."""
+        """The pairs that the folder names as tasks, with the words before a sentence."""
         found: dict[str, Language] = {}
         sources: list[str] = []
         for task in _tasks(folder).values():
@@ -147,7 +147,7 @@ class T5(ForeignReader):
                 found[match["source"] + "→" + match["target"]] = Language(code=match["target"], text=task["prefix"])
         if not found:
             return Languages()
-        if len(set(sources)) > 1:  # then a target alone does not say which pair is meant
+        if len(set(sources)) > 1:  # then a target alone does not name the pair
             pairs = tuple(replace(language, code=pair) for pair, language in found.items())
             return Languages(targets=pairs, target=pairs[0].code)
         targets = tuple(found.values())
@@ -161,7 +161,7 @@ class T5(ForeignReader):
 
 
 def _tasks(folder: Path) -> dict[str, dict[str, Any]]:
-    """What `config.json` says of translating, by the name of the task."""
+    """The translation tasks of `config.json`, by name."""
     named = read_json(folder / CONFIG).get("task_specific_params")
     tasks = named.items() if isinstance(named, dict) else ()
     return {
@@ -172,7 +172,7 @@ def _tasks(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def _renamed(name: str) -> str:
-    """What a tensor of ours is called by T5."""
+    """The name of our tensor in T5."""
     side, _, rest = name.partition(".")
     if rest == "final_norm.weight":
         return f"{side}.final_layer_norm.weight"

@@ -18,7 +18,7 @@ from headlight.model.errors import CheckpointError, RequestError, shown
 from headlight.model.records import Token
 
 FILE = "languages.json"
-SHOWN = 12  # so many choices a complaint names
+SHOWN = 12  # choices that an error lists at most
 PAIR = re.compile(r"(?:opus-(?:mt-)?(?:tc-(?:base|big)-)?)?([a-z]{2,3})-([a-z]{2,3})")
 OTHER_CODES = {"jap": "ja"}  # what others call a language, and what it is called here
 
@@ -79,7 +79,7 @@ class Languages:
         )
 
     def beside(self, route: Route, text: str) -> Route:
-        """The marks that a text still needs: who typed ">>fra<<", or a task's words, has said already what to write."""
+        """The marks that a text still needs: a text that begins with ">>fra<<" or the words of a task has its own."""
         if any(each.text and text.startswith(each.text) for each in self.targets):
             return dataclasses.replace(route, text="")
         if text.startswith(">>") and any(each.before and text.startswith(f">>{each.code}<<") for each in self.targets):
@@ -125,7 +125,7 @@ class Languages:
 
 
 def load_languages(folder: Path) -> Languages:
-    """The languages of a model folder of ours; none where it says nothing."""
+    """The languages of one of our model folders; empty where it names none."""
     path = folder / FILE
     return Languages.from_json(path.read_text(encoding="utf-8"), origin=str(path)) if path.exists() else Languages()
 

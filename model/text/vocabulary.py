@@ -11,7 +11,7 @@ from headlight.model.records import Token
 
 
 def require_id(token_id: int, size: int) -> None:
-    """Complain of an id that a vocabulary of this size does not have: -1 would quietly be the last one."""
+    """Raise an error for an id outside a vocabulary of this size: -1 would silently be the last one."""
     if not 0 <= token_id < size:
         raise TokenizerError(
             f"There is no token {token_id}: this vocabulary has 0 to {size - 1}. "

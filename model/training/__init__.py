@@ -1,1 +1,1 @@
-"""Corpora, batches, the loop, evaluation: how a model comes to know what it knows."""
+"""Training: corpora, batches, the loop, evaluation."""

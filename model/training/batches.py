@@ -109,9 +109,9 @@ class SpecialIds:
 
 
 def epoch_rows(sentences: Sentences, seed: int, epoch: int) -> RowArray:
-    """Which pairs an epoch shows: each as often as its corpus weighs, in random order.
+    """The pairs of an epoch in random order, each as often as the weight of its corpus says.
 
-    Of a weight's fraction, an epoch takes the next slice of a fixed shuffle, so that the whole corpus comes round.
+    For the fraction of a weight, an epoch takes the next slice of a fixed shuffle, so that in time all of it is used.
     """
     parts: list[RowArray] = []
     for number, weight in enumerate(sentences.weights):

@@ -1,4 +1,4 @@
-"""Where a run begins: with chance, or with the weights of another model, grown and given new vocabularies as asked."""
+"""The first weights of a run: random, or those of another model, with more layers or new vocabularies as configured."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SUBLAYER_END = re.compile(r"attention\.output\.|feed_forward\.narrow\.")  # what
 
 
 def require_start(recipe: Recipe) -> None:
-    """Complain of a missing `start` at once: reading the corpora takes minutes."""
+    """Raise an error for a missing `start` before the corpora are read, which takes minutes."""
     if recipe.start and not (Path(recipe.start) / CONFIG).is_file():
         raise TrainingError(
             f"{recipe.start} is where {recipe.name} begins, but there is no model. Train and export that one first, "

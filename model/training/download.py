@@ -1,4 +1,4 @@
-"""Fetching a public set: said beforehand what it is, gone on with where it broke off, checked at the end."""
+"""Download of a public set: described before, resumed after a break, checked at the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How good a finished model is: BLEU and chrF with their signatures, decoding speed, a classifier's right and wrong."""
+"""Scores of a finished model: BLEU and chrF with their signatures, decoding speed, a classifier's confusion matrix."""
 
 from __future__ import annotations
 

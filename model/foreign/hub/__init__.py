@@ -3,8 +3,8 @@
     offer = plan("Helsinki-NLP/opus-mt-de-en")    # offer.bytes, offer.licence
     folder = fetch("Helsinki-NLP/opus-mt-de-en")  # Translator.load(folder)
 
-The cache is that of `huggingface_hub`, so what another program fetched is not fetched again. That package is imported
-when something is fetched, and not before.
+The cache is that of `huggingface_hub`, so a model that another program downloaded is not downloaded again. The package
+is imported on the first download.
 """
 
 from __future__ import annotations

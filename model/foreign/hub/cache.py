@@ -1,4 +1,4 @@
-"""Where fetched files lie: the cache of `huggingface_hub`, whose layout is documented and read here without it.
+"""The download cache: that of `huggingface_hub`, whose documented layout is read here without the package.
 
 models--OWNER--NAME/refs/REVISION           the commit that a branch or tag stood at
 models--OWNER--NAME/blobs/HASH              a file's content
@@ -16,7 +16,7 @@ from pathlib import Path
 from headlight.model.foreign.hub.names import COMMIT, HubError, ModelId
 
 CONFIG = "config.json"
-# What cuts texts into pieces: all files of one line. Other programs keep weights in the cache without any of them.
+# A tokenizer needs all files of one line. Other programs may cache weights without them.
 VOCABULARIES = (
     ("source.spm", "target.spm", "vocab.json"),
     ("sentencepiece.bpe.model",),
@@ -29,7 +29,7 @@ PICKLE, PICKLE_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
 
 
 def cache_folder() -> Path:
-    """The cache, as the environment says now."""
+    """The folder of the cache, by the environment of now."""
     for name, below in (
         ("HF_HUB_CACHE", ()),
         ("HUGGINGFACE_HUB_CACHE", ()),
@@ -42,22 +42,22 @@ def cache_folder() -> Path:
 
 
 def repository_folder(repository: str) -> Path:
-    """Where everything of one repository lies."""
+    """The folder of one repository."""
     return cache_folder() / f"models--{repository.replace('/', '--')}"
 
 
 def snapshot_folder(repository: str, commit: str) -> Path:
-    """Where a commit's files have their names."""
+    """The folder with the named files of a commit."""
     return repository_folder(repository) / "snapshots" / commit
 
 
 def blob_file(repository: str, digest: str) -> Path:
-    """Where a file's content lies."""
+    """The path of a file's content."""
     return repository_folder(repository) / "blobs" / digest
 
 
 def find_folder(wanted: ModelId) -> Path | None:
-    """The folder of a model that is wholly in the cache; nothing is asked of any network."""
+    """The folder of a model that is complete in the cache, without any network."""
     commit = wanted.revision
     if not wanted.fixed:
         try:
@@ -71,7 +71,7 @@ def find_folder(wanted: ModelId) -> Path | None:
 
 
 def cached_models() -> Iterator[ModelId]:
-    """Every model that is wholly in the cache: by the branches and tags it was asked for, else by its commits."""
+    """All complete models of the cache, by their branches and tags, else by commits."""
     for repository in sorted(cache_folder().glob("models--*--*")):
         name = repository.name.removeprefix("models--").replace("--", "/")
         references = (path.relative_to(repository / "refs").as_posix() for path in (repository / "refs").rglob("*"))
@@ -80,7 +80,7 @@ def cached_models() -> Iterator[ModelId]:
 
 
 def _kept(name: str, revisions: Iterable[str]) -> Iterator[ModelId]:
-    """Those that are there; other programs may keep in the cache what could never be asked for."""
+    """The valid ids among these; other programs may cache anything."""
     for revision in sorted(revisions):
         try:
             wanted = ModelId(name, revision)
@@ -91,13 +91,13 @@ def _kept(name: str, revisions: Iterable[str]) -> Iterator[ModelId]:
 
 
 def has_vocabulary(names: Iterable[str]) -> bool:
-    """Whether these are files enough to cut texts into pieces."""
+    """Whether these files suffice for a tokenizer."""
     found = set(names)
     return any(found.issuperset(needed) for needed in VOCABULARIES)
 
 
 def remember(wanted: ModelId, commit: str) -> None:
-    """Note which commit a branch or tag stands at, for those who ask offline."""
+    """Store the commit of a branch or tag, for later calls without a network."""
     if wanted.fixed:
         return
     reference = _reference(wanted)
@@ -112,7 +112,7 @@ def _reference(wanted: ModelId) -> Path:
 
 
 def _whole(folder: Path) -> bool:
-    """Whether configuration, vocabulary and weights are there."""
+    """Whether configuration, vocabulary and weights are complete."""
     if not (folder / CONFIG).exists() or not has_vocabulary(path.name for path in folder.iterdir()):
         return False
     if (folder / WEIGHTS).exists() or (folder / PICKLE).exists():

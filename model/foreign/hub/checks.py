@@ -1,4 +1,4 @@
-"""Whether a file is what its name says, before a reader opens it. Its form alone is looked at: nothing in it is run."""
+"""Check that a file has the format of its name, before a reader opens it. Nothing in it is run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PIECES = 0x0A  # the first field of a SentencePiece model, and of each of its pi
 
 
 def fault_of(path: Path, file: RemoteFile) -> str:
-    """What is wrong with a file that came, in words; nothing where it is sound."""
+    """What is wrong with a downloaded file; empty if nothing is."""
     size = path.stat().st_size
     if size != file.bytes:
         return f"it has {size:,} bytes, but the Hub states {file.bytes:,}"
@@ -39,7 +39,7 @@ def fault_of(path: Path, file: RemoteFile) -> str:
 
 
 def digest_of(path: Path, file: RemoteFile) -> str:
-    """The checksum in the form that the Hub states for this file: SHA-256, or git's own."""
+    """The checksum that the Hub states for this file: SHA-256, or that of git."""
     if len(file.digest) == 64:
         with path.open("rb") as opened:
             return hashlib.file_digest(opened, "sha256").hexdigest()

@@ -1,4 +1,4 @@
-"""From an id to a folder: asked about beforehand, gone on with where it broke off, checked before it has a name."""
+"""Download a model: confirmed before, resumed after a break, checked before a file gets its name."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from headlight.model.foreign.hub.plans import (
 )
 
 OFTEN = 0.25  # seconds between two progress reports
-TRIES = 3  # attempts in a row that bring nothing, after which a file is given up
+TRIES = 3  # attempts in a row without a byte, after which a file is given up
 PAUSE = 1.0  # seconds between two attempts
-WAIT = 0.2  # seconds between two looks at whether another process has finished the same file
+WAIT = 0.2  # seconds between two checks whether another process has finished the same file
 
 Confirm = Callable[[Plan], bool]
 Report = Callable[[Progress], None]
@@ -49,11 +49,11 @@ def fetch(
     on_progress: Report | None = None,
     stop: Event | None = None,
 ) -> Path:
-    """The folder of a model, fetched where it is not in the cache yet.
+    """The folder of a model, downloaded if it is not in the cache yet.
 
-    `confirm` is asked before anything comes, with sizes. `on_progress` hears a few times a second how far it is. Who
-    sets `stop` ends it soon; like a broken connection, that leaves what has come, and the next call goes on from there.
-    A commit that is in the cache needs no network, and nor does anything that is there when there is none.
+    `confirm` gets the plan, with sizes, before the download. `on_progress` is called a few times a second. Setting
+    `stop` ends the download soon; as after a broken connection, the next call resumes it. A commit that is in the cache
+    needs no network. Where there is no network, a cached branch or tag is used as it is.
     """
     wanted = read_id(repository, revision)
     kept = find_folder(wanted)
@@ -83,7 +83,7 @@ def fetch(
 
 
 class Download:
-    """The files of one plan, one after the other."""
+    """Downloads the files of one plan, one after the other."""
 
     def __init__(self, wanted: ModelId, found: Plan, on_progress: Report | None, stop: Event) -> None:
         self.wanted = wanted
@@ -95,7 +95,7 @@ class Download:
         self._done = {file.name: file.bytes for file in here}
 
     def bring(self, file: RemoteFile) -> None:
-        """One file into the cache, under its name."""
+        """Bring one file into the cache, under its name."""
         from huggingface_hub import hf_hub_download
 
         self._check_stop()
@@ -104,7 +104,7 @@ class Download:
         if not is_here(self.plan.repository, self.plan.commit, file):
             self._content(file)
         self._report(file, file.bytes)
-        # The content is there by now: this gives it its name, in whatever way this disk can.
+        # The content is in the cache: this gives it its name, by a link or, where the disk has none, a copy.
         hf_hub_download(
             self.plan.repository,
             file.name,
@@ -116,7 +116,7 @@ class Download:
         )
 
     def _content(self, file: RemoteFile) -> None:
-        """The content of one file to its place, by way of a part that a later call goes on with."""
+        """Download the content of one file, by way of a partial file that a later call resumes."""
         from huggingface_hub.utils import WeakFileLock  # type: ignore[attr-defined]
 
         blob = blob_file(self.plan.repository, file.digest)
@@ -125,7 +125,7 @@ class Download:
         lock = cache_folder() / ".locks" / blob.parents[1].name / f"{blob.name}.headlight.lock"
         lock.parent.mkdir(parents=True, exist_ok=True)
         with ExitStack() as held:
-            while True:  # another process may be fetching the same
+            while True:  # another process may be downloading the same file
                 try:
                     held.enter_context(WeakFileLock(lock, timeout=WAIT))
                     break
@@ -135,7 +135,7 @@ class Download:
                 return
             in_one = self._stream_all(file, part)
             fault = fault_of(part, file)
-            if fault and not in_one:  # one of the attempts may have brought something else, so all comes once more
+            if fault and not in_one:  # an attempt may have brought other bytes, so the file is downloaded anew
                 part.unlink()
                 self._stream_all(file, part)
                 fault = fault_of(part, file)
@@ -144,13 +144,13 @@ class Download:
             part.replace(blob)
 
     def _stream_all(self, file: RemoteFile, part: Path) -> bool:
-        """Ask for the rest until there is none; several attempts that bring nothing end it. Whether one brought all."""
+        """Request the rest until the file is complete; whether one attempt sufficed. Idle attempts raise an error."""
         import httpx2
         from huggingface_hub.errors import HfHubHTTPError
 
         if _size(part) > file.bytes:
             part.unlink()
-        idle, pieces = 0, 2 if _size(part) else 0  # what an earlier call left may have come in any number
+        idle, pieces = 0, 2 if _size(part) else 0  # the bytes of an earlier call may be of several attempts
         while (have := _size(part)) != file.bytes or not part.exists():
             status = 0
             try:
@@ -160,7 +160,7 @@ class Download:
                 if status < 500 and status != 429:
                     raise
             except (httpx2.TooManyRedirects, httpx2.UnsupportedProtocol):
-                raise  # another attempt would go the same way
+                raise  # another attempt would end the same way
             except (httpx2.HTTPError, ConnectionError, TimeoutError):
                 pass
             pieces += _size(part) > have
@@ -176,27 +176,27 @@ class Download:
         return pieces <= 1
 
     def _stream(self, file: RemoteFile, part: Path, have: int) -> None:
-        """One request for what is missing of a file."""
+        """One request for the missing bytes of a file."""
         from huggingface_hub import get_session, hf_hub_url
         from huggingface_hub.utils import build_hf_headers, hf_raise_for_status  # type: ignore[attr-defined]
 
         address = hf_hub_url(self.plan.repository, file.name, revision=self.plan.commit, endpoint=endpoint())
-        # A packed answer could not be gone on with.
+        # A compressed response could not be resumed.
         headers = build_hf_headers(headers={"user-agent": AGENT, "accept-encoding": "identity"})
         if have:
             headers["range"] = f"bytes={have}-"
         with get_session().stream("GET", address, headers=headers, timeout=PATIENCE, follow_redirects=True) as answer:
-            if answer.status_code == 416:  # nothing follows what has come
+            if answer.status_code == 416:  # the server has no more bytes
                 self._throw_away(file, part, f"it has less than the {file.bytes:,} bytes that the Hub states")
             hf_raise_for_status(answer)
             goes_on = answer.status_code == 206 and answer.headers.get("content-range", "").startswith(f"bytes {have}-")
             done = have if goes_on else 0
             self._refuse_page(file, answer)
             with part.open("ab" if goes_on else "wb") as out:
-                for block in answer.iter_bytes():  # as they come: a block of a set size would be lost in a break
+                for block in answer.iter_bytes():  # as they arrive: a block of a fixed size would be lost at a break
                     done += len(block)
                     if done > file.bytes:
-                        break  # no disk is filled with what was not announced
+                        break  # never more than the announced size
                     out.write(block)
                     self._report(file, done)
                     self._check_stop()
@@ -204,7 +204,7 @@ class Download:
             self._throw_away(file, part, f"it has more than the {file.bytes:,} bytes that the Hub states")
 
     def _refuse_page(self, file: RemoteFile, answer: Any) -> None:
-        """Complain of a web page, such as a network's login, before any of it is kept: no file of a model is one."""
+        """Refuse a web page, such as the login of a network, before writing any of it."""
         if "html" in answer.headers.get("content-type", "").lower():
             raise HubError("web_page", repository=str(self.wanted), file=file.name, host=host())
 
@@ -213,7 +213,7 @@ class Download:
         raise HubError("wrong_file", repository=str(self.wanted), file=file.name, detail=fault)
 
     def _report(self, file: RemoteFile, done: int) -> None:
-        """Tell how far it is, but not too often; that all has come is always told."""
+        """Report progress, but not too often; the end is always reported."""
         self._done[file.name] = done
         now, all_done = time.monotonic(), sum(self._done.values())
         due = all_done == self.plan.bytes or now - self._told_at >= OFTEN
@@ -231,7 +231,7 @@ def _size(part: Path) -> int:
 
 
 def _require_room(wanted: ModelId, needed: int) -> None:
-    """Complain beforehand, not after an hour. A cache that is not there yet lies on the disk of what will hold it."""
+    """Raise an error before the download if the disk is too small. A missing cache folder counts as its parent."""
     place = next(folder for folder in (cache_folder(), *cache_folder().absolute().parents) if folder.exists())
     free = shutil.disk_usage(place).free
     if free < needed:

@@ -1,4 +1,4 @@
-"""What a model on the Hub is called, and what can go wrong with it, in words."""
+"""The ids of models on the Hub, and the errors of downloads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LONGEST = 96  # characters of a repository's name, and of a revision's
 
 
 class HubError(WordedError):
-    """What cannot be downloaded: `error_hub_KIND` of the tables. No value is an address: it may hold a token."""
+    """An error of a download: the phrase `error_hub_KIND`. No value is an address, which may contain a token."""
 
     def __init__(self, kind: str, *, detail: str = "", **values: Value) -> None:
         super().__init__(f"hub_{kind}", "model", values, detail)
@@ -29,7 +29,7 @@ class HubError(WordedError):
 
 @dataclass(frozen=True)
 class ModelId:
-    """A repository of the Hub at a branch, a tag or a commit; nothing that could lead elsewhere can be one."""
+    """A repository of the Hub at a branch, a tag or a commit; no path or address is valid as one."""
 
     repository: str
     revision: str = MAIN
@@ -46,7 +46,7 @@ class ModelId:
 
     @property
     def fixed(self) -> bool:
-        """Whether the revision is a commit, which nobody can change."""
+        """Whether the revision is a commit, which never changes."""
         return COMMIT.fullmatch(self.revision) is not None
 
 

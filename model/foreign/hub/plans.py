@@ -1,4 +1,4 @@
-"""What would be fetched: the files of a model that readers of models use, with sizes, before any of them comes."""
+"""The plan of a download: the files of a model that our readers use, with sizes."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from headlight.model.foreign.hub.cache import (
 from headlight.model.foreign.hub.names import COMMIT, HubError, ModelId, read_id
 
 HUB = "https://huggingface.co"
-AGENT = "headlight"  # all that is told about this machine
+AGENT = "headlight"  # nothing else is sent about this machine
 PATIENCE = 10.0  # seconds without an answer
 MOST_MEGABYTES = 3000
 LIMIT = "HEADLIGHT_MAX_DOWNLOAD_MB"
 
-# In the order in which they come. Weights are last: where they are, all else is.
+# In the order of the download. Weights are last: where they are, all other files are.
 SMALL = (
     CONFIG,
     "generation_config.json",
@@ -73,11 +73,11 @@ class RemoteFile:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """All that `fetch` would have in the end, and how much of it is still to come."""
+    """All files that `fetch` would bring, and how many bytes are missing."""
 
     repository: str
-    revision: str  # as it was asked for
-    commit: str  # what that is today
+    revision: str  # as requested
+    commit: str  # that the revision names now
     files: tuple[RemoteFile, ...]
     missing: int  # bytes that are not in the cache
     licence: str = ""  # as its card says; empty where it says nothing
@@ -104,7 +104,7 @@ class Progress:
 
 
 def plan(repository: str, revision: str = "main") -> Plan:
-    """Ask the Hub what a model holds; one that is too large, or no model, is an error."""
+    """Ask the Hub for the files of a model. One that is too large, or not a model, raises an error."""
     wanted = read_id(repository, revision)
     limit = _limit()
     with hub_errors(wanted):
@@ -137,7 +137,7 @@ def plan(repository: str, revision: str = "main") -> Plan:
 
 
 def chosen(wanted: ModelId, names: Any) -> list[str]:
-    """Of all files of a repository those that readers of models use. Safetensors go before a pickle."""
+    """The files of a repository that our readers use. Safetensors go before a pickle."""
     small = [name for name in SMALL if name in names]
     if WEIGHTS in names:
         weights = [WEIGHTS]
@@ -158,7 +158,7 @@ def chosen(wanted: ModelId, names: Any) -> list[str]:
 
 
 def require_vocabulary(found: Plan) -> None:
-    """Complain of a model whose files could not cut a text: of a family that nobody reads, or saved in pieces."""
+    """Raise an error for a model without the files of a tokenizer that we read."""
     if not has_vocabulary(file.name for file in found.files):
         missing = "vocabulary (source.spm, spiece.model, …)"
         raise HubError("not_a_model", repository=found.repository, missing=missing)
@@ -170,17 +170,17 @@ def is_here(repository: str, commit: str, file: RemoteFile) -> bool:
 
 
 def offline(wanted: ModelId) -> HubError:
-    """That there is no way to the Hub, and what to do without one."""
+    """The error that the Hub cannot be reached, with what to do instead."""
     return HubError("offline", repository=str(wanted), host=host(), files=BY_HAND)
 
 
 def astray(wanted: ModelId) -> HubError:
-    """That the way leads in a circle, or to an address that cannot be asked."""
+    """The error that redirects lead in a circle, or to an invalid address."""
     return HubError("astray", repository=str(wanted), host=host())
 
 
 def endpoint() -> str:
-    """Where the Hub is, as the environment says now."""
+    """The address of the Hub, by the environment of now."""
     return (os.environ.get("HF_ENDPOINT") or HUB).rstrip("/")
 
 
@@ -196,12 +196,12 @@ def megabytes(count: int) -> int:
 
 @contextmanager
 def hub_errors(wanted: ModelId) -> Iterator[None]:
-    """What the library and the network complain of, in our words and without any address."""
+    """Turn errors of the library and the network into a `HubError`, without any address."""
     import httpx2
     from huggingface_hub import constants, errors
 
-    # Else it tells what is installed, and asks which programs are robots. It reads its environment once, at its import,
-    # and others here may have imported it before.
+    # Otherwise requests tell which packages are installed. The library reads its environment once, at its import, which
+    # may have been before.
     constants.HF_HUB_DISABLE_TELEMETRY = True
     try:
         yield
@@ -228,7 +228,7 @@ def hub_errors(wanted: ModelId) -> Iterator[None]:
 
 
 def by_status(wanted: ModelId, status: int) -> HubError:
-    """What a status that is no success means here."""
+    """The error for an HTTP status that is no success."""
     if status in (401, 403):
         return HubError("gated", repository=str(wanted), host=host())
     if status == 404:
@@ -242,7 +242,7 @@ def _remote(listed: Any) -> RemoteFile:
 
 
 def _licence(said: Any) -> str:
-    """From the card's beginning, else from the tags."""
+    """The licence: of the card's front matter, else of the tags."""
     named = getattr(said.card_data, "license", None)
     if not isinstance(named, str):
         tags = (tag for tag in said.tags or () if isinstance(tag, str) and tag.startswith("license:"))
@@ -257,7 +257,7 @@ def _family(said: Any) -> str:
 
 
 def _plain(text: str) -> str:
-    """Strangers wrote it, so no more than a few plain letters of it."""
+    """Third-party text, cut to a few printable characters."""
     return "".join(letter for letter in text[:60] if letter.isprintable())
 
 

@@ -1,7 +1,7 @@
-"""How much of the disk models of the Hub may take: those that this program fetched, the least recently used first.
+"""The disk quota of downloaded models: the least recently used one is deleted first.
 
-The cache belongs to other programs, too. A repository that was not there before we fetched it carries a mark of ours;
-only such a one is ever deleted, and its mark's time says when it was last used.
+Other programs use the cache, too. A repository that we were the first to download carries a mark. Only marked ones are
+ever deleted, and the time of the mark says when it was last used.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LOCK = Lock()
 
 
 def claim(repository: str) -> None:
-    """Before a repository is fetched: mark it as ours, if nobody else had it before."""
+    """Mark a repository as ours before its download, unless it is in the cache already."""
     folder = repository_folder(repository)
     if (folder / MARK).exists() or not folder.exists():
         folder.mkdir(parents=True, exist_ok=True)
@@ -28,23 +28,23 @@ def claim(repository: str) -> None:
 
 
 def used(repository: str) -> None:
-    """A model of this repository is used now."""
+    """Note that a model of this repository is used now."""
     mark = repository_folder(repository) / MARK
     try:
         if mark.exists():
             mark.touch()
     except OSError:
-        return  # a cache that cannot be written deletes nothing, either
+        return  # in a read-only cache nothing is deleted either
 
 
 def claimed() -> dict[str, int]:
-    """Bytes of every repository that carries our mark, the least recently used first."""
+    """The bytes of every marked repository, the least recently used first."""
     marks = sorted(cache_folder().glob(f"models--*--*/{MARK}"), key=lambda mark: mark.stat().st_mtime_ns)
     return {_name(mark.parent): _bytes(mark.parent) for mark in marks}
 
 
 def make_room(repository: str, needed: int, limit: int, in_use: Container[str]) -> list[str]:
-    """Delete until so many more bytes fit below the limit; what was deleted, or an error where that is not enough."""
+    """Delete until `needed` more bytes fit; the names of the deleted, or an error if that is not enough."""
     with _LOCK:
         sizes = claimed()
         left = sum(sizes.values()) + needed - limit
@@ -54,7 +54,7 @@ def make_room(repository: str, needed: int, limit: int, in_use: Container[str]) 
                 break
             if name == repository or name in in_use:
                 continue
-            shutil.rmtree(repository_folder(name), ignore_errors=True)  # Windows keeps a file that somebody reads
+            shutil.rmtree(repository_folder(name), ignore_errors=True)  # Windows cannot delete a file that is open
             if not repository_folder(name).exists():
                 gone.append(name)
                 left -= size
