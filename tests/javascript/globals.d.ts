@@ -8,7 +8,7 @@ declare var headlightTables: {
   versions: Record<string, string>;
 };
 /** In a saved page: what it shows. */
-declare var headlightShown: { answer: any; selection: any; language: string };
+declare var headlightShown: { answer: any; selection: any; language: string; version: string };
 declare var Plotly: any;
 interface Window {
   Plotly?: any;

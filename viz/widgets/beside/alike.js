@@ -21,7 +21,8 @@ const WIDEST = 612; // pixels of the picture
 /** `does`: `choose(head)` of the second model, `point(row, column)`, `pin(row, column)`. */
 export class Alike {
   constructor(does) {
-    Object.assign(this, { does, marks: NO_MARKS });
+    this.does = does;
+    this.marks = NO_MARKS;
     this.maps = new Maps(quickPlotly(), state, { widest: WIDEST, options: { difference: true } });
     this.title = make('h2', {});
     this.value = make('span', { class: 'value numeric' });
@@ -54,7 +55,8 @@ export class Alike {
 
   /** Two heads of two answers; `likeness` holds their maps in common units. */
   show(likeness, partners, heads) {
-    Object.assign(this, { likeness, heads });
+    this.likeness = likeness;
+    this.heads = heads;
     const { kind, units, answers } = likeness;
     this.title.textContent = t('beside_alike');
     const shared = likeness.shared(...heads);

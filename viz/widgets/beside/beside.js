@@ -36,7 +36,14 @@ export async function mount({ element, server, props }) {
 
 class Beside {
   constructor(root, server, config) {
-    Object.assign(this, { root, server, config, turn: 0, shown: '', hover: null, pinned: null, active: 0 });
+    this.root = root;
+    this.server = server;
+    this.config = config;
+    this.turn = 0;
+    this.shown = '';
+    this.hover = null;
+    this.pinned = null;
+    this.active = 0;
     root.classList.add('explorer');
     on(['tab', 'translation', ...CHOICES], () => this.update());
     on(['busy'], () => root.classList.toggle('busy', state.busy));

@@ -4,7 +4,11 @@ import { merged } from '../core/view.js';
 
 export class Likeness {
   constructor(partners, answers, kind) {
-    Object.assign(this, { answers, kind, units: partners.units(kind, answers), kept: new Map(), ranked: new Map() });
+    this.answers = answers;
+    this.kind = kind;
+    this.units = partners.units(kind, answers);
+    this.kept = new Map();
+    this.ranked = new Map();
   }
 
   /** One head in common units: sums over keys, means over queries. A row still sums to one. */

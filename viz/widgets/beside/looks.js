@@ -11,8 +11,7 @@ const indices = (items, places) => [...items.keys()].filter((number) => items[nu
  * that has no partner. Until the partners are known, the other side stays as it is.
  */
 export function across(look, { sides, partners, likeness, kind }) {
-  const marks = [NOTHING, NOTHING, NOTHING];
-  marks.missing = ['', ''];
+  const marks = Object.assign([NOTHING, NOTHING, NOTHING], { missing: ['', ''] });
   const tokens = [{}, {}]; // of each side, the tokens that are meant: {rows: places, columns: places}
   for (const [axis, place] of [
     ['rows', look.row],

@@ -18,7 +18,10 @@ function storeOf(letter) {
 /** `answerOf()`: what stands on this side, or nothing yet; `does` and `open()`: as a head view takes them (headview/headview.js). */
 export class Side {
   constructor(letter, { answerOf, does, open }) {
-    Object.assign(this, { letter, answerOf, store: storeOf(letter), maps: null });
+    this.letter = letter;
+    this.answerOf = answerOf;
+    this.store = storeOf(letter);
+    this.maps = null;
     this.badge = make('i', { class: `badge ${letter === 'A' ? 'first' : 'second'}`, 'aria-hidden': 'true' }, letter);
     this.controls = make('div', { class: 'controls' }, this.badge);
     this.error = make('p', { class: 'error', role: 'alert' });

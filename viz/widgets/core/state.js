@@ -22,6 +22,8 @@ export const DEFAULTS = { tab: 'heads', ...Object.fromEntries(FIELDS.selection.m
  * @property {'matrix' | 'lines' | 'numbers'} view
  * @property {boolean} words whole words instead of tokens
  * @property {boolean} special with special tokens
+ * @property {string} palette
+ * @property {string} scale
  *
  * @typedef {object} Here what the page knows beside that
  * @property {string} language

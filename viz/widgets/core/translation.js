@@ -11,6 +11,7 @@ export const KINDS = ['encoder', 'decoder', 'cross'];
  * @property {string} label as it is shown
  * @property {string} [full] all of it, where the label is cut
  * @property {string} [key] its place on the page: `s3`, `t0`, `b` before the first word
+ * @property {number} [id] in the vocabulary
  * @property {number | null} [word] which word of the text it belongs to
  * @property {boolean} special no text, but a sign of the model's own
  * @property {number} start
@@ -24,12 +25,14 @@ export const KINDS = ['encoder', 'decoder', 'cross'];
  */
 
 export class Translation {
-  /** @type {{ options: Record<string, any>, text: string, [name: string]: any }} */
+  /** @type {{ options: Record<string, any>, text: string, model: string, [name: string]: any }} */
   request;
   /** @type {string} */
   text;
   /** @type {string} */
   source_text;
+  /** @type {any} the languages that its text looks like, where the model reads another */
+  hint;
 
   /** @param {any} values what the server sent */
   constructor({ attention, ...values }) {

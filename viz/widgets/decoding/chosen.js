@@ -16,10 +16,12 @@ export class Chosen {
     this.about = make('p', { class: 'about numeric' });
     this.open = make('button', { type: 'button', class: 'link', onclick: open });
     this.readout = make('div', { class: 'readout' }, make('div', { 'aria-live': 'polite' }, this.reads, this.about), this.open);
-    [this.previous, this.next] = turnButtons(turn);
+    const [previous, next] = turnButtons(turn);
+    this.previous = previous;
+    this.next = next;
     this.table = make('table', {});
     this.step = section('step', this.table);
-    this.step.element.prepend(make('div', { class: 'turn' }, this.previous, this.next, this.step.title));
+    this.step.element.prepend(make('div', { class: 'turn' }, previous, next, this.step.title));
   }
 
   /** A node of a search: its `tree`, the width of its `beam`. `opens`: whether a path can be opened. */

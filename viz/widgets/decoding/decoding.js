@@ -20,7 +20,8 @@ export async function mount({ element, server }) {
 
 class Decoding {
   constructor(root, server) {
-    Object.assign(this, { root, server });
+    this.root = root;
+    this.server = server;
     this.build();
     this.latest = new Latest(root, this.error, 'decoding_failed');
     on(['tab', 'translation', 'language', 'theme'], () => this.update());
@@ -76,7 +77,7 @@ class Decoding {
     this.searched = this.asked;
     if (ids.join() !== state.translation.target.map((token) => token.id).join()) this.request({ target: ids });
     set({ tab: 'heads' });
-    document.querySelector('.tabs [aria-selected=true]')?.focus();
+    /** @type {HTMLElement | null} */ (document.querySelector('.tabs [aria-selected=true]'))?.focus();
   }
 
   /** Where there was no search: the one that would be, or back to the model's own translation. */

@@ -10,7 +10,8 @@ const EDGE = 64; // pixels at either side in which the chosen node is not in sig
 export class DrawnTree {
   /** `choose(node)`: another node is wanted. `open(node)`: its path is, as a translation. */
   constructor({ choose, open }) {
-    Object.assign(this, { choose, open });
+    this.choose = choose;
+    this.open = open;
     this.element = make('div', { class: 'tree', tabindex: 0, role: 'application' });
     this.element.addEventListener('keydown', (event) => this.key(event));
     this.fade = fadeEdges(this.element);
@@ -19,7 +20,8 @@ export class DrawnTree {
 
   /** What is known of a search: its `tree`, its `best` node if any finished. `opens`: whether a path can be opened. */
   name(search, opens) {
-    Object.assign(this, { search, opens });
+    this.search = search;
+    this.opens = opens;
     const { nodes, steps } = search.tree;
     this.element.setAttribute('aria-label', t('decoding_tree', { nodes: nodes.length, steps: steps.length }));
     const key = (letters, says) => make('span', {}, make('kbd', {}, letters.join(' ')), ` ${t(says)}`);
@@ -56,7 +58,8 @@ export class DrawnTree {
   /** No search: nothing is drawn. */
   clear(plotly) {
     plotly.purge(this.element);
-    Object.assign(this, { search: null, listening: false }); // whoever listened was let go, too
+    this.search = null;
+    this.listening = false; // whoever listened was let go, too
   }
 
   /** The chosen node's ring and its path; it comes in sight, without moving the page. */

@@ -11,7 +11,8 @@ const SCORES = { 0: 'plain', 1: 'even' }; // by length penalty; any other is tol
 export class Finished {
   /** `choose(node)`: show its path on the tree. `open(node)`: its path as a translation. */
   constructor({ choose, open }) {
-    Object.assign(this, { choose, open });
+    this.choose = choose;
+    this.open = open;
     this.list = make('ol', {});
     this.note = make('p', { class: 'sub-note' });
     this.section = section('finished', this.list, this.note);

@@ -24,7 +24,8 @@ export class Probabilities {
 
   /** The figure of the page's translation, and its tokens as a table. */
   draw(plotly, figure) {
-    Object.assign(this, { plotly, figure });
+    this.plotly = plotly;
+    this.figure = figure;
     this.section.title.textContent = t('decoding_probabilities');
     this.numbers.textContent = t('decoding_numbers');
     this.region.setAttribute('aria-label', t('decoding_probabilities'));

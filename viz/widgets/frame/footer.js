@@ -7,12 +7,14 @@ import { t } from '../core/words.js';
 
 const GRADIO = '.gradio-container footer .show-api'; // opens its own description of the endpoints; our style hides it
 
+const openPanel = () => /** @type {HTMLElement | null} */ (document.querySelector(GRADIO))?.click();
+
 /** `props.value`: the version of Headlight. */
 export async function mount({ element, props }) {
   await ready;
   const line = make('p', {});
   const licence = make('p', { class: 'licence' });
-  const programs = make('button', { type: 'button', class: 'link', onclick: () => document.querySelector(GRADIO)?.click() });
+  const programs = make('button', { type: 'button', class: 'link', onclick: openPanel });
   element.classList.add('last-line');
   element.append(line, licence);
   if (window.gradio_config) element.append(programs); // a saved page has no server behind it

@@ -30,7 +30,7 @@ export async function mount({ element }) {
   skip.addEventListener('click', (event) => {
     event.preventDefault();
     set({ tab: 'heads' });
-    document.querySelector('.explorer')?.focus();
+    /** @type {HTMLElement | null} */ (document.querySelector('.explorer'))?.focus();
   });
   element.classList.add('top');
   element.append(skip, mark, make('h1', {}, 'Headlight'), line, make('div', { class: 'right' }, languages, theme));

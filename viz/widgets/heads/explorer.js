@@ -12,6 +12,7 @@ import { mountTools } from './tools.js';
 const PARTS = ['kinds', 'wall', 'hints', 'list', 'pin', 'forms', 'strips', 'readout', 'sums', 'legend'];
 const NOTED = ['translation', 'kind', 'layer', 'head', 'pinned', 'words', 'special', 'rescale', 'scale', 'palette', 'fit'];
 
+/** @param {{ element: HTMLElement, server?: any }} given a saved page has no server */
 export async function mount({ element, server }) {
   await ready;
   if (narrow()) set({ fit: false }); // on a phone the whole map of a long sentence would have cells of two pixels

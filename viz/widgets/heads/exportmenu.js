@@ -96,7 +96,7 @@ async function copyText(text) {
   } catch {
     // The older way, then.
   }
-  const before = document.activeElement;
+  const before = /** @type {HTMLElement} */ (document.activeElement);
   const field = make('textarea', { readonly: true, 'aria-hidden': 'true', style: 'position: fixed; opacity: 0' });
   field.value = text;
   document.body.append(field);

@@ -26,7 +26,8 @@ export function mountTools(element, note) {
   };
 
   return function draw(view) {
-    const focused = element.contains(document.activeElement) ? document.activeElement.dataset.field : null;
+    const active = /** @type {HTMLElement} */ (document.activeElement);
+    const focused = element.contains(active) ? active.dataset.field : null;
     const long = state.translation.source.length > LONG || state.translation.target.length > LONG;
     replace(
       element,

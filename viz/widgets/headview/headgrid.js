@@ -78,7 +78,11 @@ export class HeadGrid {
     return cells;
   }
 
-  /** Which one is chosen; `pin`: the letter at a corner, if any. */
+  /**
+   * Marks the chosen head; `pin`: the letter at a corner, if any.
+   * @param {any} chosen
+   * @param {(here: any) => string} pin
+   */
   mark(chosen, pin = () => '') {
     for (const button of this.buttons()) {
       const here = headOf(button);

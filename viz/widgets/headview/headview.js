@@ -44,9 +44,15 @@ export function mount(root, options) {
 
 class HeadView {
   constructor(root, { store, source, parts = [], forms = ['matrix'], redraws = [], open = () => true, does = {}, ...names }) {
-    Object.assign(this, { root, store, forms, open, sourceOf: source, parts: new Set(parts), marks: null });
+    this.root = root;
+    this.store = store;
+    this.forms = forms;
+    this.open = open;
+    this.sourceOf = source;
+    this.parts = new Set(parts);
+    this.marks = null;
     this.does = { ...this.ownDoes(), ...does };
-    this.names = { heading: 'h2', wallName: () => t('wall'), mapName: (name) => name, ...names };
+    this.names = { heading: 'h2', named: false, wallName: () => t('wall'), mapName: (name) => name, ...names };
     this.build();
     listenToPointer(this.head, (event) => this.view && this.where(event), this.does);
     const everything = [...ALL, ...redraws];
@@ -80,7 +86,9 @@ class HeadView {
     const { parts, store } = this;
     const part = (name) => (parts.has(name) ? make('div', {}) : null);
     const [kinds, wall, list, strips, readout, legend, forms] = ['kinds', 'wall', 'list', 'strips', 'readout', 'legend', 'forms'].map(part);
-    [this.previous, this.next] = turnButtons((step) => this.page(step));
+    const [previous, next] = turnButtons((step) => this.page(step));
+    this.previous = previous;
+    this.next = next;
     this.title = make(this.names.heading, { class: 'numeric' });
     this.announced = make('p', { class: 'hidden-text', 'aria-live': 'polite' }); // chosen heads, not those pointed at
     this.pinText = make('span', {});
@@ -91,7 +99,7 @@ class HeadView {
       this.pinText,
     );
     this.end = make('div', { class: 'end' }, forms); // a host's own buttons stand there, too
-    const turn = make('div', { class: 'turn' }, this.previous, this.next, this.title);
+    const turn = make('div', { class: 'turn' }, previous, next, this.title);
     this.topline = make('div', { class: 'topline' }, turn, parts.has('pin') ? this.pin : null, this.end);
     this.says = make('p', { class: 'says' });
     const named = this.names.named ? (axis, places) => this.source.words(this.view, axis, places) : null;

@@ -24,7 +24,12 @@ const EMPTY_AXIS = { visible: false, fixedrange: true, showgrid: false, zeroline
  */
 export class Heatmap {
   constructor(plotly, showing, { difference = false, rowLabels = true, named = null } = {}) {
-    Object.assign(this, { plotly, showing, difference, rowLabels, named, shape: '' });
+    this.plotly = plotly;
+    this.showing = showing;
+    this.difference = difference;
+    this.rowLabels = rowLabels;
+    this.named = named;
+    this.shape = '';
     this.element = make('div', { class: 'map-scroll' });
     this.labels = new MapLabels(showing, { named, shades: !difference });
     this.plot = make('div', { class: 'plot' });

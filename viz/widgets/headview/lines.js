@@ -25,7 +25,8 @@ export class Lines {
     const count = Math.max(rows.length, columns.length);
     this.gap = count > MANY ? 16 : Math.max(24, Math.min(36, 560 / count));
     const wide = Math.min(width, 620);
-    [this.left, this.right] = [wide * 0.32, wide * 0.68];
+    this.left = wide * 0.32;
+    this.right = wide * 0.68;
     this.sheet.style.cssText = `width:${wide}px;height:${count * this.gap}px`;
     this.sheet.setAttribute('aria-label', label);
     scrolls(this.element, count > MANY);

@@ -16,7 +16,9 @@ function tickPlace(centre, width) {
 
 export class MapLabels {
   constructor(showing, { named, shades }) {
-    Object.assign(this, { showing, named, shades });
+    this.showing = showing;
+    this.named = named;
+    this.shades = shades;
     this.columns = make('div', { class: 'columns' });
     this.rows = make('div', { class: 'rows' });
     this.corner = make('div', { class: 'corner', 'aria-hidden': 'true' });
@@ -30,7 +32,8 @@ export class MapLabels {
 
   /** `room`: what one cell takes, the pixels above the columns, and whether cells are too small for names. */
   draw(view, room) {
-    Object.assign(this, { view, room });
+    this.view = view;
+    this.room = room;
     const { rows, columns } = view;
     const { cellWidth, cellHeight, columnHeight, tiny, low } = room;
     this.columns.style.height = `${columnHeight}px`;

@@ -14,7 +14,13 @@ export class Maps {
    * `widest`: so many pixels at most; `options`: of a single map (heatmap.js).
    */
   constructor(plotly, showing, { legend = null, widest = Infinity, options = {} } = {}) {
-    Object.assign(this, { plotly, showing, legend, widest, options, maps: [], form: null });
+    this.plotly = plotly;
+    this.showing = showing;
+    this.legend = legend;
+    this.widest = widest;
+    this.options = options;
+    this.maps = [];
+    this.form = null;
     this.element = make('div', { class: 'maps' });
   }
 

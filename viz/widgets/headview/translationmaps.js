@@ -18,7 +18,12 @@ import { headName, kindSays, patternSays } from '../parts/naming.js';
  */
 export class TranslationMaps {
   constructor(translation) {
-    Object.assign(this, { translation, kinds: KINDS, layered: true, merges: true, relative: false, mapped: true });
+    this.translation = translation;
+    this.kinds = KINDS;
+    this.layered = true;
+    this.merges = true;
+    this.relative = false;
+    this.mapped = true;
   }
 
   wall(kind) {

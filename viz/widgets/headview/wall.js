@@ -5,6 +5,7 @@ import { same } from '../core/store.js';
 import { t } from '../core/words.js';
 import { HeadGrid } from './headgrid.js';
 
+/** @type {[string[], string][]} */
 const KEYS = [
   [['↑', '↓'], 'key_layer'],
   [['←', '→'], 'key_head'],

@@ -46,7 +46,10 @@ export async function mount({ element, server }) {
 
 class Models {
   constructor(root, ask) {
-    Object.assign(this, { root, ask, cards: null, unfolded: new Set() });
+    this.root = root;
+    this.ask = ask;
+    this.cards = null;
+    this.unfolded = new Set();
     this.lead = make('p', { class: 'lead' });
     this.error = make('p', { class: 'error', role: 'alert' });
     this.list = make('div', { class: 'cards' });

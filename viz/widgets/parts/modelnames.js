@@ -4,6 +4,7 @@ import { state } from '../core/state.js';
 import { languageName, t } from '../core/words.js';
 
 // Kinds that people know by name; any other model is called as it is on the Hub.
+/** @type {[RegExp, string][]} */
 const KINDS = [
   [/^opus-mt-/i, 'OPUS-MT'],
   [/nllb/i, 'NLLB-200'],
@@ -16,7 +17,8 @@ export const pairName = ({ source, target }) =>
 
 /** For sorting: models of one pair by its name, then those of many languages by theirs. */
 export const byPair = (one, other) =>
-  !pairName(one) - !pairName(other) || (pairName(one) || kindName(one)).localeCompare(pairName(other) || kindName(other), state.language);
+  Number(!pairName(one)) - Number(!pairName(other)) ||
+  (pairName(one) || kindName(one)).localeCompare(pairName(other) || kindName(other), state.language);
 
 /** "OPUS-MT" or "de-en": a model without its languages. */
 export function kindName({ name, where }) {

@@ -16,7 +16,17 @@ export class Picker {
   constructor(choose, { end = null, name = '', opened = () => {} } = {}) {
     made += 1;
     const id = `picker-${made}`;
-    Object.assign(this, { choose, opened, id, end, groups: [], rows: [], at: -1, typed: '', typedAt: 0, pressed: false, late: false });
+    this.choose = choose;
+    this.opened = opened;
+    this.id = id;
+    this.end = end;
+    this.groups = [];
+    this.rows = [];
+    this.at = -1;
+    this.typed = '';
+    this.typedAt = 0;
+    this.pressed = false;
+    this.late = false;
     this.button = make('button', {
       type: 'button',
       class: 'opens',
@@ -146,7 +156,8 @@ export class Picker {
   /** `groups`: [{name, items: [{value, text, more, mark, says}]}]; `shown` is what the closed button says. */
   fill({ label, shown, groups, chosen }) {
     const changed = JSON.stringify([groups, chosen]) !== JSON.stringify([this.groups, this.chosen]);
-    Object.assign(this, { groups, chosen });
+    this.groups = groups;
+    this.chosen = chosen;
     this.button.textContent = shown;
     this.button.setAttribute('aria-label', t('picker_button', { label, chosen: shown }));
     this.list.setAttribute('aria-label', label);

@@ -16,7 +16,9 @@ const FEW = 40; // positions of a wave up to which each is a point: nothing lies
 export class Figures {
   constructor() {
     this.chosen = 0; // dimension or head, from nought
-    [this.first, this.second, this.wave] = [new Block(), new Block(), new Block()];
+    this.first = new Block();
+    this.second = new Block();
+    this.wave = new Block();
     this.picker = make('input', { type: 'range', min: 0, max: 1, step: 1 });
     this.picker.addEventListener('input', () => this.pick(Number(this.picker.value)));
     this.name = make('span', {});
@@ -28,7 +30,8 @@ export class Figures {
 
   /** The figures of an answer; not every one has some. */
   draw(plotly, answer) {
-    Object.assign(this, { plotly, answer });
+    this.plotly = plotly;
+    this.answer = answer;
     this.element.hidden = !answer.figure;
     this.width = this.element.clientWidth;
     if (answer.figure) this.drawBlocks();

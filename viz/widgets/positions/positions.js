@@ -19,7 +19,13 @@ export async function mount({ element, server }) {
 
 class Positions {
   constructor(root, ask) {
-    Object.assign(this, { root, ask, encoding: null, length: null, turn: 0, kept: new Map(), answer: null });
+    this.root = root;
+    this.ask = ask;
+    this.encoding = null;
+    this.length = null;
+    this.turn = 0;
+    this.kept = new Map();
+    this.answer = null;
     this.build();
     this.listen();
     on(['tab', 'translation', 'theme', 'language'], () => this.load());

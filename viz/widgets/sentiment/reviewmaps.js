@@ -11,7 +11,12 @@ const LONG = 120; // tokens: beyond, the strip scrolls by itself
 
 export class ReviewMaps {
   constructor(review) {
-    Object.assign(this, { review, kinds: [], layered: false, merges: false, relative: true, mapped: Boolean(review.attention) });
+    this.review = review;
+    this.kinds = [];
+    this.layered = false;
+    this.merges = false;
+    this.relative = true;
+    this.mapped = Boolean(review.attention);
     this.tokens = review.tokens.map((token, place) => ({ ...token, key: `r${place}`, full: token.full ?? token.label, places: [place] }));
     const { mapped, tokens } = this;
     const [layers, heads] = review.shape;

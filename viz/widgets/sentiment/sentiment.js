@@ -17,7 +17,11 @@ export async function mount({ element, server, props }) {
 
 class Sentiment {
   constructor(root, ask, config) {
-    Object.assign(this, { root, ask, config, turn: 0, review: null });
+    this.root = root;
+    this.ask = ask;
+    this.config = config;
+    this.turn = 0;
+    this.review = null;
     this.build();
     this.listen();
     on(['tab', 'language'], () => this.open());
@@ -116,7 +120,10 @@ class Sentiment {
     return undefined;
   }
 
-  /** What is still on its way was asked before: it may not take this complaint away. */
+  /**
+   * Shows an error. A result that is still on its way must not replace it.
+   * @param {{ word: string, values?: any }} fault
+   */
   fail({ word, values = {} }) {
     this.turn += 1;
     this.root.removeAttribute('aria-busy');

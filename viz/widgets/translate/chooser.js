@@ -9,7 +9,11 @@ import { Offer } from './offer.js';
 export class Chooser {
   /** `take` translates the sentence by a model; `ask` asks again for what was asked for before. */
   constructor(config, { take, ask, again }) {
-    Object.assign(this, { config, take, ask, model: config.defaults.model, waits: null });
+    this.config = config;
+    this.take = take;
+    this.ask = ask;
+    this.model = config.defaults.model;
+    this.waits = null;
     this.know(config.models);
     this.menu = new ModelMenu(
       config,

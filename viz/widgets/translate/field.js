@@ -8,7 +8,8 @@ const [MIDDLE, SMALL] = [110, 240]; // letters beyond which text steps down in s
 export class SentenceField {
   /** `limit`: characters. `alike`: an element whose text has the size of ours. `translate()` is called on Enter. */
   constructor({ limit, alike, translate }) {
-    Object.assign(this, { limit, alike });
+    this.limit = limit;
+    this.alike = alike;
     const about = { class: 'text', id: 'sentence', rows: 2, spellcheck: 'false', dir: 'auto' };
     this.element = make('textarea', { ...about, 'aria-describedby': 'sentence-error' });
     this.error = make('div', { class: 'error', id: 'sentence-error', role: 'alert' });

@@ -6,7 +6,10 @@ import { errorSays } from '../core/words.js';
 export class Fields {
   /** `unfold()`: the options must be seen. */
   constructor({ sentence, chooser, options, unfold }) {
-    Object.assign(this, { sentence, chooser, options, unfold });
+    this.sentence = sentence;
+    this.chooser = chooser;
+    this.options = options;
+    this.unfold = unfold;
   }
 
   // ---------------------------------------------------------------- what they hold

@@ -8,7 +8,8 @@ import { Picker } from '../parts/picker.js';
 export class LanguagePicker {
   /** `side` is source or target; `changed` is called once a language is chosen. */
   constructor(side, changed) {
-    Object.assign(this, { side, chosen: '' }); // the model's name for it; empty: the model's default
+    this.side = side;
+    this.chosen = ''; // the model's name for it; empty: the model's default
     this.picker = new Picker((code) => {
       this.chosen = code === state.translation.model[`default_${side}`] ? '' : code;
       changed();

@@ -9,7 +9,8 @@ const MOST = 3; // directions that are offered
 export class LooksLike {
   /** `go(offer)` translates the sentence again, as the offer says; `text()` is what the field holds. */
   constructor({ go, text }) {
-    Object.assign(this, { go, text });
+    this.go = go;
+    this.text = text;
     this.element = make('p', { class: 'looks-like', role: 'status' });
   }
 

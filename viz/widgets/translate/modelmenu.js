@@ -11,7 +11,8 @@ const ADDRESS = /^(?:https?:\/\/)?huggingface\.co\//i; // what one copies from a
 export class ModelMenu {
   /** `choose` gets a model's name, listed or not; `opened` is told when the menu opens. */
   constructor(config, choose, opened) {
-    Object.assign(this, { config, choose });
+    this.config = config;
+    this.choose = choose;
     this.more = make('button', { type: 'button', class: 'by-id', 'aria-expanded': 'false', 'aria-controls': 'hub-id-form' });
     this.label = make('label', { for: 'hub-id' });
     this.field = make('input', {

@@ -14,15 +14,13 @@ const SOON = 1500; // milliseconds of a download after which its pace means some
 export class Offer {
   /** Once one is here, `know` gets all models that there are now; and `use` its name, if it is still wanted. */
   constructor({ know, use }) {
-    Object.assign(this, {
-      know,
-      use,
-      model: null,
-      wanted: true,
-      phase: 'away',
-      fault: null,
-      watchdog: new Watchdog(() => this.fail({ word: 'unreachable' })),
-    });
+    this.know = know;
+    this.use = use;
+    this.model = null;
+    this.wanted = true;
+    this.phase = 'away';
+    this.fault = null;
+    this.watchdog = new Watchdog(() => this.fail({ word: 'unreachable' }));
     this.what = make('p', { class: 'what' });
     this.facts = make('p', { class: 'numeric' });
     this.says = make('p', { class: 'quiet' });
@@ -59,7 +57,12 @@ export class Offer {
       return;
     }
     if (this.busy) this.halt();
-    Object.assign(this, { model, plan: null, done: 0, fault: null, wanted: true, phase: 'asking' });
+    this.model = model;
+    this.plan = null;
+    this.done = 0;
+    this.fault = null;
+    this.wanted = true;
+    this.phase = 'asking';
     this.draw();
     if (chosen) this.first.focus({ preventScroll: true });
     this.panel.scrollIntoView({ block: 'nearest' });
@@ -96,7 +99,9 @@ export class Offer {
       this.open(this.model, true);
       return;
     }
-    Object.assign(this, { phase: 'fetching', fault: null, begun: null });
+    this.phase = 'fetching';
+    this.fault = null;
+    this.begun = null;
     hub.fetch(this.model.name);
     this.watchdog.wait();
     this.draw();
@@ -111,7 +116,8 @@ export class Offer {
 
   close() {
     if (this.busy) this.halt();
-    Object.assign(this, { phase: 'away', fault: null });
+    this.phase = 'away';
+    this.fault = null;
     this.draw();
   }
 
@@ -123,7 +129,8 @@ export class Offer {
 
   fail(fault) {
     this.watchdog.end();
-    Object.assign(this, { phase: 'failed', fault });
+    this.phase = 'failed';
+    this.fault = fault;
     this.draw();
   }
 
@@ -135,7 +142,8 @@ export class Offer {
     if (message.what !== 'fetching') return;
     const now = performance.now();
     this.begun ??= { at: now, done: message.done };
-    Object.assign(this, { done: message.done, total: message.total });
+    this.done = message.done;
+    this.total = message.total;
     const pace = (message.done - this.begun.done) / (now - this.begun.at);
     this.left = now - this.begun.at > SOON && pace > 0 ? (message.total - message.done) / pace / 1000 : null;
     this.draw();

@@ -22,7 +22,9 @@ export async function mount({ element, trigger, props, watch }) {
 
 class TranslateWidget {
   constructor(root, trigger, props, watch) {
-    Object.assign(this, { root, config: JSON.parse(props.config), turns: new Turns(trigger, () => this.lose()) });
+    this.root = root;
+    this.config = JSON.parse(props.config);
+    this.turns = new Turns(trigger, () => this.lose());
     state.defaultRequest = this.config.defaults;
     this.build();
     watch('value', () => props.value && this.hear(JSON.parse(props.value))); // of a request that was stopped, nothing comes
@@ -32,8 +34,8 @@ class TranslateWidget {
       this.looks.draw();
     });
     addEventListener('headlight-link', () => this.followLink());
-    addEventListener('headlight-model', (event) => this.useModel(event.detail.name));
-    addEventListener('headlight-request', (event) => this.translate(event.detail));
+    addEventListener('headlight-model', (/** @type {CustomEvent} */ event) => this.useModel(event.detail.name));
+    addEventListener('headlight-request', (/** @type {CustomEvent} */ event) => this.translate(event.detail));
     this.hear(JSON.parse(props.value));
     this.draw();
     this.followLink();
@@ -104,7 +106,10 @@ class TranslateWidget {
   }
 
   ask(request, cut = false) {
-    Object.assign(this, { asked: request, cut, tokens: [], following: null });
+    this.asked = request;
+    this.cut = cut;
+    this.tokens = [];
+    this.following = null;
     this.fields.show(request);
     this.written.stopped('');
     this.turns.ask(request);

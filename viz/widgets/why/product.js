@@ -24,7 +24,8 @@ export class Product {
 
   /** What the server told of a pair, whose names come as elements: `name(token)` makes one. */
   draw(plotly, told, name, [from, onto]) {
-    Object.assign(this, { plotly, told });
+    this.plotly = plotly;
+    this.told = told;
     const { row, to, sum, bias, query, scaled } = told;
     this.title.textContent = t('why_product');
     replace(this.says, ...phrase(t('why_product_says', { width: query.length }), { query: name(from), key: name(onto) }));

@@ -13,12 +13,14 @@ export class WhichHead {
   constructor(leave) {
     this.leave = leave;
     this.kinds = make('div', { class: 'segments', role: 'group' });
-    [this.previous, this.next] = turnButtons(leaf);
+    const [previous, next] = turnButtons(leaf);
+    this.previous = previous;
+    this.next = next;
     this.layer = make('select', { onchange: () => set({ layer: place(this.layer.value) }) });
     this.head = make('select', { onchange: () => set({ head: place(this.head.value) }) });
     this.layerName = make('span', {});
     this.headName = make('span', {});
-    const which = make('div', { class: 'which' }, this.previous, this.next);
+    const which = make('div', { class: 'which' }, previous, next);
     which.append(make('label', {}, this.layerName, this.layer), make('label', {}, this.headName, this.head));
     this.element = make('div', { class: 'bar' }, this.kinds, which);
   }

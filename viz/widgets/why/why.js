@@ -21,7 +21,10 @@ export async function mount({ element, server }) {
 
 class Why {
   constructor(root, server) {
-    Object.assign(this, { root, server, row: null, column: null });
+    this.root = root;
+    this.server = server;
+    this.row = null;
+    this.column = null;
     this.build();
     this.latest = new Latest(this.found, this.error, 'why_failed');
     on(['tab', 'translation', 'kind', 'layer', 'head', 'row', 'column', 'words', 'special', 'language', 'theme'], () => this.update());
