@@ -1,4 +1,4 @@
-"""What whoever runs the page may set: `HEADLIGHT_*` environment variables, read once and checked."""
+"""The settings of the page: `HEADLIGHT_*` environment variables, read once and checked."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def hub_list() -> list[dict[str, Any]]:
 
 
 def _models(text: str, *, public: bool) -> tuple[str, ...]:
-    """The ids that are named. Where anybody may visit, nobody fetches what he likes unless that is said."""
+    """The named ids. On a public page visitors may download only these, unless `*` is named."""
     listed = tuple(each["id"] for each in hub_list())
     if not text:
         return listed if public else (*listed, ANY)

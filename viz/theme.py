@@ -1,6 +1,6 @@
 """Every colour and font of the page and its figures, by day and by night, from one table.
 
-Colour means attention, or what somebody chose; doubt is grey. The second head of a comparison alone is orange.
+Colour means attention or the selection; doubt is grey. The second head of a comparison alone is orange.
 Sequential scales are ordered by lightness alone, so they survive colour-vision deficiencies and grey printing: the pale
 end is zero by day, the dark end by night. Between their stops colours are mixed in OKLab
 (https://bottosson.github.io/posts/oklab/), where equal steps look equal.

@@ -26,7 +26,7 @@ def by_words(map: AttentionMap) -> AttentionMap:  # noqa: A002 (the field's own 
 
 
 def by_characters(map: AttentionMap) -> AttentionMap:  # noqa: A002
-    """The map in which the pieces of one character, which nobody can read alone, are one token."""
+    """The map in which the pieces of one character, unreadable alone, are one token."""
     return _merge(map, lambda left, right: right.piece > 0 and left.pieces == right.pieces)
 
 

@@ -79,7 +79,7 @@ def identify(text: str) -> str | None:
     """The language of a text as a code of two letters; None where it is too short, mixed, or of no language known here.
 
     Args:
-        text: Anything that somebody typed.
+        text: Any text.
     """
     text = unicodedata.normalize("NFC", text[:20_000])
     counts = Counter({name: len(found.findall(text)) for name, found in _scripts().items()})

@@ -24,7 +24,7 @@ OTHER_CODES = {"jap": "ja"}  # what others call a language, and what it is calle
 
 
 def languages_of(name: str) -> tuple[str, ...]:
-    """What a name such as de-en or somebody/opus-mt-de-en says: source and target; nothing where it says nothing."""
+    """Source and target in a name such as de-en or owner/opus-mt-de-en; empty where it has none."""
     pair = PAIR.fullmatch(name.rpartition("/")[2].partition("@")[0])
     return tuple(OTHER_CODES.get(code, code) for code in pair.groups()) if pair else ()
 

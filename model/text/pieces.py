@@ -38,7 +38,7 @@ class Entry(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """An id with the characters of the text that it was made of; none for a space that nobody typed."""
+    """An id with the characters of the text that it was made of; none for an inserted space."""
 
     token_id: int
     start: int

@@ -75,7 +75,7 @@ class Subwords:
             while end - start > 1 and self._is_dropped(text[end - 1]):
                 end -= 1
             ends[place] = end
-        if ends and self._begins_with_space:  # a space that nobody typed
+        if ends and self._begins_with_space:  # an inserted space
             ends[0] = origins[0]
         return ends
 

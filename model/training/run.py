@@ -234,7 +234,7 @@ class Run:
     # ------------------------------------------------------------ saving
 
     def _or_later(self, save: Callable[[], None]) -> None:
-        """A full disk in the middle of a run is no reason to stop: somebody may make room before the next time."""
+        """A full disk does not stop a run: there may be room again before the next checkpoint."""
         try:
             save()
         except TrainingError as error:

@@ -5,7 +5,7 @@ Transformer to read and to test, but dropout and the call machinery of `nn.Modul
 self-attention come from one product, and matrices are packed once for the processor.
 
 - A *step* writes one word and spends its time on reading weights: they are packed as float16 for FBGEMM, which computes
-  in float32. Nobody watches a step, so it has no probes.
+  in float32. A step is never watched, so it has no probes.
 - A *pass* reads a whole sentence, or looks at one: its weights are packed in full float32 for oneDNN. It keeps the
   module's own probes, so that `watch` sees and edits it. All maps and probabilities come from passes.
 

@@ -58,7 +58,7 @@ def key_of(service: Service) -> str:
     """A digest of the model's weights, of the first request, and of the form that code gives a translation.
 
     The last is tried out on a small made-up translation, so that a new field, or an old one written otherwise, needs
-    no number of a version that somebody must remember to raise.
+    no version number that must be raised by hand.
     """
     revision = next((card.revision for card in service.models() if card.default), "")
     sample = _made_up(service.default)

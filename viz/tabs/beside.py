@@ -57,7 +57,7 @@ def second_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
 def in_languages_of(first: Translation, request: TranslationRequest, service: Service) -> TranslationRequest:
-    """The second request in the first one's languages, as far as its model has a choice and nobody made another."""
+    """The second request in the first one's languages, where its model has a choice and the request names none."""
     spoken, defaults = model_of(service, first), service.model_defaults(request.model)
     if not request.source_language and spoken["source"] in defaults.sources:
         request = replace(request, source_language=spoken["source"])

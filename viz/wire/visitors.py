@@ -15,8 +15,8 @@ from headlight.viz.answers.line import Visitor
 
 ADDRESS = "headlight.address"  # the key in an ASGI scope under which the middleware writes the address
 MOST_TURN = 2**53  # the largest exact integer of JavaScript
-NOBODY = Visitor()
-VISITOR: ContextVar[Visitor] = ContextVar("VISITOR", default=NOBODY)  # the visitor for whom a function runs
+UNKNOWN = Visitor()
+VISITOR: ContextVar[Visitor] = ContextVar("VISITOR", default=UNKNOWN)  # the visitor for whom a function runs
 GONE: ContextVar[Callable[[], bool]] = ContextVar("GONE", default=lambda: False)  # whether that visitor has left
 
 

@@ -146,7 +146,7 @@ class Beside {
     }
     this.root.classList.remove('waits');
     this.drawAnew();
-    // A translation may tell what nobody knew: which language its model writes.
+    // Only a translation tells which language a model of many writes.
     return this.second && JSON.stringify(this.request()) !== key ? this.update() : undefined;
   }
 
@@ -201,7 +201,7 @@ class Beside {
 
   // ---------------------------------------------------------------- which head
 
-  /** The chosen head of the second model: the one most like the first's, until somebody chooses another. */
+  /** The chosen head of the second model: the one most similar to the first's, until another is chosen. */
   head() {
     const { layer, head, kind } = state;
     return fitHead(this.second, kind, state.besideHead ?? this.likeness?.ranking({ layer, head })[0] ?? { layer, head });

@@ -6,7 +6,7 @@ import { set, state } from '../core/state.js';
 import { languageTag } from '../core/tags.js';
 import { languageName, t } from '../core/words.js';
 
-const TOY = 'toy'; // knows two sentences by heart: only somebody who names it gets it
+const TOY = 'toy'; // knows two sentences: it is used only where it is named
 const WIDER = 4; // the beam beside a greedy search
 /** Options that the second model takes over where the visitor changed them; the others are its own defaults. */
 const changeable = () => pageOptions().filter((name) => name !== 'beam_size');

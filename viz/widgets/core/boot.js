@@ -21,7 +21,7 @@ export function loadPlotly() {
   return plotly;
 }
 
-/** `tell(who, before)` says how many are before us; nobody says it in a file without a server. */
+/** `tell(who, before)` shows how many requests are before ours; a saved page has no server and no queue. */
 export const line = {
   /** @type {(who: unknown, before: number | null) => void} */
   tell: () => {},

@@ -11,7 +11,7 @@ export function followTheme() {
   follow();
 }
 
-/** Gradio marks the dark theme on the body; whoever switches it, we follow. */
+/** Gradio marks the dark theme on the body; we follow every change of it. */
 function follow() {
   const theme = document.body.classList.contains('dark') ? 'dark' : 'light';
   document.documentElement.style.colorScheme = theme;

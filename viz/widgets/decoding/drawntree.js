@@ -59,7 +59,7 @@ export class DrawnTree {
   clear(plotly) {
     plotly.purge(this.element);
     this.search = null;
-    this.listening = false; // whoever listened was let go, too
+    this.listening = false; // its listeners are gone, too
   }
 
   /** The chosen node's ring and its path; it comes in sight, without moving the page. */

@@ -67,7 +67,7 @@ class HeadView {
     this.draw();
   }
 
-  /** What the pointer and the keys do where nobody says otherwise: they change the store. */
+  /** What the pointer and the keys do by default: they change the store. */
   ownDoes() {
     const { store } = this;
     return {

@@ -6,7 +6,7 @@ import { Heatmap } from './heatmap.js';
 import { Lines } from './lines.js';
 import { Numbers } from './numbers.js';
 
-const WIDTH = 780; // pixels of an area that nobody sees yet
+const WIDTH = 780; // pixels of an area that is not visible yet
 
 export class Maps {
   /**

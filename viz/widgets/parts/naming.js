@@ -18,7 +18,7 @@ export function headName(layer, head) {
 /** What rows and columns of a kind are, in a phrase. */
 export function kindSays(translation, kind) {
   const { source, target } = translation.model;
-  if (!source || !target) return t(`figure_any_${kind}`); // nobody tells what this model reads and writes
+  if (!source || !target) return t(`figure_any_${kind}`); // the languages of this model are unknown
   return t(`kind_${kind}_says`, { source: languageName(source), target: languageName(target) });
 }
 

@@ -2,7 +2,7 @@
 
 import { make, replace } from '../core/dom.js';
 
-/** The numbers are folded away, and written when somebody unfolds them. */
+/** The numbers are folded away, and drawn when they are unfolded. */
 export class Block {
   constructor() {
     this.title = make('h3', {});
@@ -23,7 +23,7 @@ export class Block {
     this.says.textContent = says;
   }
 
-  /** Rows of a table, made when somebody opens it. */
+  /** Rows of a table, made when it is opened. */
   table(summary, head, rows) {
     this.summary.textContent = summary;
     this.inside.setAttribute('aria-label', `${this.title.textContent}: ${summary}`);

@@ -87,7 +87,7 @@ class Positions {
     this.load();
   }
 
-  /** As long as the sentence, unless somebody chose. */
+  /** As long as the sentence, until a length is chosen. */
   positions() {
     return Math.min(LONGEST, Math.max(SHORTEST, this.length ?? state.translation.source.length));
   }

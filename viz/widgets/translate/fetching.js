@@ -1,4 +1,4 @@
-// The way to the Hub: what a model would cost, and its download. Whoever wants to hear of it sets `hub.hear`.
+// Calls to the Hub: the size of a model, and its download. `hub.hear` gets the messages.
 
 import { call } from '../core/boot.js';
 

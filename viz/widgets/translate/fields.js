@@ -24,14 +24,14 @@ export class Fields {
     return { ...given, ...this.chooser.asked(model), text, ...more };
   }
 
-  /** Somebody else names numbers: they stay, as if the visitor had changed them. */
+  /** Values from a link or another tab stay, as if the visitor had changed them. */
   change(more) {
     this.options.change(more, state.modelDefaults[more.model ?? this.chooser.model]);
   }
 
   // ---------------------------------------------------------------- what they show
 
-  /** A request, whoever made it. */
+  /** Show a request in the fields. */
   show(request) {
     this.chooser.settle(request);
     this.options.set(request);

@@ -1,4 +1,4 @@
-// A model that is not here: what it is, what it would cost, and, once somebody says so, how far its download is.
+// A model that is not downloaded: what it is, how large, and, after a confirmation, the progress of its download.
 
 import { make, replace } from '../core/dom.js';
 import { LANGUAGES } from '../core/languages.js';
@@ -50,7 +50,7 @@ export class Offer {
 
   // ---------------------------------------------------------------- what happens
 
-  /** Offer a model; nothing of it is fetched before somebody says so. `chosen`: somebody chose it just now. */
+  /** Offer a model; nothing is downloaded before a confirmation. `chosen`: the visitor has just chosen it. */
   async open(model, chosen) {
     if (this.busy && this.model.name === model.name) {
       this.wanted = true;
@@ -83,7 +83,7 @@ export class Offer {
   }
 
   act() {
-    if (this.phase === 'asking') return; // nobody agrees to what is not said yet
+    if (this.phase === 'asking') return; // size and licence are not shown yet
     if (this.busy) {
       this.halt();
       this.phase = 'stopped';

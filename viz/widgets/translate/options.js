@@ -89,7 +89,7 @@ export function mountOptions(config, submit) {
       if (name) changed.delete(name);
       else changed.clear();
     },
-    /** The fields show what was asked for, also where somebody else asked; a number that only the translation will tell stays empty. */
+    /** The fields show the options of a request, also of a link; a number that only the translation will tell stays empty. */
     set(values) {
       temperature.input.value = values.temperature ?? 0;
       follow();

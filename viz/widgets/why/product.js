@@ -51,7 +51,7 @@ export class Product {
     this.plotly.react(this.chart, data, { ...layout, width: Math.min(width, Math.max(layout.width, ROOM)) }, QUIET);
   }
 
-  /** The table behind the picture, made when somebody opens it. */
+  /** The table behind the picture, made when it is opened. */
   drawNumbers() {
     if (!this.details.open || !this.told) return;
     const { query, key } = this.told;
