@@ -7,26 +7,7 @@ import { on, set, state } from '../core/state.js';
 import { faultSays, has, languageName, t } from '../core/words.js';
 import { byPair, kindName, pairName, sizeName } from '../parts/modelnames.js';
 
-const TAGS = new Set([
-  'h4',
-  'p',
-  'ul',
-  'ol',
-  'li',
-  'table',
-  'thead',
-  'tbody',
-  'tr',
-  'th',
-  'td',
-  'strong',
-  'em',
-  'code',
-  'pre',
-  'a',
-  'blockquote',
-  'hr',
-]);
+const TAGS = new Set('h4 p ul ol li table thead tbody tr th td strong em code pre a blockquote hr'.split(' '));
 // Sections that every card has, by their titles; those named here stand open.
 const SECTIONS = {
   Scores: 'scores',
@@ -46,7 +27,6 @@ export async function mount({ element, server }) {
 
 class Models {
   constructor(root, ask) {
-    this.root = root;
     this.ask = ask;
     this.cards = null;
     this.unfolded = new Set();
@@ -54,10 +34,9 @@ class Models {
     this.error = make('p', { class: 'error', role: 'alert' });
     this.list = make('div', { class: 'cards' });
     root.append(this.lead, this.error, this.list);
-    on(['tab', 'language'], () => this.open());
     on(['translation'], () => this.mark());
-    on(['fetched'], () => {
-      this.cards = null;
+    on(['tab', 'language', 'fetched'], (changed) => {
+      if (changed.includes('fetched')) this.cards = null;
       this.open();
     });
     this.open();
