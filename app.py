@@ -12,6 +12,7 @@ with contextlib.suppress(ImportError):
 
 from headlight.model.errors import ModelError
 from headlight.viz.page import build_page, launch_page
+from headlight.viz.settings import SettingsError
 
 try:
     page = build_page()  # Hugging Face Spaces and `gradio app.py` look for it here
@@ -19,4 +20,7 @@ except ModelError as error:
     sys.exit(str(error))
 
 if __name__ == "__main__":
-    launch_page(page)
+    try:
+        launch_page(page)
+    except SettingsError as error:
+        sys.exit(str(error))

@@ -12,7 +12,7 @@ from headlight import __version__
 from headlight.viz.answers.service import Service
 from headlight.viz.api.endpoints import register_api
 from headlight.viz.api.limits import app_kwargs
-from headlight.viz.settings import Settings, read_settings
+from headlight.viz.settings import Settings, read_settings, require_place
 from headlight.viz.tabs import TABS, Tab
 from headlight.viz.tabs.download import AT_ONCE, DownloadWidget
 from headlight.viz.tabs.translate import TranslateWidget
@@ -51,12 +51,14 @@ def build_page(settings: Settings | None = None, tabs: Mapping[str, Tab] = TABS)
 def launch_page(page: gr.Blocks, settings: Settings | None = None, **more: Any) -> None:
     """Serve it where the settings say, until the process is told to stop; `more` is for tests."""
     settings = settings or read_settings()
+    require_place(settings)
+    bare_ipv6 = settings.host is not None and ":" in settings.host and "[" not in settings.host
     guarded = app_kwargs(settings)
     told = None if more.pop("prevent_thread_lock", False) else hear_signals()
     page.launch(
         prevent_thread_lock=True,
         max_threads=settings.concurrency + settings.line + AT_ONCE + SPARE,  # each who waits may keep one
-        server_name=settings.host,
+        server_name=f"[{settings.host}]" if bare_ipv6 else settings.host,
         server_port=settings.port,
         theme=gradio_theme(),
         head=f"<style>{styles()}</style>",  # as `css` Gradio would rewrite every rule, and break some

@@ -6,6 +6,7 @@ import ipaddress
 import json
 import os
 import re
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,6 +123,20 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
     chosen = {field: number for field, number in numbers.items() if number is not None}
     place = {"models_folder": Path(folder).resolve()} if folder else {}
     return Settings(**chosen, **texts, **place, models=models, frames=frames, on_a_space=on_a_space)  # type: ignore[arg-type]
+
+
+def require_place(settings: Settings) -> None:
+    """An error in one line where nobody can serve at the address and the port that are set."""
+    host, port = (settings.host or "127.0.0.1").strip("[]"), settings.port or 0
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        socket.create_server((host, port), family=family).close()
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "that is no address"
+        raise SettingsError(
+            f"The page cannot be served at {host[:80]!r}, port {port or 'any'}: {why}. Change or unset "
+            f"{_variable('host')} or {_variable('port')}."
+        ) from error
 
 
 def hub_list() -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import APIResponse, Browser, Page, Route, expect
 
 from headlight import Translator
 from headlight.model.records import Progress, TranslationRequest
@@ -23,7 +23,7 @@ from tests.browser.test_exporting import save
 FIRST = EXAMPLES[0].text
 SENTENCE = "Die Katze schläft auf dem Sofa."
 OTHER = "Guten Tag."
-STREAM = "**/queue/data*"
+STREAM, JOIN = "**/queue/data*", "**/queue/join*"
 BEST = "Layer 2 · Head 4"  # of de-en: it aligns words
 LAST = "Layer 3 · Head 8"
 
@@ -202,6 +202,29 @@ def test_nothing_from_a_stopped_request_is_no_fault(
         page.press("#sentence", "Enter")
     settled(page, OTHER)
     assert state(page, "busy") is False
+
+
+def test_an_answer_that_overtakes_the_number_of_its_job_is_no_fault(page: Page, silent: Event) -> None:
+    # The stream of an earlier job brings it all; the browser then opens one for what is over.
+    held: list[tuple[Route, APIResponse]] = []
+
+    def hold(route: Route) -> None:
+        held.append((route, route.fetch()))
+        silent.set()
+
+    modules(page)
+    with page.expect_request(STREAM):
+        page.fill("#sentence", SENTENCE)
+        page.press("#sentence", "Enter")
+    with page.expect_event("requestfailed", lambda request: "queue/data" in request.url):  # all is told: Gradio lets go
+        page.route(JOIN, hold)
+        page.fill("#sentence", OTHER)
+        page.press("#sentence", "Enter")
+    ((route, response),) = held
+    route.fulfill(response=response)
+    settled(page, OTHER)
+    page.unroute(JOIN)
+    translate(page, FIRST)  # a fault on the console fails the test
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -60,6 +61,9 @@ def hub_and_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[
     """A Hub with small models of the right family under the names of large ones."""
     home = tmp_path_factory.mktemp("hub")
     one, many = folders.marian(home / "one"), folders.marian(home / "many", codes=CODES)
+    rules = many / "generation_config.json"
+    said = json.loads(rules.read_text(encoding="utf-8")) | {"repetition_penalty": 1.5}  # which nobody applies here
+    rules.write_text(json.dumps(said), encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch, hub_of_our_own(patch, home / "cache") as hub:
         for name in (*LISTED, MANY):
             if name != MISSING:
@@ -500,6 +504,8 @@ def test_a_model_of_several_languages_has_a_menu_of_them(visit: Visit, place: Pl
     came(page, MANY)
     alone = Translator.load(place.many, device="cpu")
     assert_shows(page, alone.translate(FIRST))
+    rules = page.locator(".translate .rules")
+    expect(rules).to_have_text("This model also asks for repetition_penalty = 1.5. Headlight does not apply that.")
     button = page.locator(".translate .side:nth-child(2) .language-side .opens")
     expect(button).to_have_accessible_name("Language of the translation: French")
     for code, name in (("spa", "Spanish"), ("deu", "German")):
@@ -520,6 +526,7 @@ def test_a_model_of_several_languages_has_a_menu_of_them(visit: Visit, place: Pl
     choose(page, "de-en")  # has no choice
     came(page, "de-en")
     expect(button).to_be_hidden()
+    expect(rules).to_be_hidden()
     expect(page.locator(".translate .side:nth-child(2) .label-row b")).to_have_text("English")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from headlight.model.foreign.hub.names import read_id
 from headlight.model.foreign.hub.plans import MOST_MEGABYTES
-from headlight.viz.settings import ANY, SETTINGS, Settings, SettingsError, hub_list, read_settings
+from headlight.viz.settings import ANY, SETTINGS, Settings, SettingsError, hub_list, read_settings, require_place
 
 LISTED = tuple(each["id"] for each in hub_list())
 
@@ -158,3 +159,22 @@ def test_every_family_that_the_documents_promise_is_in_the_list_and_may_be_fetch
         ("google-t5/t5-small", 60.5), ("google-t5/t5-base", 223),
     ):  # fmt: skip
         assert 1.0 < sizes[name] / (4e6 * millions) < 1.02
+
+
+@pytest.mark.parametrize("host", ["999.1.1.1", "a b", "192.0.2.1", "http://127.0.0.1", "x" * 300, "fe80::zz", "ü" * 70])
+def test_a_host_at_which_nobody_can_serve_is_told_in_one_line(host: str) -> None:
+    with pytest.raises(SettingsError, match="HEADLIGHT_HOST") as told:
+        require_place(Settings(host=host))
+    assert "\n" not in str(told.value)
+    assert len(str(told.value)) < 260
+
+
+@pytest.mark.parametrize("host", [None, "localhost", "127.0.0.1", "[::1]", "::1"])
+def test_a_port_that_is_taken_is_told_in_one_line_and_a_free_one_stays_free(host: str | None) -> None:
+    family = socket.AF_INET6 if ":" in (host or "") else socket.AF_INET
+    with socket.create_server(((host or "127.0.0.1").strip("[]"), 0), family=family) as taken:
+        settings = Settings(host=host, port=taken.getsockname()[1])
+        with pytest.raises(SettingsError, match=r"port \d+: .+ HEADLIGHT_HOST or HEADLIGHT_PORT"):
+            require_place(settings)
+    for _ in range(2):
+        require_place(settings)

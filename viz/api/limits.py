@@ -12,9 +12,7 @@ import json
 import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
-from contextlib import suppress
 from typing import Any, get_type_hints
-from urllib.parse import parse_qs
 
 import gradio as gr
 from fastapi.exceptions import RequestValidationError
@@ -26,11 +24,12 @@ from headlight.viz.answers.line import Visitor
 from headlight.viz.api.addresses import address, is_served
 from headlight.viz.api.arguments import bind, check_names, check_plain, parsed
 from headlight.viz.api.endpoints import ENDPOINTS
+from headlight.viz.api.streams import EVENTS, all_news, error_event, one_answer
 from headlight.viz.api.widget_calls import called_function, check_session, no_larger_than, place_in, say
 from headlight.viz.errors import PageError, shown
 from headlight.viz.settings import Settings
 from headlight.viz.wire.gradio_inside import function_named, functions_of, is_gone, is_unknown_function, page_of
-from headlight.viz.wire.listening import ListeningQueue, queue_of
+from headlight.viz.wire.listening import queue_of
 from headlight.viz.wire.visitors import ADDRESS, VISITOR, address_of
 
 Scope = MutableMapping[str, Any]
@@ -41,9 +40,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 BY_NAME = re.compile(r"/gradio_api/(?P<way>call/v2|call|run|api)/(?P<name>[^/]+)/?$")
 ANSWER = re.compile(r"/gradio_api/(?:call/(?:v2/)?[^/]+/(?P<event>[^/]+)|queue/data)/?$")
-EVENTS = b"text/event-stream"
 SLOWEST = 30.0  # seconds in which a whole request must arrive
-GLANCE = 1.0  # seconds between two checks whether a stream waits for a message
 QUEUE = re.compile(r"/gradio_api/queue/join/?$")
 CALLED = re.compile(r"/gradio_api/component_server/?$")
 STATUS = {
@@ -142,7 +139,7 @@ class RequestLimits:
             if not begun:
                 await refuse(sending, refusal)
             elif streams:  # a stream gets one more event; any other response can only be cut short
-                await send({"type": "http.response.body", "body": _event(refusal)})
+                await send({"type": "http.response.body", "body": error_event(refusal)})
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
         method, path = scope["method"], address(scope)
@@ -156,7 +153,10 @@ class RequestLimits:
             await JSONResponse(values, status)(scope, receive, send)
             return
         if queue is not None and method == "GET" and (answer := ANSWER.search(path)):
-            await self._listen(queue, answer["event"], scope, receive, send)
+            if answer["event"]:
+                await one_answer(queue, answer["event"], self.app, scope, receive, send)
+            else:
+                await all_news(queue, self.app, scope, receive, send)
             return
         checked = await self._checked(scope, receive)
         if checked is None:
@@ -166,47 +166,6 @@ class RequestLimits:
             await self._call(scope, receive, send, values)
         else:
             await self.app(scope, receive, send)
-
-    # ------------------------------------------------------------ streams of messages
-
-    async def _listen(
-        self, queue: ListeningQueue, event_id: str | None, scope: Scope, receive: Receive, send: Send
-    ) -> None:
-        """Pass on the messages of a session while any are to come: Gradio would keep the stream open for ever."""
-        if event_id is None:
-            query = parse_qs(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
-            session = next(reversed(query.get("session_hash", [])), None)  # Gradio reads the last one
-        else:
-            session = queue.session_of(event_id)
-        if session is None or not queue.is_owed(session):
-            raise PageError("data", "no_answer")
-
-        async def until_over() -> Message:
-            left, owed = asyncio.ensure_future(receive()), True
-            try:
-                while not left.done():
-                    if not owed and not queue.is_owed(session):  # checked twice: Gradio sends a last message in between
-                        return {"type": "http.disconnect"}
-                    owed = queue.is_owed(session)
-                    await asyncio.wait((left,), timeout=GLANCE)
-                return left.result()
-            finally:
-                left.cancel()
-
-        begun = ended = False
-
-        async def sending(message: Message) -> None:
-            nonlocal begun, ended
-            begun = begun or message["type"] == "http.response.start"
-            ended = message["type"] == "http.response.body" and not message.get("more_body", False)
-            await send(message)
-
-        with queue.listening(session):
-            await self.app(scope, until_over, sending)
-        if begun and not ended:  # another stream got the messages
-            event = _event(PageError("data", "no_answer")) if event_id is not None else b""
-            with suppress(OSError):
-                await send({"type": "http.response.body", "body": event})
 
     # ------------------------------------------------------------ calls of widgets
 
@@ -332,11 +291,6 @@ class RequestLimits:
         if scope["method"] == "GET" and ANSWER.search(scope["path"]) and is_gone(error):
             return PageError("data", "no_answer")
         return PageError("data", "our_fault")
-
-
-def _event(error: PageError) -> bytes:
-    """An error in a stream of messages."""
-    return f"event: error\ndata: {json.dumps(error.as_json())}\n\n".encode()
 
 
 def _serves_tools(scope: Scope) -> bool:

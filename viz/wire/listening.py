@@ -6,9 +6,11 @@ needs private parts of Gradio's queue, as the pinned version has no public way.
 
 from __future__ import annotations
 
+import asyncio
+import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,6 +24,7 @@ from headlight.viz.wire.visitors import ADDRESS, GONE, VISITOR
 
 MOST = 128  # waiting jobs
 MOST_UNHEARD = 8  # waiting jobs of one address without a listener: a program has one between its two requests
+MOMENT = 0.02  # seconds between two checks whether a reader let go
 GLANCE = 0.05  # seconds between two checks for undelivered messages
 PATIENCE = 30.0  # seconds until a job without a listener is dropped: programs fetch the result in a second request
 
@@ -34,24 +37,48 @@ class ListeningQueue(Queue):
             live_updates=True, concurrency_count=page.max_threads, update_intervals=1, max_size=MOST, blocks=page
         )
         self.line = line
+        # Gradio forgets the oldest of 2000: whoever sends as many jobs would take everybody's news. Here they go when
+        # nobody waits for them.
+        self.pending_messages_per_session.max_size = sys.maxsize
         self._listeners: Counter[str] = Counter()
+        self._closing: Counter[str] = Counter()  # streams that have said their last word to readers who still hold on
+        self._joining: Counter[str] = Counter()  # jobs that are being taken
 
     # ------------------------------------------------------------ who listens
 
     @contextmanager
-    def listening(self, session: str) -> Iterator[None]:
-        """Count an open stream of this session for the length of the block."""
-        self._listeners[session] += 1
+    def listening(self, session: str) -> Iterator[Callable[[], None]]:
+        """A stream of this session is open for the length of the block; it gives what hangs up.
+
+        After that nobody listens, but the reader may still believe that somebody does: what is sent meanwhile gets its
+        number once the block is over.
+        """
+        counter = self._listeners
+
+        def hang_up() -> None:
+            nonlocal counter
+            if counter is self._listeners:
+                _less(counter, session)
+                counter = self._closing
+                counter[session] += 1
+
+        counter[session] += 1
         try:
-            yield
+            yield hang_up
         finally:
-            self._listeners[session] -= 1
-            if not self._listeners[session]:
-                del self._listeners[session]
+            _less(counter, session)
+            if not self._listeners[session] and session in self.pending_event_ids_session:
+                # The news of what is over went with the stream, heard or not.
+                self.pending_event_ids_session[session] &= self.event_ids_to_events.keys()
+            self._forget_sessions()
 
     def is_owed(self, session: str) -> bool:
         """Whether any messages are still to come in a stream of this session."""
         return bool(self.pending_event_ids_session.get(session))
+
+    def is_awaited(self, session: str) -> bool:
+        """The same, or whether a job of this session is just being taken."""
+        return self.is_owed(session) or self._joining[session] > 0
 
     def session_of(self, event_id: str) -> str | None:
         """The session of a job whose result was not fetched yet."""
@@ -75,6 +102,17 @@ class ListeningQueue(Queue):
         """Add a job. A full queue drops the oldest job without a listener."""
         if self.line.closed:
             raise PageError("data", "leaving")
+        session = body.session_hash or ""
+        await self._let_go(session)
+        self._make_room(request)
+        self._joining[session] += 1
+        try:
+            return await super().push(body, request, username)
+        finally:
+            _less(self._joining, session)
+            await self._let_go(session)
+
+    def _make_room(self, request: Any) -> None:
         address = request.scope.get(ADDRESS, "")
         unheard = [event for event in self._waiting() if not self._listeners[event.session_hash]]
         theirs = [event for event in unheard if event.request.scope.get(ADDRESS, "") == address]
@@ -84,7 +122,11 @@ class ListeningQueue(Queue):
             self._drop(unheard[0])
         if len(self) >= MOST:
             raise PageError("data", "line_full", {"before": len(self)})
-        return await super().push(body, request, username)
+
+    async def _let_go(self, session: str) -> None:
+        """Wait until no reader holds on to a stream that is closed."""
+        while self._closing[session]:
+            await asyncio.sleep(MOMENT)
 
     def get_events(self) -> Any:
         """The next job with a listener."""
@@ -112,6 +154,9 @@ class ListeningQueue(Queue):
         try:
             await super().process_events(events, *rest)
         finally:
+            for event in events:
+                if not event.alive:  # whoever asked has left, and fetches nothing
+                    self.pending_event_ids_session.get(event.session_hash, set()).discard(event._id)
             self._forget_sessions()
 
     # ------------------------------------------------------------ inside
@@ -129,10 +174,18 @@ class ListeningQueue(Queue):
         self._forget_sessions()
 
     def _forget_sessions(self) -> None:
-        """Delete the empty entries of sessions, which Gradio keeps for ever."""
-        for name in [name for name, ids in self.pending_event_ids_session.items() if not ids]:
-            if not self._listeners[name]:
-                del self.pending_event_ids_session[name]
+        """Gradio keeps an empty entry of every session that it ever saw, and its news."""
+        for name in {*self.pending_event_ids_session, *self.pending_messages_per_session}:
+            if not self.is_awaited(name) and not self._listeners[name]:
+                self.pending_event_ids_session.pop(name, None)
+                self.pending_messages_per_session.pop(name, None)
+
+
+def _less(counter: Counter[str], name: str) -> None:
+    """One less, and no entry of nothing."""
+    counter[name] -= 1
+    if not counter[name]:
+        del counter[name]
 
 
 def listen(page: gr.Blocks, line: Line) -> None:

@@ -9,11 +9,13 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from threading import Event, Lock
 from typing import Any
@@ -23,7 +25,7 @@ import httpx
 import pytest
 
 from headlight.model.translate.translator import Translator
-from headlight.viz.api import limits
+from headlight.viz.api import limits, streams
 from headlight.viz.page import build_page, launch_page
 from headlight.viz.settings import Settings
 from headlight.viz.wire import listening
@@ -35,6 +37,7 @@ SETTINGS = Settings(model="toy", concurrency=2, line=8, max_answer_mb=1, cache_m
 CROWD, OTHER = "203.0.113.5", "198.51.100.7"
 JSON = {"content-type": "application/json"}
 BEER = "ich mochte ein bier"
+CLOSED = '"close_stream"'
 
 
 class Site:
@@ -68,7 +71,14 @@ class Site:
         return self.http.post("/gradio_api/queue/join", content=json.dumps(body).encode(), headers=JSON)
 
     def messages(self, session: str) -> str:
-        return self.http.get("/gradio_api/queue/data", params={"session_hash": session}).text
+        """All messages, as the page hears them: told that the stream is closed, it reads no further."""
+        said = ""
+        with self.http.stream("GET", "/gradio_api/queue/data", params={"session_hash": session}) as reply:
+            for each in reply.iter_text():
+                said += each
+                if CLOSED in said:
+                    break
+        return said
 
     def call(self, text: Any, address: str = "127.0.0.1") -> str:
         reply = self.http.post(
@@ -82,9 +92,13 @@ class Site:
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
+    with socket.socket() as free:  # Gradio's own search leaves a socket open for each port that is taken
+        free.bind(("127.0.0.1", 0))
+        settings = replace(SETTINGS, port=free.getsockname()[1])
+
     async def launched() -> gr.Blocks:  # in a loop: outside, Gradio leaves some open
-        page = build_page(SETTINGS)
-        launch_page(page, SETTINGS, prevent_thread_lock=True, quiet=True)
+        page = build_page(settings)
+        launch_page(page, settings, prevent_thread_lock=True, quiet=True)
         return page
 
     logging.getLogger("httpx").setLevel(logging.WARNING)
@@ -220,8 +234,8 @@ def test_an_address_with_a_character_that_nobody_can_print_is_not_there(
 def test_of_two_sessions_that_a_stream_names_the_one_that_is_read_is_checked(site: Site) -> None:
     assert site.join({}, session="mine").status_code == 200
     both = "/gradio_api/queue/data?session_hash=mine&session_hash="
-    reply = site.http.get(both + "another")
-    assert (reply.status_code, reply.json()["word"]) == (404, "no_answer")
+    with site.http.stream("GET", both + "another") as reply:
+        assert CLOSED in next(reply.iter_text())  # nothing is owed to that one
     assert site.http.get(both).status_code == 404
     assert "process_completed" in site.messages("mine")
 
@@ -403,8 +417,71 @@ def test_an_answer_is_fetched_once_and_every_stream_ends(site: Site, monkeypatch
     assert sum("event: complete" in text for text in texts) == 1
     reply = site.http.get(f"/gradio_api/call/translate/{event_id}")
     assert (reply.status_code, reply.json()["word"]) == (404, "no_answer")
-    reply = site.http.get("/gradio_api/queue/data", params={"session_hash": "nobody"})
-    assert (reply.status_code, reply.json()["word"]) == (404, "no_answer")
+
+
+# ---------------------------------------------------------------- streams that end
+
+
+def test_who_heard_the_end_before_the_number_of_its_job_is_told_that_the_stream_is_closed(site: Site) -> None:
+    # The answer to a job may overtake the answer to its request; the browser then opens a stream for what is over.
+    site.join({}, session="quick")
+    assert "process_completed" in site.messages("quick")
+    with site.http.stream("GET", "/gradio_api/queue/data", params={"session_hash": "quick"}) as reply:
+        assert (reply.status_code, reply.headers["content-type"]) == (200, "text/event-stream; charset=utf-8")
+        assert next(reply.iter_text()) == 'data: {"msg":"close_stream","event_id":null}\n\n'
+
+
+@pytest.mark.parametrize("over", [False, True], ids=["after its news", "after none"])
+def test_a_job_sent_while_a_stream_closes_is_told_its_number_once_the_reader_let_go(site: Site, over: bool) -> None:
+    # A browser that still believes in its old stream would open none for this job, and wait for ever.
+    if not over:
+        site.join({}, session="again")
+    with ThreadPoolExecutor(1) as pool:
+        with site.http.stream("GET", "/gradio_api/queue/data", params={"session_hash": "again"}) as reply:
+            said, more = "", reply.iter_text()  # once the iterator goes, httpx lets go, too
+            while CLOSED not in said:
+                said += next(more)
+            assert ("process_completed" in said) is not over
+            joined = pool.submit(site.join, {}, session="again")
+            time.sleep(0.5)
+            assert not joined.done()
+        assert joined.result().status_code == 200
+    assert "process_completed" in site.messages("again")
+
+
+def test_a_reader_who_never_lets_go_delays_itself_for_a_while_only(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "LETTING_GO", 0.2)
+    assert site.http.get("/gradio_api/queue/data", params={"session_hash": "holding"}).text.endswith("\n\n")
+    assert site.join({}, session="holding").status_code == 200
+    assert "process_completed" in site.messages("holding")
+
+
+def test_a_crowd_of_sessions_takes_nobodys_news(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = Held(monkeypatch)
+    with ThreadPoolExecutor(1) as pool:
+        event_id = site.call("ein bier", OTHER)
+        answer = pool.submit(site.answer, event_id)
+        held.until(1)
+        news = site.page._queue.pending_messages_per_session
+        for number in range(2001):  # one more than Gradio would remember
+            news[f"crowd{number}"] = asyncio.Queue()  # as each job of a new session does
+        held.go.set()
+        assert "event: complete" in answer.result()
+    assert len(news) < 2001
+
+
+def test_nothing_is_remembered_of_those_who_left(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = Held(monkeypatch)
+    queue = site.page._queue
+    event_id = site.call("zwei bier", OTHER)
+    session = queue.session_of(event_id)
+    with site.http.stream("GET", f"/gradio_api/call/translate/{event_id}"):
+        held.until(1)
+    held.go.set()
+    deadline = time.monotonic() + 60
+    while session in {*queue.pending_event_ids_session, *queue.pending_messages_per_session}:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 # ---------------------------------------------------------------- the end

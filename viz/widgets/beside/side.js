@@ -7,6 +7,7 @@ import { two } from '../core/view.js';
 import { t } from '../core/words.js';
 import { mount as mountHeadView } from '../headview/headview.js';
 import { TranslationMaps } from '../headview/translationmaps.js';
+import { leftOutSays } from '../parts/leftout.js';
 import { doubtful } from '../parts/translatedtext.js';
 
 /** What each side has of its own: of the first model, head and kind are the page's; of the second, only the kind is. */
@@ -28,13 +29,14 @@ export class Side {
     this.reads = make('div', { class: 'reads', dir: 'auto' });
     this.meta = make('p', { class: 'quiet numeric' });
     this.beyond = make('p', { class: 'quiet' });
+    this.rules = make('p', { class: 'quiet rules' });
     const part = (...children) => make('div', {}, ...children);
     this.element = make(
       'section',
       { class: 'one', tabindex: -1 },
       part(this.controls, this.error),
       this.reads,
-      part(this.meta, this.beyond),
+      part(this.meta, this.beyond, this.rules),
     );
     const model = () => this.translation.model.name;
     this.heads = mountHeadView(this.element, {
@@ -96,6 +98,7 @@ export class Side {
       typeof translation.request.target === 'string' ? 'beside_meta_given' : temperature > 0 ? 'beside_meta_sampled' : 'beside_meta_beam';
     replace(this.meta, ...[t('beside_meta_size', told), t(how, told), t('beside_meta_log', told)].map((part) => make('span', {}, part)));
     this.beyond.textContent = translation.beyond ? t('beyond') : '';
+    this.rules.textContent = leftOutSays(translation.model);
   }
 
   /** Nothing to show: a first translation is on its way, or there is none. */

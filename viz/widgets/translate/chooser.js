@@ -1,6 +1,8 @@
 // Which model translates, from which language into which: the menu, the languages' buttons, and the offer to fetch.
 
+import { make } from '../core/dom.js';
 import { set, state } from '../core/state.js';
+import { leftOutSays } from '../parts/leftout.js';
 import { hub } from './fetching.js';
 import { LanguagePicker } from './languagepicker.js';
 import { ModelMenu } from './modelmenu.js';
@@ -21,6 +23,7 @@ export class Chooser {
       () => this.refresh(),
     );
     this.offer = new Offer({ know: (models) => this.came(models), use: (name) => this.use(name) });
+    this.rules = make('p', { class: 'quiet rules' });
     this.languages = ['source', 'target'].map((side) => new LanguagePicker(side, again));
   }
 
@@ -103,5 +106,6 @@ export class Chooser {
   draw() {
     this.menu.draw(this.current());
     for (const each of this.languages) each.draw(state.translation?.model);
+    this.rules.textContent = leftOutSays(state.translation?.model);
   }
 }

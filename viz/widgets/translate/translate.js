@@ -46,7 +46,7 @@ class TranslateWidget {
     const options = mountOptions(config, () => this.translate());
     const take = (model) => this.take(model, this.field.text);
     this.chooser = new Chooser(config, { take, ask: (waits) => this.askAgain(waits), again: () => this.translate() });
-    const { menu, offer } = this.chooser;
+    const { menu, offer, rules } = this.chooser;
     const [reads, writes] = this.chooser.languages;
     const goOn = (ids) => this.translate({ prefix: ids, target: null });
     const undo = () => {
@@ -62,7 +62,7 @@ class TranslateWidget {
       language: reads,
       above: [menu.element, this.examples.element],
       field: this.field,
-      below: offer.element,
+      below: [offer.element, rules],
       looks: this.looks.element,
       options: options.element,
       act: () => (state.busy ? this.stop() : this.translate()),

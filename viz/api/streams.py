@@ -1,0 +1,126 @@
+"""Streams of news to browsers and programs: each is passed on as long as news are owed, and ends in order.
+
+Gradio's browser client opens one stream for all its jobs. It opens none while it believes that one is open, and it
+stops believing so by one message alone, `close_stream`. Whatever ends a stream here therefore sends that message, and
+then waits until the reader has let go: a job that is sent before that is told its number afterwards
+(`ListeningQueue.push`), so that the client opens a stream for it, and never waits at one that is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import suppress
+from typing import Any
+from urllib.parse import parse_qs
+
+from headlight.viz.errors import PageError
+from headlight.viz.wire.listening import ListeningQueue
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+EVENTS = b"text/event-stream"
+GLANCE = 1.0  # seconds between two looks at whether a stream is owed any news
+LETTING_GO = 10.0  # seconds that a reader has for its last message to arrive: a phone's line may be slow
+CLOSE = b'data: {"msg":"close_stream","event_id":null}\n\n'
+HEADERS = [(b"content-type", EVENTS + b"; charset=utf-8"), (b"cache-control", b"no-cache")]
+
+
+def error_event(error: PageError) -> bytes:
+    """An error in a stream of news."""
+    return f"event: error\ndata: {json.dumps(error.as_json())}\n\n".encode()
+
+
+async def one_answer(
+    queue: ListeningQueue, event_id: str, app: App, scope: Scope, receive: Receive, send: Send
+) -> None:
+    """The news of one job, as programs fetch them by its number."""
+    session = queue.session_of(event_id)
+    if session is None or not queue.is_owed(session):
+        raise PageError("data", "no_answer")
+    with queue.listening(session):
+        way = _Way(queue, session, receive, send)
+        await app(scope, way.receive, way.send)
+    if not way.begun:
+        return
+    if way.last is None:  # another request was told, in another stream
+        way.last = {"type": "http.response.body", "body": error_event(PageError("data", "no_answer"))}
+    await way.end()
+
+
+async def all_news(queue: ListeningQueue, app: App, scope: Scope, receive: Receive, send: Send) -> None:
+    """The news of a session, from now until none are owed."""
+    query = parse_qs(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
+    session = next(reversed(query.get("session_hash", [])), "")  # of several, Gradio reads the last
+    if not session:
+        raise PageError("data", "no_answer")
+    with queue.listening(session) as hang_up:
+        way = _Way(queue, session, receive, send, hang_up)
+        if queue.is_owed(session):
+            await app(scope, way.receive, way.send)
+            if not way.begun:
+                return
+        else:  # the client heard the end of its job in the last stream, before it knew the job's number
+            await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+        hang_up()
+        if not way.closed:
+            await send({"type": "http.response.body", "body": CLOSE, "more_body": True})
+        with suppress(TimeoutError):
+            await asyncio.wait_for(_gone(receive), LETTING_GO)
+    await way.end()
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+class _Way:
+    """The way between Gradio and the reader of a stream, whose last message waits here."""
+
+    def __init__(
+        self,
+        queue: ListeningQueue,
+        session: str,
+        receive: Receive,
+        send: Send,
+        hang_up: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._queue, self._session, self._receive, self._send = queue, session, receive, send
+        self._hang_up = hang_up
+        self.begun = self.closed = False
+        self.last: Message | None = None
+
+    async def receive(self) -> Message:
+        """What the reader says; once nothing is owed for a while, that it is gone, or Gradio would never end."""
+        left, owed = asyncio.ensure_future(self._receive()), True
+        try:
+            while not left.done():
+                if not owed and not self._queue.is_awaited(self._session):  # twice: Gradio says goodbye in between
+                    return {"type": "http.disconnect"}
+                owed = self._queue.is_awaited(self._session)
+                await asyncio.wait((left,), timeout=GLANCE)
+            return left.result()
+        finally:
+            left.cancel()
+
+    async def send(self, message: Message) -> None:
+        """Pass a message on, but for the last."""
+        if message["type"] == "http.response.start":
+            self.begun = True
+        elif not message.get("more_body", False):
+            self.last = message
+            return
+        elif not self._queue.is_owed(self._session):  # with these words Gradio closes the stream
+            self.closed = True
+            self._hang_up()
+        await self._send(message)
+
+    async def end(self) -> None:
+        """The last message, after all."""
+        await self._send(self.last or {"type": "http.response.body", "body": b""})

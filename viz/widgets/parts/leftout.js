@@ -1,0 +1,9 @@
+// Rules that a model's makers wish for and that are not applied here: a sentence beside the model.
+
+import { t } from '../core/words.js';
+
+/** Of the model that answered; nothing where all of its rules are applied. */
+export function leftOutSays(model) {
+  const rules = model?.left_out ?? [];
+  return rules.length ? t('model_left_out', { rules: rules.join('; ') }) : '';
+}
