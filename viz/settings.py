@@ -130,8 +130,12 @@ def require_place(settings: Settings) -> None:
     host, port = (settings.host or "127.0.0.1").strip("[]"), settings.port or 0
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        socket.create_server((host, port), family=family).close()
-    except (OSError, ValueError) as error:
+        with socket.socket(family) as tried:
+            if os.name == "posix":  # a port whose last server has just ended is free, as for Gradio
+                tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            tried.bind((host, port))
+            tried.listen()
+    except (OSError, ValueError, TypeError) as error:
         why = getattr(error, "strerror", None) or "that is no address"
         raise SettingsError(
             f"The page cannot be served at {host[:80]!r}, port {port or 'any'}: {why}. Change or unset "
