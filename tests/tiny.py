@@ -113,7 +113,9 @@ class Toy:
     def plan(self, limits: Sequence[int], rules: Sequence[Rule] = ()) -> Plan:
         """What a search needs to write about as many sentences as there are limits."""
         state: Any = ToyState(len(limits))
-        return Plan(self.step, state, rules, limits, self.START, frozenset({self.END}), torch.device("cpu"))
+        return Plan(
+            self.step, state, rules, limits, self.START, frozenset({self.END}), self.vocabulary, torch.device("cpu")
+        )
 
     def step(self, ids: Tensor, state: Any) -> Tensor:
         """As a decoder does it: `[rows, 1]` ids → `[rows, 1, vocabulary]`, with the state going on."""

@@ -60,20 +60,31 @@ class Plan(NamedTuple):
     limits: Sequence[int]  # of each sentence: the most tokens it may have, the end token among them
     start_id: int
     ends: frozenset[int]  # each of these tokens ends a sentence
+    vocabulary: int  # how many words there are to choose from
     device: torch.device
 
 
 class OneByOne:
-    """Greedy and sampling: one hypothesis a sentence, and what is written stays."""
+    """Greedy and sampling: one hypothesis a sentence, and what is written stays.
 
-    def __init__(self, plan: Plan, choose: Callable[[Tensor, Sequence[Row]], Tensor], *, scored: bool) -> None:
+    It may go on from what is `begun`: some of the sentences, in the order of the state's rows, and of equal length.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        choose: Callable[[Tensor, Sequence[Row]], Tensor],
+        *,
+        scored: bool,
+        begun: Sequence[Row] | None = None,
+    ) -> None:
         self.plan = plan
         self.choose = choose
         self.scored = scored  # whether probabilities are wanted: they cost a pass over the vocabulary
-        self.rows = [Row(sentence) for sentence in range(len(plan.limits))]
-        self.all_rows = list(self.rows)
-        self.next_ids = torch.full((len(self.rows), 1), plan.start_id, device=plan.device)
-        self.results: list[list[Candidate]] = [[] for _ in self.rows]
+        self.rows = [Row(sentence) for sentence in range(len(plan.limits))] if begun is None else list(begun)
+        self.all_rows = {row.sentence: row for row in self.rows}
+        self.next_ids = torch.tensor([[plan.start_id, *row.ids] for row in self.rows], device=plan.device)
+        self.results: list[list[Candidate]] = [[] for _ in plan.limits]
 
     def advance(self) -> bool:
         """Write one word in every open sentence; False when none is open any more."""

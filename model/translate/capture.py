@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from headlight.model.core.attention import KeysValues
+from headlight.model.core.masks import pad_rows
 from headlight.model.core.probes import Watched, all_probes, matching_probes, watch
 from headlight.model.core.transformer import DecoderState, Memory, Transformer, attention_path
 from headlight.model.records import FloatArray, Kind, read_only
@@ -57,30 +58,77 @@ def read_source(
     return memory, captured
 
 
-def read_target(
-    model: Transformer,
+class TargetReader:
+    """Decodes what is already written, watched, as often as somebody has written something else."""
+
+    def __init__(
+        self,
+        model: Transformer,
+        passes: Transformer,
+        memory: Memory,
+        cross: list[KeysValues],
+        captured: Captured,
+        further: Sequence[str],
+    ) -> None:
+        self.model, self.passes, self.memory, self.cross, self.captured = model, passes, memory, cross, captured
+        self.further = _of("decoder", further, model)
+        self._read: list[list[int]] = []
+        self._logits: Tensor | None = None
+
+    def logits(self, rows: Sequence[Sequence[int]]) -> Tensor:
+        """The logits of each place, a row a sentence: `[batch, tokens, vocabulary]`; maps go to `captured`."""
+        if self._logits is None or self._read != [list(row) for row in rows]:
+            self._read = [list(row) for row in rows]
+            self._logits = self._look(rows)
+        return self._logits
+
+    def logits_of(self, sentences: Sequence[int], rows: Sequence[Sequence[int]]) -> Tensor:
+        """The same for some of the sentences, which nobody looks at yet."""
+        if len(sentences) == len(self.memory.vectors):
+            return self.logits(rows)
+        return unwatched_logits(self.passes, self.memory, self.cross, sentences, rows)
+
+    def _look(self, rows: Sequence[Sequence[int]]) -> Tensor:
+        layers = self.model.config.decoder_layers
+        with watch(self.model, DECODER_WEIGHTS, *self.further) as seen:
+            # The keys and values of the source are at hand from decoding; only who wants to see them needs them again.
+            again = bool(self.further)
+            decoder = self.passes.decoder
+            state = (
+                decoder.start(self.memory, cached=False) if again else DecoderState(self.cross, self.memory.mask, None)
+            )
+            logits: Tensor = decoder(_inputs(self.model, rows, self.memory.vectors.device), state)
+        _collect(self.captured, seen, "decoder", layers)
+        _collect(self.captured, seen, "cross", layers)
+        _collect_further(self.model, self.captured, seen, self.further)
+        return logits
+
+
+def unwatched_logits(
     passes: Transformer,
     memory: Memory,
     cross: list[KeysValues],
-    target_ids: Tensor,
-    written_ids: Tensor,
-    captured: Captured,
-    further: Sequence[str],
-    alternatives: int,
-    never: Sequence[int],
-) -> TokenScores:
-    """Decode what is already written, watched: `target_ids` `[batch, tokens]` went in, `written_ids` came out.
+    sentences: Sequence[int],
+    rows: Sequence[Sequence[int]],
+) -> Tensor:
+    """What the model thinks at each place of some sentences' rows: `[rows, tokens, vocabulary]`."""
+    chosen = torch.tensor(sentences, device=memory.vectors.device)
+    mask = None if memory.mask is None else memory.mask[chosen]
+    state = DecoderState([KeysValues(keys[chosen], values[chosen]) for keys, values in cross], mask, None)
+    logits: Tensor = passes.decoder(_inputs(passes, rows, memory.vectors.device), state)
+    return logits
 
-    Each token gets its `alternatives` most probable tokens, without those that are `never` written.
+
+def _inputs(model: Transformer, rows: Sequence[Sequence[int]], device: torch.device) -> Tensor:
+    """What goes in where these rows come out: the start, and all but the last."""
+    return pad_rows([[model.config.start_id, *row[:-1]] for row in rows], model.config.pad_id).to(device)
+
+
+def score_target(logits: Tensor, written_ids: Tensor, alternatives: int, never: Sequence[int]) -> TokenScores:
+    """Probabilities of what was written, `[batch, tokens]`, with so many `alternatives`.
+
+    None of them is among those that are `never` written.
     """
-    further = _of("decoder", further, model)
-    with watch(model, DECODER_WEIGHTS, *further) as seen:
-        # Decoding has computed the keys and values of the source; only further probes need them computed again.
-        state = passes.decoder.start(memory, cached=False) if further else DecoderState(cross, memory.mask, None)
-        logits = passes.decoder(target_ids, state)  # [batch, tokens, vocabulary]
-    _collect(captured, seen, "decoder", model.config.decoder_layers)
-    _collect(captured, seen, "cross", model.config.decoder_layers)
-    _collect_further(model, captured, seen, further)
     log_probabilities = logits.float().log_softmax(dim=-1)
     chosen = log_probabilities.gather(2, written_ids[..., None])[..., 0]
     log_probabilities[..., list(never)] = float("-inf")  # no alternatives: a translation cannot continue with them

@@ -1,11 +1,13 @@
 """Prepared weights: the code of `transformer.py`, run on packed copies of the weights.
 
-`prepare_step` and `prepare_passes` make a twin of a module: its methods are the module's own, so that there is one
-Transformer to read and to test, but dropout and the call machinery of `nn.Module` are gone, queries, keys and values of
-self-attention come from one product, and matrices are packed once for the processor.
+`prepare_step`, `prepare_draft` and `prepare_passes` make a twin of a module: its methods are the module's own, so that
+there is one Transformer to read and to test, but dropout and the call machinery of `nn.Module` are gone, queries, keys
+and values of self-attention come from one product, and matrices are packed once for the processor.
 
 - A *step* writes one word and spends its time on reading weights: they are packed as float16 for FBGEMM, which computes
   in float32. A step is never watched, so it has no probes.
+- A *draft* writes words, too, with weights and inputs of 8 bits; what it writes is verified by a pass, so that rounding
+  changes how often the draft is right, and nothing else.
 - A *pass* reads a whole sentence, or looks at one: its weights are packed in full float32 for oneDNN. It keeps the
   module's own probes, so that `watch` sees and edits it. All maps and probabilities come from passes.
 
@@ -21,6 +23,7 @@ from __future__ import annotations
 
 import math
 import platform
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -37,6 +40,7 @@ StepWeights = Literal["float16", "float32", "plain"]
 Linear = Callable[[Tensor], Tensor]
 SMALL = 1 << 15  # smaller matrices stay as they are: a packed product has 10 µs of overhead
 LARGEST_FLOAT16 = 65_504.0
+WORTH_A_DRAFT = 1 << 24  # entries of a decoder from which reading half the bytes saves more than one more copy costs
 # What copies may take: a share of the model's own weights, or so many bytes where that is more. The bytes suffice for
 # all copies of a model of OPUS-MT's size (d 512, 6 + 6 layers) but that of its output. The share is for larger models:
 # with vocabularies and kernels, a process that loads one stays below 1.3 times the model's weights.
@@ -96,6 +100,14 @@ def prepare_passes(model: nn.Module, copies: Copies | None = None) -> tuple[Any,
     return preparation.twin_of(model), preparation.bytes
 
 
+def prepare_draft(decoder: nn.Module) -> Any | None:
+    """A decoder that writes drafts with weights and inputs of 8 bits, where that is faster: to be verified by a pass."""
+    entries = sum(weight.numel() for weight in decoder.parameters() if weight.dim() > 1)
+    if entries < WORTH_A_DRAFT or not can_pack_int8():
+        return None
+    return _Preparation(INT8, UNUSED_IN_STEPS, Copies(), keeps_probes=False).twin_of(decoder)
+
+
 def _megabytes(count: int) -> str:
     return f"{count / 1e6:,.0f} MB"
 
@@ -124,6 +136,16 @@ def pack_float16(weight: Tensor, bias: Tensor | None) -> Linear:
     return partial(_linear_float16, kernel, torch.ops.quantized.linear_prepack_fp16(weight, bias))
 
 
+def pack_int8(weight: Tensor, bias: Tensor | None) -> Linear:
+    """A quarter of the bytes, and products of whole numbers: each input is rounded to 8 bits, too."""
+    scales = weight.abs().amax(dim=1).clamp(min=torch.finfo(torch.float32).tiny).double() / 127
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # tensors of quantized kinds will go; then so do drafts of 8 bits
+        rounded = torch.quantize_per_channel(weight, scales, torch.zeros(len(weight), dtype=torch.long), 0, torch.qint8)
+    kernel = _below(torch.ops.quantized.linear_dynamic)
+    return partial(_linear_int8, kernel, torch.ops.quantized.linear_prepack(rounded, bias))
+
+
 def pack_float32(weight: Tensor, bias: Tensor | None) -> Linear:
     """The same numbers in the order in which oneDNN reads them: no rounding, and all cores at work."""
     return _by_onednn(torch.ops.mkldnn._reorder_linear_weight(weight, 32), bias)
@@ -137,6 +159,7 @@ def as_it_lies(weight: Tensor, bias: Tensor | None) -> Linear:
 
 
 FLOAT16 = Packer("float16", 2, _fits_float16, pack_float16)
+INT8 = Packer("int8", 1, lambda weight: True, pack_int8)
 FLOAT32 = Packer("float32", 4, lambda weight: True, pack_float32)
 NOTHING = Packer("nothing", 4, lambda weight: False, as_it_lies)
 
@@ -154,6 +177,14 @@ def can_pack_float16() -> bool:
     return _works(
         lambda matrix: "fbgemm" in torch.backends.quantized.supported_engines and pack_float16(matrix, None)(matrix)
     )
+
+
+@cache
+def can_pack_int8() -> bool:
+    """Whether this machine has products of 8-bit numbers that are worth it: those of PyTorch's x86 engine."""
+    if not can_pack_float16() or torch.backends.quantized.engine not in ("x86", "fbgemm"):
+        return False
+    return _works(lambda matrix: (pack_int8(matrix, None)(matrix) - matrix).abs().max() < 0.01)
 
 
 @cache
@@ -345,6 +376,11 @@ def _plain_linear(weight: Tensor, bias: Tensor | None, x: Tensor) -> Tensor:
 
 def _linear_float16(kernel: Any, packed: Any, x: Tensor) -> Tensor:
     product: Tensor = kernel(x, packed)
+    return product
+
+
+def _linear_int8(kernel: Any, packed: Any, x: Tensor) -> Tensor:
+    product: Tensor = kernel(x, packed, False)
     return product
 
 

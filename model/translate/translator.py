@@ -14,16 +14,17 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property, partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, get_args
 
 import torch
 
-from headlight.model.core.attention import KeysValues
 from headlight.model.core.interventions import intervening
 from headlight.model.core.probes import editing, hooked
-from headlight.model.core.transformer import Memory, Transformer, count_bytes
+from headlight.model.core.transformer import DecoderState, Memory, Transformer, count_bytes
+from headlight.model.decoding.drafted import Drafted, Exact
 from headlight.model.decoding.generation_defaults import GenerationDefaults
 from headlight.model.decoding.search import Beam, Candidate, OneByOne, Plan
 from headlight.model.decoding.step import Row, Sample, choose_best, ends_of, make_rules, never_written
@@ -34,9 +35,16 @@ from headlight.model.foreign.loading import load_checkpoint
 from headlight.model.records import Progress, Timing, Translation, TranslationRequest
 from headlight.model.text.languages import Languages
 from headlight.model.text.vocabulary import Vocabulary
-from headlight.model.translate.capture import Captured, TokenScores, read_source, read_target
+from headlight.model.translate.capture import (
+    Captured,
+    TargetReader,
+    TokenScores,
+    read_source,
+    score_target,
+    unwatched_logits,
+)
 from headlight.model.translate.device import DeviceChoice, choose_device, in_smaller_batches
-from headlight.model.translate.prepared import Packing, StepWeights, prepare
+from headlight.model.translate.prepared import Packing, StepWeights, can_pack_float16, prepare, prepare_draft
 from headlight.model.translate.reliability import ConfidenceRule, load_rule
 from headlight.model.translate.requests import PreparedBatch, RequestChecker, alike, batches_by_length, check_several
 from headlight.model.translate.results import SearchResult, make_translation
@@ -87,8 +95,10 @@ class Translator:
         self.step: Any = self.model.decoder
         self.passes: Any = self.model
         self.packing = Packing(0, 0, _unpacked(step_weights, self.choice))  # which copies were made, and why
+        self._rounds = False  # whether steps round weights, so that greedy words are drafts until a pass verifies them
         if on_cpu and step_weights != "plain":
             self.step, self.passes, self.packing = prepare(self.model, step_weights, own_bytes)
+            self._rounds = step_weights == "float16" and can_pack_float16()
         logger.info("%s: %s", self.name or "model", self.packing.reason)
         self.copied_bytes = self.packing.step_bytes + self.packing.pass_bytes
         self.weight_bytes = own_bytes + self.copied_bytes
@@ -173,8 +183,9 @@ class Translator:
             memory, captured = read_source(
                 self.model, self.passes, batch.source_ids, request.capture, padded=batch.padded
             )
+            state, reader = self._begin(memory, captured, request.capture)
         clock.lap("encode")
-        search, cross = self._search(batch, memory, scored=True)
+        search = self._search(batch, state, reader.logits_of, scored=True)
         step = 0
         while search is not None:
             with torch.inference_mode(), intervening(self.model, request.interventions):
@@ -185,7 +196,7 @@ class Translator:
             step += 1
             yield self._progress(step, search.best(0))
             clock.resume()
-        translation = self._answer(batch, search, memory, cross, captured, clock)[0]
+        translation = self._answer(batch, search, reader, clock)[0]
         yield Progress(step + 1, translation.text, translation.target_tokens, translation)
 
     def request(self, text: str | TranslationRequest, **options: Any) -> TranslationRequest:
@@ -203,55 +214,65 @@ class Translator:
             memory, captured = read_source(
                 self.model, self.passes, batch.source_ids, requests[0].capture, padded=batch.padded
             )
+            state, reader = self._begin(memory, captured, requests[0].capture)
             clock.lap("encode")
-            search, cross = self._search(batch, memory, scored=False)
+            search = self._search(batch, state, reader.logits_of, scored=False)
             while search is not None and search.advance():
                 if cancelled is not None and cancelled():
                     break
             clock.lap("decode")
-        return self._answer(batch, search, memory, cross, captured, clock)
+        return self._answer(batch, search, reader, clock)
 
     def _write_only(self, requests: Sequence[TranslationRequest]) -> list[str]:
         batch = self.checker.prepare_lines(requests)
         with torch.inference_mode():
             memory = self.passes.encode(batch.source_ids, padded=batch.padded)
-            search, _ = self._search(batch, memory, scored=False, keep_tree=False)
+            state = self.passes.decoder.start(memory, cached=True)
+            exact = partial(unwatched_logits, self.passes, memory, state.cross)
+            search = self._search(batch, state, exact, scored=False, keep_tree=False)
             while search is not None and search.advance():
                 pass
         assert search is not None  # noqa: S101 - lines come without targets
         return [self.target_tokenizer.decode(found[0].ids) for found in search.results]
 
+    @cached_property
+    def draft(self) -> Any:
+        """What writes drafts: weights of 8 bits where they are worth it, made when first asked for, else the step."""
+        return prepare_draft(self.model.decoder) or self.step
+
+    def _begin(self, memory: Memory, captured: Captured, further: Sequence[str]) -> tuple[DecoderState, TargetReader]:
+        """Nothing is written yet, and nothing read of it."""
+        state = self.passes.decoder.start(memory, cached=True)
+        return state, TargetReader(self.model, self.passes, memory, state.cross, captured, further)
+
     def _search(
-        self, batch: PreparedBatch, memory: Memory, *, scored: bool, keep_tree: bool = True
-    ) -> tuple[OneByOne | Beam | None, list[KeysValues]]:
-        """The search by the options (`None` for given targets), and the keys and values of the source."""
-        with torch.inference_mode():
-            state = self.passes.decoder.start(memory, cached=True)
-        cross = state.cross
+        self, batch: PreparedBatch, state: DecoderState, exact: Exact, *, scored: bool, keep_tree: bool = True
+    ) -> OneByOne | Drafted | Beam | None:
+        """The search that the options ask for, none where targets are given; `exact` verifies drafts."""
         if batch.targets[0] is not None:
-            return None, cross
+            return None
         options, config = batch.options, self.model.config
+        changed = self._is_changed(batch)
         plan = Plan(
-            # The step has no probes. Where an intervention or a hook changes values, the twin with probes decodes.
-            decoder=self.passes.decoder if self._is_changed(batch) else self.step,
+            # The step has no probes; where somebody changes what passes them, words are chosen by a twin that has.
+            decoder=self.passes.decoder if changed else self.step,
             state=state,
             rules=make_rules(config, options, batch.prefixes, self.device, self.generation_defaults, batch.limits),
             limits=batch.limits,
             start_id=config.start_id,
             ends=ends_of(config, self.generation_defaults),
+            vocabulary=config.target_vocabulary,
             device=self.device,
         )
         if options.beam_size > 1:
             width, penalty = options.beam_size, options.length_penalty
-            return Beam(
-                plan,
-                width=width,
-                length_penalty=penalty,
-                keep_tree=keep_tree,
-                defaults=self.generation_defaults,
-            ), cross
-        choose = Sample(options, len(batch.limits)) if options.samples else choose_best
-        return OneByOne(plan, choose, scored=scored), cross
+            defaults = self.generation_defaults
+            return Beam(plan, width=width, length_penalty=penalty, keep_tree=keep_tree, defaults=defaults)
+        if options.samples:
+            return OneByOne(plan, Sample(options, len(batch.limits)), scored=scored)
+        if changed or not self._rounds:
+            return OneByOne(plan, choose_best, scored=scored)
+        return Drafted(plan._replace(decoder=self.draft), exact, scored=scored)
 
     def _is_changed(self, batch: PreparedBatch) -> bool:
         return bool(batch.requests[0].interventions) or editing() or hooked(self.model)
@@ -259,10 +280,8 @@ class Translator:
     def _answer(
         self,
         batch: PreparedBatch,
-        search: OneByOne | Beam | None,
-        memory: Memory,
-        cross: list[KeysValues],
-        captured: Captured,
+        search: OneByOne | Drafted | Beam | None,
+        reader: TargetReader,
         clock: Clock,
     ) -> list[Translation]:
         """Capture attention and probabilities of the output, and make the records."""
@@ -272,21 +291,18 @@ class Translator:
             for sentence, (target, prefix) in enumerate(zip(batch.targets, batch.prefixes, strict=True))
         ]
         rows = [candidates[0].ids for candidates in found]
-        starts = [[self.model.config.start_id, *ids[:-1]] for ids in rows]
         request = batch.requests[0]
         with torch.inference_mode(), intervening(self.model, request.interventions):
-            ids = self.checker.pad(starts), self.checker.pad(rows)
             alternatives, never = batch.options.alternatives, never_written(self.model.config, self.generation_defaults)
-            scores = read_target(
-                self.model, self.passes, memory, cross, *ids, captured, request.capture, alternatives, never
-            )
+            scores = score_target(reader.logits(rows), self.checker.pad(rows), alternatives, never)
         clock.lap("capture")
         written = [
             SearchResult(candidates, search.trees[sentence] if isinstance(search, Beam) else [], sentence in cancelled)
             for sentence, candidates in enumerate(found)
         ]
         return [
-            self._record(batch, sentence, written[sentence], captured, scores, clock) for sentence in range(len(rows))
+            self._record(batch, sentence, written[sentence], reader.captured, scores, clock)
+            for sentence in range(len(rows))
         ]
 
     def _record(
@@ -356,9 +372,11 @@ def _given(target: list[int]) -> list[Candidate]:
     return [Candidate(target, [], 0.0, ended=False)]
 
 
-def _candidates(search: OneByOne | Beam | None, sentence: int, cancelled: bool, prefix: list[int]) -> list[Candidate]:
-    """The candidates of a search; of a cancelled one, the best so far, with the given prefix at least."""
-    assert search is not None  # noqa: S101 - without a target there is a search
+def _candidates(
+    search: OneByOne | Drafted | Beam | None, sentence: int, cancelled: bool, prefix: list[int]
+) -> list[Candidate]:
+    """What the search found; of one that was cancelled, what led by then, and the given beginning in any case."""
+    assert search is not None  # noqa: S101 - whatever has no target was searched for
     if not cancelled:
         return search.results[sentence]
     row = search.best(sentence)

@@ -86,7 +86,16 @@ def plan_for(
     state = model.decoder.start(model.encode(ids), cached=True)
     rules = make_rules(model.config, DecodingOptions(**options), [[] for _ in rows], CPU)
     config = model.config
-    return Plan(decoder or model.decoder, state, rules, limits, config.start_id, frozenset({config.end_id}), CPU)
+    return Plan(
+        decoder or model.decoder,
+        state,
+        rules,
+        limits,
+        config.start_id,
+        frozenset({config.end_id}),
+        config.target_vocabulary,
+        CPU,
+    )
 
 
 def greedy(plan: Plan) -> OneByOne:

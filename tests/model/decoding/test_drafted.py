@@ -1,0 +1,177 @@
+"""Whatever the draft is, the result is the exact model's own greedy translation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from headlight.model.core.config import POSITION_NAMES
+from headlight.model.core.masks import pad_rows
+from headlight.model.core.transformer import DecoderState, Transformer
+from headlight.model.decoding import drafted
+from headlight.model.decoding.drafted import Drafted
+from headlight.model.decoding.generation_defaults import GenerationDefaults
+from headlight.model.decoding.search import OneByOne, Plan
+from headlight.model.decoding.step import choose_best, make_rules
+from headlight.model.records import DecodingOptions
+from headlight.model.translate.capture import unwatched_logits
+from tests.tiny import SENTENCES, run_to_the_end, tiny_model, tokenizers
+
+CPU = torch.device("cpu")
+LIMITS = [3, 9, 14, 1, 20, 14]
+Decoder = Callable[[Tensor, DecoderState], Tensor]
+
+
+def task(model: Transformer, decoder: Decoder, prefixes: list[list[int]], **options: Any) -> tuple[Plan, Any]:
+    """A search's task about several sentences of different lengths, and the exact decoder that proves."""
+    rows = [[token.id for token in tokenizers()[0].source_tokens(text)] for text in SENTENCES][: len(LIMITS)]
+    prefixes = [*prefixes, *[[] for _ in rows[len(prefixes) :]]]
+    config = model.config
+    memory = model.encode(pad_rows(rows, config.pad_id))
+    state = model.decoder.start(memory, cached=True)
+    defaults = GenerationDefaults(least_length=options.pop("least", 0), forced_end=options.pop("forced_end", None))
+    rules = make_rules(config, DecodingOptions(**options), prefixes, CPU, defaults, LIMITS[: len(rows)])
+    ends = frozenset({config.end_id})
+    plan = Plan(decoder, state, rules, LIMITS[: len(rows)], config.start_id, ends, config.target_vocabulary, CPU)
+    return plan, partial(unwatched_logits, model, memory, state.cross)
+
+
+def exact_words(model: Transformer, prefixes: list[list[int]], **options: Any) -> list[list[int]]:
+    plan, _ = task(model, model.decoder, prefixes, **options)
+    return [found[0].ids for found in run_to_the_end(OneByOne(plan, choose_best, scored=False)).results]
+
+
+def random_draft(vocabulary: int) -> Decoder:
+    dice = torch.Generator().manual_seed(3)
+    return lambda ids, state: torch.rand(*ids.shape, vocabulary, generator=dice)
+
+
+def always(word: int, vocabulary: int) -> Decoder:
+    def draft(ids: Tensor, state: DecoderState) -> Tensor:
+        logits = torch.zeros(*ids.shape, vocabulary)
+        logits[..., word] = 5.0
+        return logits
+
+    return draft
+
+
+def now_and_then_wrong(model: Transformer) -> Decoder:
+    """The model itself, whose cache is read and written, with its best word taken away at every third length."""
+
+    def draft(ids: Tensor, state: DecoderState) -> Tensor:
+        logits: Tensor = model.decoder(ids, state)
+        if state.length % 3 == 0:
+            logits = logits.scatter(-1, logits.argmax(dim=-1, keepdim=True), float("-inf"))
+        return logits
+
+    return draft
+
+
+def drafts(model: Transformer) -> dict[str, Decoder]:
+    words, end = model.config.target_vocabulary, model.config.end_id
+    return {
+        "right": model.decoder,
+        "random": random_draft(words),
+        "one word": always(words - 1, words),
+        "cut short": always(end, words),
+        "now and then wrong": now_and_then_wrong(model),
+    }
+
+
+@pytest.mark.parametrize("kind", ["right", "random", "one word", "cut short", "now and then wrong"])
+@pytest.mark.parametrize(
+    ("prefixes", "options"),
+    [
+        ([], {}),
+        ([], {"no_repeat": 2}),
+        ([[7, 8], [], [9]], {"no_repeat": 3}),
+        ([], {"least": 6}),
+        ([], {"forced_end": 2, "least": 3}),
+    ],
+    ids=["plain", "no repeat", "forced words", "least length", "forced end"],
+)
+def test_the_result_is_the_exact_models_whatever_the_draft(
+    kind: str, prefixes: list[list[int]], options: dict[str, Any]
+) -> None:
+    with torch.inference_mode():
+        model = tiny_model(ends=1.0)
+        plan, exact = task(model, drafts(model)[kind], prefixes, **options)
+        search = run_to_the_end(Drafted(plan, exact, scored=False))
+        assert [found[0].ids for found in search.results] == exact_words(model, prefixes, **options)
+    assert not search.rows
+    if kind == "right":
+        assert search.passes_made == 1
+
+
+@pytest.mark.parametrize("positions", POSITION_NAMES)
+def test_with_every_encoding_drafts_go_on_at_the_right_place(positions: str) -> None:
+    with torch.inference_mode():
+        model = tiny_model(positions=positions, ends=1.0)
+        plan, exact = task(model, now_and_then_wrong(model), [])
+        found = run_to_the_end(Drafted(plan, exact, scored=False)).results
+        assert [candidates[0].ids for candidates in found] == exact_words(model, [])
+
+
+def test_probabilities_are_those_of_the_exact_model() -> None:
+    with torch.inference_mode():
+        model = tiny_model(ends=1.0)
+        plan, exact = task(model, random_draft(model.config.target_vocabulary), [])
+        found = [candidates[0] for candidates in run_to_the_end(Drafted(plan, exact, scored=True)).results]
+        plain = run_to_the_end(OneByOne(task(model, model.decoder, [])[0], choose_best, scored=True)).results
+    for candidate, (other,) in zip(found, plain, strict=True):
+        assert candidate.gains == pytest.approx(other.gains, abs=1e-5)
+        assert (candidate.score, candidate.ended) == (pytest.approx(other.score, abs=1e-5), other.ended)
+
+
+def test_little_memory_means_more_passes_made_and_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    with torch.inference_mode():
+        model = tiny_model(ends=1.0)
+        plan, exact = task(model, model.decoder, [])
+        monkeypatch.setattr(drafted, "AT_ONCE", 1)
+        search = run_to_the_end(Drafted(plan, exact, scored=False))
+        assert [found[0].ids for found in search.results] == exact_words(model, [])
+    assert search.passes_made == len(plan.limits)
+
+
+def test_wrong_drafts_end_within_few_words_a_proof() -> None:
+    """A draft that is always wrong costs at most a short one for each word, not a whole sentence."""
+    asked = 0
+
+    def count(draft: Decoder) -> Decoder:
+        def counted(ids: Tensor, state: DecoderState) -> Tensor:
+            nonlocal asked
+            asked += 1
+            return draft(ids, state)
+
+        return counted
+
+    with torch.inference_mode():
+        model = tiny_model(ends=-50.0)
+        words = model.config.target_vocabulary
+        plan, exact = task(model, count(always(words - 1, words)), [])
+        plan = plan._replace(limits=[400] + [1] * (len(plan.limits) - 1))
+        search = Drafted(plan, exact, scored=False)
+        while search.advance() and len(search.best(0).ids) < 60:
+            pass
+    assert asked < 400 + 60 * (drafted.SHORT + 2 * drafted.LONGER) * 2
+
+
+def test_what_is_drafted_can_be_read_on_the_way_and_a_wrong_word_is_replaced() -> None:
+    with torch.inference_mode():
+        model = tiny_model(ends=1.0)
+        plan, exact = task(model, now_and_then_wrong(model), [])
+        search = Drafted(plan, exact, scored=True)
+        lengths, seen = [0], []
+        while search.advance():
+            lengths.append(len(search.best(4).ids))
+            seen.append(list(search.best(4).ids))
+            assert len(search.best(4).gains) == len(search.best(4).ids)
+        assert lengths[1:4] == [1, 2, 3]
+        final = search.results[4][0].ids
+    assert search.best(4).ids == final
+    assert any(words != final[: len(words)] for words in seen)  # a wrong draft was shown, and taken back
