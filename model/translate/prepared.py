@@ -101,7 +101,7 @@ def prepare_passes(model: nn.Module, copies: Copies | None = None) -> tuple[Any,
 
 
 def prepare_draft(decoder: nn.Module) -> Any | None:
-    """A decoder that writes drafts with weights and inputs of 8 bits, where that is faster: to be verified by a pass."""
+    """A decoder that writes drafts with weights and inputs of 8 bits, where that is faster; a pass verifies them."""
     entries = sum(weight.numel() for weight in decoder.parameters() if weight.dim() > 1)
     if entries < WORTH_A_DRAFT or not can_pack_int8():
         return None

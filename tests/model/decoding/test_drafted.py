@@ -28,7 +28,7 @@ Decoder = Callable[[Tensor, DecoderState], Tensor]
 
 
 def task(model: Transformer, decoder: Decoder, prefixes: list[list[int]], **options: Any) -> tuple[Plan, Any]:
-    """A search's task about several sentences of different lengths, and the exact decoder that proves."""
+    """A search's task about several sentences of different lengths, and the exact decoder that verifies."""
     rows = [[token.id for token in tokenizers()[0].source_tokens(text)] for text in SENTENCES][: len(LIMITS)]
     prefixes = [*prefixes, *[[] for _ in rows[len(prefixes) :]]]
     config = model.config
@@ -138,7 +138,7 @@ def test_little_memory_means_more_passes_made_and_the_same_result(monkeypatch: p
     assert search.passes_made == len(plan.limits)
 
 
-def test_wrong_drafts_end_within_few_words_a_proof() -> None:
+def test_wrong_drafts_end_within_few_words_of_their_first_fault() -> None:
     """A draft that is always wrong costs at most a short one for each word, not a whole sentence."""
     asked = 0
 
