@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ Kind = Literal["encoder", "decoder", "cross"]
 KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
 Action = Literal["remove", "uniform", "scale"]
 ACTIONS: tuple[Action, ...] = ("remove", "uniform", "scale")
+Grade = Literal["right", "check", "doubt"]  # probably right; check it; do not rely on it
 Stopped = Literal["end", "length", "forced", "cancelled"]
 FloatArray = npt.NDArray[np.float32]
 BoolArray = npt.NDArray[np.bool_]
@@ -222,6 +224,61 @@ class Timing:
     capture: float = 0.0
 
 
+class Span(NamedTuple):
+    """A place in a text: characters from `start` to before `end`."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One thing that speaks against a translation, with the words that it is about.
+
+    Kinds: `language` (the sentence is of another: `source` is its code), `unfinished`, `numbers`, `left_out`, `name`
+    (written otherwise than in the sentence), `copied` (not translated), `repeated`, `unsure` (the model guessed).
+    """
+
+    kind: str
+    source_spans: tuple[Span, ...]
+    target_spans: tuple[Span, ...]
+    source: str  # the words at those spans
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reliability:
+    """How far a translation may be relied on, by what is known of its model's answers."""
+
+    probability: float | None  # that it is right; None where nothing was fitted for the model
+    grade: Grade | None  # None: no rule was fitted, and nothing speaks against it
+    reasons: tuple[Reason, ...]
+    back: str | None = None  # the translation translated back, where that was weighed, too
+
+    @property
+    def doubted(self) -> bool:
+        """Whether a reader should not take it as it is."""
+        return self.grade in ("check", "doubt")
+
+
+class ReadBack(NamedTuple):
+    """A translation translated back, and the sentence itself as the model of the way back scores it."""
+
+    text: str
+    tokens: tuple[Token, ...]  # of the sentence, each with its probability given the translation
+
+
+class ReliabilityRule(Protocol):
+    """What makes a `Reliability` of a translation."""
+
+    @property
+    def judges_way_back(self) -> bool:
+        """Whether it weighs a translation read back."""
+
+    def judge(self, translation: Translation, back: ReadBack | None = None) -> Reliability | None:
+        """The verdict; None where the rule has nothing to say."""
+
+
 @dataclass(frozen=True, eq=False)
 class Translation:
     """A translation with all attention maps: NumPy arrays, read-only, without padding."""
@@ -242,7 +299,21 @@ class Translation:
     tree: BeamTree = BeamTree()
     timing: Timing = Timing()
     device: str = "cpu"
-    beyond: bool | None = None  # whether the model's own rule says not to rely on this; None: it has no rule
+    rule: ReliabilityRule | None = None  # of the model, where it has one
+
+    @cached_property
+    def reliability(self) -> Reliability | None:
+        """How far this can be relied on: worked out when it is first asked for. None: the model has no rule."""
+        return self.read_back(None)
+
+    @property
+    def judges_way_back(self) -> bool:
+        """Whether `read_back` weighs what it is given."""
+        return self.request.target is None and self.rule is not None and self.rule.judges_way_back
+
+    def read_back(self, back: ReadBack | None) -> Reliability | None:
+        """The same with one more witness: the translation translated back into the language of the sentence."""
+        return None if self.rule is None else self.rule.judge(self, back)
 
     @property
     def decoder_tokens(self) -> tuple[Token, ...]:

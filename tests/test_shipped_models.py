@@ -176,5 +176,11 @@ def test_the_head_that_heads_json_names_aligns_words_as_it_says(name: str) -> No
 
 def test_a_sentence_beyond_the_model_is_flagged_and_a_plain_one_is_not() -> None:
     translator = Translator.load(MODELS / "de-en", "cpu")
-    assert translator.translate("Der Bundestag hat am Donnerstag über den Haushalt abgestimmt.", beam_size=4).beyond
-    assert translator.translate("Ich trinke ein Bier.", beam_size=4).beyond is False
+    hard = translator.translate(
+        "Der Bundestag hat am Donnerstag über den Haushalt abgestimmt.", beam_size=4
+    ).reliability
+    plain = translator.translate("Ich trinke ein Bier.", beam_size=4).reliability
+    assert hard is not None
+    assert plain is not None
+    assert hard.doubted
+    assert plain.grade == "right"

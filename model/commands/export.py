@@ -8,7 +8,7 @@ from typing import get_args
 
 from headlight.model.folders.storage import Storage
 from headlight.model.training.publish import Blend, export_run
-from headlight.model.translate.reliability import ConfidenceRule
+from headlight.model.translate.reliability import FittedRule
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -21,16 +21,16 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--share", type=float, default=0.5, help="of that model in the weights (0.5)")
     parser.add_argument("--card", type=Path, help="the words of the model card; how to repeat the run is added")
     parser.add_argument("--heads", type=Path, help="which heads align words, as `heads` measured it")
-    parser.add_argument("--confidence", type=Path, help="the rule that `confidence` measured")
+    parser.add_argument("--reliability", type=Path, help="the rule that `reliability` fitted to these very weights")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Write a model folder."""
     card = arguments.card.read_text(encoding="utf-8") if arguments.card else None
     rule = None
-    if arguments.confidence:
-        text = arguments.confidence.read_text(encoding="utf-8")
-        rule = ConfidenceRule.from_json(text, origin=str(arguments.confidence))
+    if arguments.reliability:
+        text = arguments.reliability.read_text(encoding="utf-8")
+        rule = FittedRule.from_json(text, origin=str(arguments.reliability))
     heads = arguments.heads.read_text(encoding="utf-8") if arguments.heads else None
     export_run(
         arguments.run,

@@ -23,7 +23,7 @@ COMMANDS = {
     "export": "write a training run's weights as a model folder",
     "import": "write a model folder from a foreign one, or from one of the Hub",
     "evaluate": "measure a model folder on a test file: BLEU, chrF, speed; or accuracy",
-    "confidence": "measure when a model should say that a sentence is beyond it",
+    "reliability": "fit and measure how far each answer of a model can be relied on",
     "heads": "measure how plainly each cross-attention head aligns words",
 }
 

@@ -21,8 +21,8 @@ from headlight.model.training.checkpoints import Progress, Tensors
 from headlight.model.training.prepare import Tokenizers, tokenizer_paths
 from headlight.model.training.recipe import Recipe, load_recipe
 from headlight.model.training.tasks import TASKS
-from headlight.model.translate import reliability as confidence
-from headlight.model.translate.reliability import ConfidenceRule
+from headlight.model.translate import reliability
+from headlight.model.translate.reliability import FittedRule
 
 HEADS = "heads.json"  # which heads align words
 
@@ -34,7 +34,7 @@ def export_run(
     weights: str = "best",
     storage: Storage = "float16",
     card: str | None = None,
-    rule: ConfidenceRule | None = None,
+    rule: FittedRule | None = None,
     heads: str | None = None,
     blend: Blend | None = None,
 ) -> None:
@@ -43,7 +43,7 @@ def export_run(
     recipe = recipe_of(run)
     if blend is not None:
         blend_into(model, recipe, tokenizers, blend)
-    others = {} if rule is None else {confidence.FILE: rule.to_json()}
+    others = {} if rule is None else {reliability.FILE: rule.to_json()}
     if heads is not None:
         others[HEADS] = heads
     card = f"# {recipe.name}\n\n{recipe.description}\n" if card is None else card

@@ -1,78 +1,141 @@
-"""Reliability: when a small model should say that a sentence is beyond it.
+"""How far one translation can be relied on: what speaks against it, weighed by a rule that was fitted to the model.
 
-A model that translates everyday sentences writes fluent nonsense about others. It is less sure then, so the mean log
-probability of its own words tells the two apart, by a floor that was measured. The rule lies in a model's folder as
-`confidence.json`.
+A rule is a logistic model of the numbers that `evidence.py` gathers:
+
+    p(right) = 1 / (1 + exp(−(bias + Σ weight · (feature − mean) / scale)))
+
+It lies in a model's folder as `reliability.json`, with how it did on answers that it was not fitted to;
+`headlight reliability` makes it. A model without one gets the reasons that need no fitting.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from headlight.model.errors import CheckpointError
+from headlight.model.records import Grade, ReadBack, Reason, Reliability, Translation
+from headlight.model.text.identification import identify
+from headlight.model.translate.evidence import gather
 
-FILE = "confidence.json"
+FILE = "reliability.json"
+# A sentence of another language, or one cut off, occurs in no test file, so no weight can be learnt for them.
+CERTAIN = {"language": 0.05, "unfinished": 0.05}  # the most that an answer can then have
+PLAIN = ("language", "unfinished", "numbers", "copied", "repeated")  # reasons that need no fitting
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConfidenceRule:
-    """A translation below the floor is unreliable."""
+class Weights:
+    """One logistic model of some features, and where its grades begin."""
 
-    floor: float  # mean log probability of a token, the end token included
-    hit_rate: float  # share of foreign sentences below the floor
-    false_alarm_rate: float  # share of everyday sentences below the floor
-    foreign: str  # the texts that both rates were measured on
-    everyday: str
+    features: tuple[str, ...]
+    weights: tuple[float, ...]  # of the standardised features
+    means: tuple[float, ...]
+    scales: tuple[float, ...]
+    bias: float
+    right: float  # from this probability on, an answer is probably right
+    doubt: float  # below this one, it is not to be relied on
 
-    def beyond(self, log_probability: float, tokens: int) -> bool:
-        """Whether a translation of `tokens` tokens lies below the floor."""
-        return tokens > 0 and log_probability / tokens < self.floor
+    def __post_init__(self) -> None:
+        if not len(self.features) == len(self.weights) == len(self.means) == len(self.scales):
+            raise CheckpointError("features, weights, means and scales must be equally many")
+        if not all(scale > 0 for scale in self.scales) or not 0 <= self.doubt <= self.right <= 1:
+            raise CheckpointError("scales must be above 0, and 0 ≤ doubt ≤ right ≤ 1")
+
+    def probability(self, features: Mapping[str, float]) -> float:
+        """That an answer with these features is right."""
+        rows = zip(self.features, self.weights, self.means, self.scales, strict=True)
+        logit = self.bias + sum(weight * (features[name] - mean) / scale for name, weight, mean, scale in rows)
+        return 1 / (1 + math.exp(-max(-30.0, min(30.0, logit))))
+
+    def grade(self, probability: float, *, differs: bool = False) -> Grade:
+        """What a reader is told. Where a number `differs`, that is to check, however likely the rest is."""
+        return (
+            "right" if probability >= self.right and not differs else "check" if probability >= self.doubt else "doubt"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FittedRule:
+    """The rule of one model: without and, where there is a model for it, with the translation read back."""
+
+    source: str  # languages, as codes of two letters
+    target: str
+    usual_length: float  # log ratio of characters that right answers have
+    alone: Weights
+    with_back: Weights | None = None
+    measured: Mapping[str, Any] = field(default_factory=dict)  # on answers that it was not fitted to
+
+    @property
+    def judges_way_back(self) -> bool:
+        """Whether it was fitted to translations that were read back."""
+        return self.with_back is not None
+
+    def judge(self, translation: Translation, back: ReadBack | None = None) -> Reliability | None:
+        """The verdict on what the model wrote by itself; None of a translation that it was given."""
+        if translation.request.target is not None:
+            return None
+        back = back if self.with_back is not None else None
+        found = gather(translation, self.source, self.target, self.usual_length, back)
+        weights = self.alone if back is None or self.with_back is None else self.with_back
+        kinds = {reason.kind for reason in found.reasons}
+        probability = min([weights.probability(found.features), *(CERTAIN[kind] for kind in kinds & CERTAIN.keys())])
+        return Reliability(
+            probability, weights.grade(probability, differs="numbers" in kinds), found.reasons, back and back.text
+        )
 
     def to_json(self) -> str:
         """All fields as indented JSON."""
-        return json.dumps(dataclasses.asdict(self), indent=2, ensure_ascii=False) + "\n"
+        return json.dumps(dataclasses.asdict(self), indent=1, ensure_ascii=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str, *, origin: str = FILE) -> Self:
         """Read what `to_json` wrote."""
-        kinds = {"floor": float, "hit_rate": float, "false_alarm_rate": float, "foreign": str, "everyday": str}
         try:
             values = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise CheckpointError(f"{origin} is not JSON: {error}. Download or measure it again.") from error
-        if not isinstance(values, dict) or {name: type(value) for name, value in values.items()} != kinds:
-            raise CheckpointError(f"{origin} must hold {', '.join(kinds)}, and nothing else. Measure it again.")
-        return cls(**values)
+        try:
+            weights = {name: _weights(values[name]) for name in ("alone", "with_back") if values.get(name) is not None}
+            rule = cls(**(values | weights))
+            rule.alone.probability(dict.fromkeys(rule.alone.features, 0.0))
+            if rule.with_back is not None:
+                rule.with_back.probability(dict.fromkeys(rule.with_back.features, 0.0))
+        except (AttributeError, TypeError, ValueError, CheckpointError) as error:
+            raise CheckpointError(
+                f"{origin} holds no rule of reliability: {error}. Measure it again: headlight reliability."
+            ) from error
+        return rule
 
 
-def load_rule(folder: Path) -> ConfidenceRule | None:
-    """The rule of a model folder, if it has one."""
+def _weights(values: dict[str, Any]) -> Weights:
+    """As `to_json` wrote them: lists for tuples."""
+    known: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in values.items()}
+    return Weights(**known)
+
+
+@dataclass(frozen=True)
+class PlainRule:
+    """What can be said of any model's answers: no probability, and reasons that hold for all models."""
+
+    judges_way_back = False
+
+    def judge(self, translation: Translation, back: ReadBack | None = None) -> Reliability | None:
+        """ "Check it" where something speaks against an answer, and no grade elsewhere."""
+        if translation.request.target is not None:
+            return None
+        source, target = identify(translation.source_text) or "", identify(translation.text) or ""
+        found = gather(translation, source, target, 0.0, back)
+        reasons: tuple[Reason, ...] = tuple(reason for reason in found.reasons if reason.kind in PLAIN)
+        return Reliability(None, "check" if reasons else None, reasons, back and back.text)
+
+
+def load_rule(folder: Path) -> FittedRule | PlainRule:
+    """The rule of a model folder; the plain one where it has none."""
     path = folder / FILE
-    return ConfidenceRule.from_json(path.read_text(encoding="utf-8"), origin=str(path)) if path.exists() else None
-
-
-def choose_floor(everyday: Sequence[float], foreign: Sequence[float], *, most_false_alarms: float) -> float:
-    """The highest floor with at most this share of everyday sentences below: it finds most foreign ones."""
-    if not everyday or not foreign:
-        raise CheckpointError("A floor needs everyday sentences and foreign ones.")
-    ordered = sorted(everyday)
-    allowed = int(most_false_alarms * len(ordered))  # sentences that may lie below
-    return ordered[min(allowed, len(ordered) - 1)]
-
-
-def measure_floor(
-    floor: float, everyday: Sequence[float], foreign: Sequence[float], *, names: tuple[str, str]
-) -> ConfidenceRule:
-    """The rates of a floor on sentences that it was not chosen on."""
-    return ConfidenceRule(
-        floor=floor,
-        hit_rate=sum(mean < floor for mean in foreign) / len(foreign),
-        false_alarm_rate=sum(mean < floor for mean in everyday) / len(everyday),
-        everyday=names[0],
-        foreign=names[1],
-    )
+    return FittedRule.from_json(path.read_text(encoding="utf-8"), origin=str(path)) if path.exists() else PlainRule()

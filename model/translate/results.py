@@ -17,6 +17,7 @@ from headlight.model.records import (
     BeamTree,
     FloatArray,
     Hypothesis,
+    ReliabilityRule,
     Stopped,
     Timing,
     Token,
@@ -26,7 +27,6 @@ from headlight.model.records import (
 )
 from headlight.model.text.vocabulary import Vocabulary
 from headlight.model.translate.capture import Captured, TokenScores, crop, to_numpy
-from headlight.model.translate.reliability import ConfidenceRule
 
 
 @dataclass
@@ -51,7 +51,7 @@ def make_translation(
     scores: TokenScores,
     timing: Timing,
     device: str,
-    rule: ConfidenceRule | None,
+    rule: ReliabilityRule | None,
     searched: bool,
 ) -> Translation:
     """The record of one sentence of a batch. `searched`: hypotheses keep the search's own scores, which differ."""
@@ -92,8 +92,7 @@ def make_translation(
         tree=_tree(tokenizer, written.tree),
         timing=timing,
         device=device,
-        # The rule was measured on the model's own translations and does not apply to a given one.
-        beyond=None if rule is None or request.target is not None else rule.beyond(log_probability, target),
+        rule=rule,
     )
 
 

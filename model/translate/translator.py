@@ -32,7 +32,7 @@ from headlight.model.errors import RequestError, not_choice
 from headlight.model.folders.checkpoint import check_vocabularies
 from headlight.model.folders.shipped import find_folder
 from headlight.model.foreign.loading import load_checkpoint
-from headlight.model.records import Progress, Timing, Translation, TranslationRequest
+from headlight.model.records import Progress, ReliabilityRule, Timing, Translation, TranslationRequest
 from headlight.model.text.languages import Languages
 from headlight.model.text.vocabulary import Vocabulary
 from headlight.model.translate.capture import (
@@ -45,7 +45,7 @@ from headlight.model.translate.capture import (
 )
 from headlight.model.translate.device import DeviceChoice, choose_device, in_smaller_batches
 from headlight.model.translate.prepared import Packing, StepWeights, can_pack_float16, prepare, prepare_draft
-from headlight.model.translate.reliability import ConfidenceRule, load_rule
+from headlight.model.translate.reliability import PlainRule, load_rule
 from headlight.model.translate.requests import PreparedBatch, RequestChecker, alike, batches_by_length, check_several
 from headlight.model.translate.results import SearchResult, make_translation
 
@@ -69,7 +69,7 @@ class Translator:
         name: str = "",
         choice: DeviceChoice | None = None,
         step_weights: StepWeights = "float16",
-        rule: ConfidenceRule | None = None,
+        rule: ReliabilityRule | None = None,
         languages: Languages | None = None,
         generation_defaults: GenerationDefaults | None = None,
     ) -> None:
@@ -79,7 +79,7 @@ class Translator:
         self.source_tokenizer = source_tokenizer
         self.target_tokenizer = target_tokenizer
         self.name = name
-        self.rule = rule
+        self.rule = rule or PlainRule()
         self.languages = languages or Languages()  # the languages that a request may name
         self.generation_defaults = (
             generation_defaults or GenerationDefaults()

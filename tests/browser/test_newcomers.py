@@ -79,16 +79,16 @@ def test_ones_own_translation_is_scored_beside_the_models_and_never_called_too_h
     page.get_by_role("button", name="Options").click()
     page.fill("[data-field=target]", mine)
     page.press("[data-field=target]", "Enter")
-    note = page.locator(".translate .beyond")
+    note = page.locator(".translate .verdict")
     expect(note).to_contain_text("Your translation")
     found = [float(number.replace("−", "-")) for number in re.findall(r"−?\d+\.\d+", note.inner_text())]
     costliest = min(forced.target_tokens, key=lambda token: token.probability or 0.0)
     expected = [forced.log_probability, own.log_probability, costliest.probability]
     np.testing.assert_allclose(found, expected, atol=0.006)
     expect(note.locator("b")).to_have_text(costliest.text.strip() or costliest.text)
-    assert "beyond" not in note.inner_text()
-    assert forced.beyond is None
-    assert own.beyond is False
+    assert note.locator(".grade").count() == 0
+    assert forced.reliability is None
+    assert own.reliability is not None
 
 
 # ---------------------------------------------------------------- which head, which second model

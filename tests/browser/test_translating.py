@@ -63,7 +63,7 @@ def score(page: Page, target: str) -> None:
     page.fill("[data-field=target]", target)
     page.press("[data-field=target]", "Enter")
     expect(page.locator(".translate .out")).to_have_text(target)
-    expect(page.locator(".translate .beyond")).to_contain_text("Your translation: log probability")
+    expect(page.locator(".translate .verdict")).to_contain_text("Your translation: log probability")
 
 
 def test_ones_own_translation_is_looked_at_until_one_goes_back(page: Page) -> None:
@@ -73,7 +73,7 @@ def test_ones_own_translation_is_looked_at_until_one_goes_back(page: Page) -> No
     page.get_by_text("Back to the model’s own translation").click()
     expect(page.locator(".translate .out")).to_have_text(before)
     expect(page.locator("[data-field=target]")).to_have_value("")
-    expect(page.locator(".translate .beyond")).to_have_text("")
+    expect(page.locator(".translate .verdict .grade")).to_be_visible()
 
 
 def test_ones_own_translation_never_answers_another_sentence(page: Page, translator: Translator) -> None:

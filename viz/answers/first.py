@@ -24,6 +24,8 @@ from headlight.model.records import (
     Translation,
     TranslationRequest,
 )
+from headlight.model.translate.reliability import FILE as RELIABILITY
+from headlight.model.translate.reliability import PlainRule
 from headlight.viz.answers.examples import EXAMPLES
 from headlight.viz.answers.model_values import answer_of, default_request, model_of
 from headlight.viz.answers.payload import translation_json
@@ -44,8 +46,9 @@ def first_answer(service: Service) -> str:
 
 
 def make_first(service: Service) -> str:
-    """The first example of the default model, translated with the default request."""
-    return answer_of(service, service.translate(service.check(first_request(service))), cached=True)
+    """The first example of the default model, translated as the page would."""
+    translation = service.translate(service.check(first_request(service)))
+    return answer_of(service, translation, service.read_back(translation), cached=True)
 
 
 def first_request(service: Service) -> dict[str, Any]:
@@ -62,9 +65,16 @@ def key_of(service: Service) -> str:
     """
     revision = next((card.revision for card in service.models() if card.default), "")
     sample = _made_up(service.default)
-    form = translation_json(sample, {"best_head": {"layer": 0, "head": 3}}, cached=True, hint=None)
-    decides = [revision, first_request(service), model_of(service, sample), form]
+    form = translation_json(sample, {"best_head": {"layer": 0, "head": 3}}, cached=True, hint=None, way_back="")
+    decides = [revision, _rule_of(service), first_request(service), model_of(service, sample), form]
     return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _rule_of(service: Service) -> str:
+    """What judges the default model's answers: fitted anew, it leaves the weights as they are."""
+    card = service.catalogue.card(service.default, "transformer")
+    path = service.catalogue.folder(card) / RELIABILITY
+    return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 def _made_up(model: str) -> Translation:
@@ -100,6 +110,7 @@ def _made_up(model: str) -> Translation:
         log_probability=-2.0,
         stopped="end",
         hypotheses=(Hypothesis("A b<", (3, 5, 6, 2), -0.5, -2.0),),
+        rule=PlainRule(),
         tree=BeamTree((BeamNode(-1, 0, 3, "A", -0.5, -0.5, "kept"),)),
     )
 

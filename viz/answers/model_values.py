@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from headlight.model.records import Translation
+from headlight.model.records import Reliability, Translation
 from headlight.viz.answers.cards import ModelCard
 from headlight.viz.answers.defaults import plain_model_defaults
 from headlight.viz.answers.hints import hint_of
-from headlight.viz.answers.payload import translation_json
+from headlight.viz.answers.payload import reliability_values, translation_json
 from headlight.viz.answers.service import Service
 
 
@@ -18,10 +18,17 @@ def default_request(service: Service) -> dict[str, Any]:
     return {"model": service.default, **service.model_defaults().options(), **open_fields}
 
 
-def answer_of(service: Service, translation: Translation, *, cached: bool = False) -> str:
-    """A translation and its model as JSON. `cached`: made for an earlier request, so its seconds say nothing."""
-    hint = hint_of(service, translation)
-    return translation_json(translation, model_of(service, translation), cached=cached, hint=hint)
+def answer_of(
+    service: Service, translation: Translation, read_back: Reliability | None = None, *, cached: bool = False
+) -> str:
+    """A translation with what is known of its model; `cached`: it was made before, so that its seconds say nothing.
+
+    `read_back` is its reliability where it was translated back already; else the browser asks for that.
+    """
+    more: dict[str, Any] = {"hint": hint_of(service, translation), "way_back": service.way_back(translation)}
+    if read_back is not None:
+        more["reliability"] = reliability_values(read_back)
+    return translation_json(translation, model_of(service, translation), cached=cached, **more)
 
 
 def model_of(service: Service, translation: Translation) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from headlight.model.measures.patterns import Pattern, patterns
-from headlight.model.records import KINDS, FloatArray, Token, Translation
+from headlight.model.records import KINDS, FloatArray, Reliability, Token, Translation
 from headlight.viz.labels import labels
 
 FULL = 65_535  # the number that stands for a weight of one
@@ -53,9 +53,21 @@ def answer_values(translation: Translation, about: Mapping[str, Any]) -> dict[st
         "score": translation.score,
         "log_probability": translation.log_probability,
         "stopped": translation.stopped,
-        "beyond": translation.beyond,
+        "reliability": reliability_values(translation.reliability),
         "device": translation.device,
         "seconds": sum(dataclasses.astuple(translation.timing)),
+    }
+
+
+def reliability_values(reliability: Reliability | None) -> dict[str, Any] | None:
+    """How far an answer can be relied on, and why not: spans are characters of the sentence and of the translation."""
+    if reliability is None:
+        return None
+    return {
+        "probability": None if reliability.probability is None else round(reliability.probability, 4),
+        "grade": reliability.grade,
+        "reasons": [dataclasses.asdict(reason) for reason in reliability.reasons],
+        "back": reliability.back,
     }
 
 

@@ -17,9 +17,10 @@ from headlight.model.core.transformer import count_bytes
 from headlight.model.errors import ModelError
 from headlight.model.foreign.hub import Plan
 from headlight.model.foreign.hub import Progress as Arrived
-from headlight.model.records import Judgement, Progress, Translation, TranslationRequest
+from headlight.model.records import Judgement, Progress, Reliability, Translation, TranslationRequest
 from headlight.model.text.cleaning import is_blank
 from headlight.model.translate.judge import Judge
+from headlight.model.translate.read_back import read_back
 from headlight.model.translate.translator import Translator
 from headlight.viz.answers.answer_cache import AnswerCache, Key
 from headlight.viz.answers.cards import ModelCard
@@ -190,6 +191,23 @@ class Service:
                         if progress.translation is not None:
                             lead.done(progress.translation)
                         yield progress
+
+    def way_back(self, translation: Translation) -> str:
+        """The model that translates an answer back, by name; empty where none is here, or the answer is not judged."""
+        name = translation.request.model or self.default
+        languages = self.catalogue.card(name, "transformer").languages
+        if not translation.judges_way_back or len(languages) != 2:
+            return ""
+        known = [card for card in self.catalogue.cards() if card.kind == "transformer" and card.downloaded]
+        return next((card.name for card in known if card.languages == languages[::-1] and card.where == "here"), "")
+
+    def read_back(self, translation: Translation) -> Reliability | None:
+        """How far an answer can be relied on, with the translation read back where a model for that is here."""
+        name = self.way_back(translation)
+        if not name:
+            return translation.reliability
+        with self.hold(name) as reverse, _in_our_words():
+            return translation.read_back(read_back(reverse, translation))
 
     def _make(self, request: TranslationRequest) -> Translation:
         with self.hold(request.model):  # loaded here, so that the process on the GPU finds it

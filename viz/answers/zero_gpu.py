@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 from collections.abc import Callable
 from types import MappingProxyType
@@ -34,8 +35,8 @@ def on_zero_gpu(make: Callable[[Asked], Translation]) -> Callable[[Asked], Trans
 
 
 def packed(translation: Translation) -> dict[str, Any]:
-    """A translation as plain values for another process: its read-only mappings cannot be pickled."""
-    values = dict(vars(translation))
+    """A translation as plain values that can be copied between processes: its read-only mappings cannot."""
+    values = {each.name: getattr(translation, each.name) for each in dataclasses.fields(translation)}
     return values | {name: dict(values[name]) for name in ("positions", "captured")}
 
 

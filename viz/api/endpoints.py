@@ -20,6 +20,7 @@ from headlight.model.records import Kind, Token
 from headlight.viz.answers.hints import hint_in_words, hint_of
 from headlight.viz.answers.line import Line
 from headlight.viz.answers.model_values import model_of
+from headlight.viz.answers.payload import reliability_values
 from headlight.viz.answers.service import Service
 from headlight.viz.api.arguments import bind
 from headlight.viz.errors import PageError
@@ -65,7 +66,7 @@ class Endpoints:
             "seconds": round(timing.encode + timing.decode + timing.capture, 4),
             "cached": cached,
             "stopped": answer.stopped,
-            "beyond": answer.beyond,
+            "reliability": reliability_values(answer.reliability),
             "hint": hint_in_words(hint_of(self.service, answer)),
         }
 

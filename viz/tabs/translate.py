@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from threading import Event
 from typing import Any
@@ -15,12 +15,12 @@ import gradio as gr
 from headlight.viz.answers.examples import EXAMPLES
 from headlight.viz.answers.first import first_answer
 from headlight.viz.answers.model_values import answer_of, default_request, translators
-from headlight.viz.answers.payload import error_json, progress_json, waiting_json
+from headlight.viz.answers.payload import error_json, progress_json, reliability_values, waiting_json
 from headlight.viz.answers.service import Cached, Service
 from headlight.viz.errors import PageError
 from headlight.viz.fields import OPTIONS
 from headlight.viz.settings import ANY
-from headlight.viz.wire.rpc import asked_of
+from headlight.viz.wire.rpc import answering, asked_of
 from headlight.viz.wire.visitors import GONE, VISITOR, OneEach, with_turn
 from headlight.viz.wire.widget import widget
 
@@ -41,7 +41,7 @@ class TranslateWidget(OneEach):
     def build(self) -> gr.HTML:
         """Inside a `gr.Blocks`."""
         first = first_answer(self.service)
-        made = widget("translate/translate", value=first, config=json.dumps(self.config(), ensure_ascii=False))
+        made = widget("translate/translate", value=first, server=[answering(self.read_back)], config=self._config())
         quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "api_name": False}
         # The line decides who computes. "multiple": otherwise a browser keeps a request to itself while its last runs.
         made.submit(self.tell, None, made, concurrency_limit=None, trigger_mode="multiple", **quiet)
@@ -62,7 +62,15 @@ class TranslateWidget(OneEach):
             "any_model": ANY in settings.models,
         }
 
+    def _config(self) -> str:
+        return json.dumps(self.config(), ensure_ascii=False)
+
     # ------------------------------------------------------------ events
+
+    def read_back(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """How far an answer can be relied on once it was translated back: asked for after the answer is there."""
+        translation = self.service.translate(self.service.check(values.get("request"), model_defaults=True))
+        return {"reliability": reliability_values(self.service.read_back(translation))}
 
     def tell(self, event: gr.EventData, request: gr.Request) -> Iterator[Any]:
         """The messages for Gradio, which would repeat the last one at the end, after messages of a later request."""

@@ -50,7 +50,7 @@ SMALL = (
     "target.json",
     "languages.json",
     "habits.json",
-    "confidence.json",
+    "reliability.json",
     "heads.json",
     "SHA256SUMS",
     "README.md",

@@ -1,91 +1,215 @@
-"""When a model says that a sentence is beyond it: the floor, its rates, its file, its way into a translation."""
+"""How far a translation can be relied on: its evidence, its grade, the file, the way back, what it costs."""
 
 from __future__ import annotations
 
+import csv
+import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from headlight.model.commands.confidence import mean_log_probabilities
+from headlight.model.commands import reliability as command
 from headlight.model.commands.main import main
 from headlight.model.errors import CheckpointError
 from headlight.model.folders.checkpoint import save_checkpoint
+from headlight.model.folders.checksums import CARD, SUMS
+from headlight.model.folders.shipped import MODELS
 from headlight.model.foreign.loading import load_checkpoint
-from headlight.model.translate.reliability import FILE, ConfidenceRule, choose_floor, load_rule, measure_floor
+from headlight.model.records import ReadBack, Span, Translation
+from headlight.model.translate import reliability
+from headlight.model.translate.evidence import FEATURES, WITH_BACK, gather
+from headlight.model.translate.read_back import read_all_back, read_back
+from headlight.model.translate.reliability import FILE, FittedRule, PlainRule, Weights, load_rule
 from headlight.model.translate.translator import Translator
 from tests.tiny import SENTENCES, tiny_translator
 
-RULE = ConfidenceRule(floor=-1.5, hit_rate=0.75, false_alarm_rate=0.125, foreign="news.de", everyday="test.de")
+ALONE = Weights(
+    features=("mean", "numbers"), weights=(1.0, -2.0), means=(-1.0, 0.0), scales=(0.5, 1.0), bias=0.25, right=0.6,
+    doubt=0.2,
+)  # fmt: skip
+RULE = FittedRule(source="de", target="en", usual_length=0.0, alone=ALONE)
 
 
-def test_the_floor_is_the_highest_that_spares_the_everyday() -> None:
-    everyday = [-0.1, -0.2, -0.3, -0.4, -0.5]
-    assert choose_floor(everyday, [-1.0], most_false_alarms=0.0) == -0.5  # nothing lies below it
-    assert choose_floor(everyday, [-1.0], most_false_alarms=0.2) == -0.4
-    assert choose_floor(everyday, [-1.0], most_false_alarms=0.39) == -0.4
-    with pytest.raises(CheckpointError, match="needs everyday sentences"):
-        choose_floor([], [-1.0], most_false_alarms=0.1)
+@pytest.fixture(scope="module")
+def german() -> Translator:
+    return Translator.load(MODELS / "de-en", "cpu")
 
 
-def test_rates_by_hand() -> None:
-    rule = measure_floor(-0.5, [-0.1, -0.5, -0.6, -0.2], [-0.4, -0.9, -2.0], names=("a", "b"))
-    assert rule.false_alarm_rate == 1 / 4
-    assert rule.hit_rate == pytest.approx(2 / 3)
-    assert (rule.everyday, rule.foreign) == ("a", "b")
+def forced(translator: Translator, text: str, target: str) -> Translation:
+    """What somebody says the model wrote: the rule is asked as if it had."""
+    given = translator.translate(text, target=target)
+    return replace(given, request=replace(given.request, target=None))
 
 
-def test_a_translation_is_beyond_where_its_mean_lies_below_the_floor() -> None:
-    assert RULE.beyond(-1.51 * 7, 7)
-    assert not RULE.beyond(-1.49 * 7, 7)
-    assert not RULE.beyond(0.0, 0)
+def test_a_probability_is_the_logistic_of_the_standardised_features() -> None:
+    found = ALONE.probability({"mean": -0.5, "numbers": 1.0})
+    assert found == pytest.approx(1 / (1 + np.exp(-(0.25 + 1.0 * 1 - 2.0))))
+    assert [ALONE.grade(chance) for chance in (0.6, 0.59, 0.2, 0.19)] == ["right", "check", "check", "doubt"]
+    assert ALONE.grade(0.9, differs=True) == "check"
 
 
 @pytest.mark.parametrize(
-    ("text", "complaint"),
-    [("{", "is not JSON"), ("[]", "must hold floor"), ('{"floor": -1.0}', "must hold floor"),
-     (RULE.to_json().replace("-1.5", '"low"'), "must hold floor")],
+    ("text", "target", "kind", "source", "written"),
+    [
+        ("Wir sind achtzehn Jungen.", "We are eight boys.", "numbers", "achtzehn", "eight"),
+        ("Der Laden macht um halb neun auf.", "The shop opens at 2:30.", "numbers", "halb neun", "2:30"),
+        ("Wir wohnen bei Wischnewski.", "We live near Wishnewski.", "name", "Wischnewski", "Wishnewski"),
+        ("Ich habe ein Haus.", "I have a a house house.", "repeated", "", "house"),
+    ],
+)
+def test_reasons_name_the_words_that_they_are_about(
+    german: Translator, text: str, target: str, kind: str, source: str, written: str
+) -> None:
+    answer = forced(german, text, target)
+    found = next(reason for reason in gather(answer, "de", "en", 0.0).reasons if reason.kind == kind)
+    assert (found.source, found.target) == (source, written)
+    assert [text[span.start : span.end] for span in found.source_spans] == ([source] if source else [])
+    assert [target[span.start : span.end] for span in found.target_spans] == [written]
+
+
+def test_words_that_no_written_word_looks_at_are_left_out(german: Translator) -> None:
+    text = "Hält dieser Bus am Krankenhaus?"
+    answer = forced(german, text, "Does this bus stop?")
+    kinds = {reason.kind: reason for reason in gather(answer, "de", "en", 0.0).reasons}
+    assert "Krankenhaus" in kinds["left_out"].source
+    assert text[slice(*kinds["left_out"].source_spans[0])] == kinds["left_out"].source
+    whole = forced(german, text, "Does this bus stop at the hospital?")
+    assert "left_out" not in {reason.kind for reason in gather(whole, "de", "en", 0.0).reasons}
+    back = ReadBack("Hält dieser Bus am Krankenhaus?", whole.source_tokens)
+    assert "left_out" not in {reason.kind for reason in gather(answer, "de", "en", 0.0, back).reasons}
+
+
+def test_every_feature_is_a_number_of_every_answer(german: Translator) -> None:
+    for text, target in (("Hallo", "Hello"), ("😀 1", "1"), ("Ja.", "。")):
+        answer = forced(german, text, target)
+        back = ReadBack("", ())
+        found = gather(answer, "de", "en", 0.0, back).features
+        assert set(found) == set(WITH_BACK) > set(FEATURES)
+        assert all(np.isfinite(value) for value in found.values())
+    empty = replace(forced(german, "Ja.", "Yes."), text="", target_tokens=())
+    assert all(np.isfinite(value) for value in gather(empty, "de", "en", 0.0).features.values())
+
+
+def test_another_language_and_a_broken_end_are_never_right(german: Translator) -> None:
+    rule = replace(RULE, alone=replace(ALONE, bias=9.0))
+    english = replace(german.translate("Where is the train station, please?"), rule=rule)
+    assert english.reliability is not None
+    assert english.reliability.grade == "doubt"
+    assert english.reliability.reasons[0].kind == "language"
+    assert english.reliability.reasons[0].source_spans == (Span(0, 35),)
+    cut = replace(german.translate("Ich trinke ein Bier.", max_length=2), rule=rule)
+    assert cut.reliability is not None
+    assert (cut.reliability.grade, cut.reliability.reasons[0].kind) == ("doubt", "unfinished")
+    whole = replace(german.translate("Ich trinke ein Bier."), rule=rule)
+    assert whole.reliability is not None
+    assert whole.reliability.grade == "right"
+
+
+def test_nothing_is_worked_out_before_somebody_asks(german: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(reliability, "gather", lambda *given: asked.append(given) or gather(*given))
+    answer = german.translate("Ich trinke ein Bier.")
+    assert not asked
+    assert answer.reliability is answer.reliability
+    assert len(asked) == 1
+
+
+def test_what_somebody_else_wrote_is_not_judged(german: Translator) -> None:
+    assert german.translate("Ich trinke ein Bier.", target="I drink a beer.").reliability is None
+
+
+def test_a_translation_read_back_is_judged_by_weights_of_its_own(german: Translator) -> None:
+    back = Translator.load(MODELS / "en-de", "cpu")
+    answer = german.translate("Ich trinke ein Bier.", beam_size=4)
+    found = read_back(back, answer)
+    assert found is not None
+    assert found.text == back.translate(answer.text, beam_size=4, no_repeat=4).text
+    assert [token.text for token in found.tokens if not token.special]
+    assert all(token.probability is not None for token in found.tokens)
+    with_back = replace(ALONE, features=("recovered", "back"), weights=(0.0, 1.0), means=(0.0, 0.0), scales=(1.0, 1.0))
+    judged = replace(answer, rule=replace(RULE, with_back=with_back)).read_back(found)
+    assert judged is not None
+    assert judged.back == found.text
+    assert judged.probability == pytest.approx(
+        1 / (1 + np.exp(-(0.25 + gather(answer, "de", "en", 0, found).features["back"])))
+    )
+    empty = replace(answer, text="")
+    assert read_all_back(back, [empty, answer]) == [None, found]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{", "[]", "{}", RULE.to_json().replace("0.25", '"low"'), RULE.to_json().replace('"numbers"', '"other", "x"'),
+     RULE.to_json().replace('"scales": [\n   0.5', '"scales": [\n   0')],
 )  # fmt: skip
-def test_a_broken_rule_is_explained(tmp_path: Path, text: str, complaint: str) -> None:
+def test_a_broken_rule_is_explained(tmp_path: Path, text: str) -> None:
     (tmp_path / FILE).write_text(text, encoding="utf-8")
-    with pytest.raises(CheckpointError, match=complaint):
+    with pytest.raises(CheckpointError, match=r"is not JSON|holds no rule of reliability"):
         load_rule(tmp_path)
 
 
 def test_the_rule_travels_with_its_folder_into_every_translation(tmp_path: Path) -> None:
     plain = tiny_translator()
-    assert plain.translate(SENTENCES[0]).beyond is None
-    means = [each.log_probability / len(each.target_tokens) for each in plain.translate_batch(SENTENCES)]
-    rule = replace(RULE, floor=sorted(means)[3] - 1e-4)
+    assert isinstance(plain.rule, PlainRule)
     tokenizers = plain.source_tokenizer, plain.target_tokenizer
-    save_checkpoint(tmp_path / "m", plain.model, *tokenizers, storage="float32", others={FILE: rule.to_json()})
+    save_checkpoint(tmp_path / "m", plain.model, *tokenizers, storage="float32", others={FILE: RULE.to_json()})
     translator = Translator.load(tmp_path / "m", "cpu")
-    assert translator.rule == rule
-    answers = translator.translate_batch(SENTENCES)
-    assert [answer.beyond for answer in answers] == [mean < rule.floor for mean in means]
-    assert {answer.beyond for answer in answers} == {True, False}
+    assert translator.rule == RULE
+    for answer in translator.translate_batch(SENTENCES):
+        features = gather(answer, "de", "en", 0.0).features
+        assert answer.reliability is not None
+        assert answer.reliability.probability is not None
+        assert answer.reliability.probability <= ALONE.probability(features) + 1e-9
     (tmp_path / "m" / FILE).write_text("{}", encoding="utf-8")
     with pytest.raises(CheckpointError, match="differs from its checksum"):
         load_checkpoint(tmp_path / "m")
 
 
-def test_the_command_measures_what_the_translations_say(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_model_without_a_rule_is_told_what_needs_no_fitting(german: Translator) -> None:
+    differs = replace(forced(german, "Wir sind mit 18 Jungen hier.", "We are here with 8 boys."), rule=PlainRule())
+    assert differs.reliability is not None
+    assert (differs.reliability.probability, differs.reliability.grade) == (None, "check")
+    plain = replace(german.translate("Ich trinke ein Bier."), rule=PlainRule())
+    assert plain.reliability is not None
+    assert (plain.reliability.grade, plain.reliability.doubted) == (None, False)
+
+
+def test_the_command_fits_measures_and_writes_into_the_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    translator = tiny_translator()
-    monkeypatch.setattr(Translator, "load", lambda *_: translator)
-    for name, lines in {"a.de": SENTENCES, "b.de": SENTENCES[:3], "c.de": SENTENCES[2:]}.items():
-        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    means = mean_log_probabilities(translator, list(SENTENCES), beam=1)
-    answers = [translator.translate(sentence) for sentence in SENTENCES]
-    assert means == pytest.approx([each.log_probability / len(each.target_tokens) for each in answers], abs=1e-5)
-    files = [str(tmp_path / name) for name in ("a.de", "b.de", "c.de")]
-    output = tmp_path / FILE
-    arguments = ["confidence", "--model", str(tmp_path), "--everyday", *files[:2], "--foreign", files[2]]
-    assert main([*arguments, "--false-alarms", "0.3", "--output", str(output)]) == 0
-    rule = load_rule(tmp_path)
-    assert rule is not None
-    assert rule.floor == pytest.approx(sorted(means)[2], abs=1e-5)
-    assert rule.false_alarm_rate == pytest.approx(sum(mean < rule.floor - 1e-6 for mean in means[:3]) / 3)
-    assert "Below a mean log probability of" in capsys.readouterr().out
-    assert main([*arguments, "--false-alarms", "1.5"]) == 2
+    with (MODELS.parent / "corpora" / "mini.tsv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))[:96]
+    for language in ("de", "en"):
+        (tmp_path / f"mini.{language}").write_text("".join(f"{row[language]}\n" for row in rows), encoding="utf-8")
+    plain = command.PLAIN.read_text(encoding="utf-8").splitlines(keepends=True)
+    (tmp_path / "plain.tsv").write_text("".join(plain[:9]), encoding="utf-8")
+    monkeypatch.setattr(command, "PLAIN", tmp_path / "plain.tsv")
+    folder = Path(shutil.copytree(MODELS / "de-en", tmp_path / "de-en"))
+    (folder / "confidence.json").write_text("{}", encoding="utf-8")
+    arguments = ["reliability", "--model", str(folder), "--way-back", "en-de", "--device", "cpu"]
+    assert main([*arguments, "--texts", str(tmp_path / "mini"), "--sentences", "20"]) == 2  # too few
+    assert main([*arguments, "--texts", str(tmp_path / "mini"), "--write"]) == 0
+    out = capsys.readouterr().out
+    assert "## Reliability" in out
+    rule = load_rule(folder)
+    assert isinstance(rule, FittedRule)
+    assert rule.with_back is not None
+    assert rule.measured["alone"]["answers"] == 48
+    card = (folder / CARD).read_text(encoding="utf-8")
+    assert out.strip() in card
+    assert f"| {FILE} |" in card
+    assert FILE in (folder / SUMS).read_text(encoding="utf-8")
+    assert not (folder / "confidence.json").exists()
+    assert load_checkpoint(folder).fingerprint
+    assert main([*arguments, "--data", str(tmp_path / "nowhere")]) == 2
+
+
+def test_figures_of_the_shipped_rules_stand_in_their_cards() -> None:
+    for name in ("de-en", "en-de", "zh-en"):
+        known = json.loads((MODELS / name / FILE).read_text(encoding="utf-8"))["measured"]
+        card = (MODELS / name / CARD).read_text(encoding="utf-8")
+        for found in (*(known[way] for way in ("alone", "with_back") if way in known), known["plain"]["alone"]):
+            assert f"| {found['area']:.2f} | {found['flagged_wrong']:.0%} | {found['flagged_right']:.0%} |" in card

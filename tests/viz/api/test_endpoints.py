@@ -44,7 +44,8 @@ def test_a_sentence_is_translated_with_the_chances_of_its_tokens(server: Server,
         [token.probability for token in truth.target_tokens], abs=1e-5
     )
     assert answer["score"] == pytest.approx(truth.score, abs=1e-5)
-    assert (answer["stopped"], answer["beyond"]) == ("end", None)
+    assert answer["stopped"] == "end"
+    assert answer["reliability"] == {"probability": None, "grade": None, "reasons": [], "back": None}
     assert answer["seconds"] > 0
     assert answer["hint"] is None
     assert server.call("translate", BEER).values["cached"] is True

@@ -8,6 +8,7 @@ import { t } from '../core/words.js';
 import { mount as mountHeadView } from '../headview/headview.js';
 import { TranslationMaps } from '../headview/translationmaps.js';
 import { leftOutSays } from '../parts/leftout.js';
+import { gradeSays } from '../parts/reliability.js';
 import { doubtful } from '../parts/translatedtext.js';
 
 /** What each side has of its own: of the first model, head and kind are the page's; of the second, only the kind is. */
@@ -97,7 +98,7 @@ export class Side {
     const how =
       typeof translation.request.target === 'string' ? 'beside_meta_given' : temperature > 0 ? 'beside_meta_sampled' : 'beside_meta_beam';
     replace(this.meta, ...[t('beside_meta_size', told), t(how, told), t('beside_meta_log', told)].map((part) => make('span', {}, part)));
-    this.beyond.textContent = translation.beyond ? t('beyond') : '';
+    this.beyond.textContent = gradeSays(translation.reliability);
     this.rules.textContent = leftOutSays(translation.model);
   }
 

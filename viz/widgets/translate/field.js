@@ -1,6 +1,6 @@
 // The sentence field: it grows with its text, takes Enter for "translate", and says what is wrong with what it holds.
 
-import { make } from '../core/dom.js';
+import { make, replace } from '../core/dom.js';
 import { t } from '../core/words.js';
 
 const [MIDDLE, SMALL] = [110, 240]; // letters beyond which text steps down in size
@@ -12,6 +12,7 @@ export class SentenceField {
     this.alike = alike;
     const about = { class: 'text', id: 'sentence', rows: 2, spellcheck: 'false', dir: 'auto' };
     this.element = make('textarea', { ...about, 'aria-describedby': 'sentence-error' });
+    this.shades = make('div', { class: 'text shades', 'aria-hidden': 'true' });
     this.error = make('div', { class: 'error', id: 'sentence-error', role: 'alert' });
     this.element.addEventListener('keydown', (event) => {
       if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
@@ -21,6 +22,7 @@ export class SentenceField {
     this.element.addEventListener('input', () => {
       this.fit();
       this.complain('');
+      this.drawShades();
     });
     new ResizeObserver(() => this.fit()).observe(this.element);
   }
@@ -32,6 +34,26 @@ export class SentenceField {
   write(text) {
     this.element.value = text;
     this.fit();
+    this.drawShades();
+  }
+
+  /** Shade places `[start, end]` of a sentence, in characters, for as long as the field holds that very sentence. */
+  shade(text, spans) {
+    this.shaded = { text, spans };
+    this.drawShades();
+  }
+
+  drawShades() {
+    const { text, spans } = this.shaded ?? { text: null, spans: [] };
+    const letters = text === this.text ? [...text] : [];
+    const parts = [];
+    let end = 0;
+    for (const [start, last] of letters.length ? spans : []) {
+      if (start < end) continue;
+      parts.push(letters.slice(end, start).join(''), make('mark', {}, letters.slice(start, last).join('')));
+      end = last;
+    }
+    replace(this.shades, ...parts.filter((part) => part !== ''));
   }
 
   /** What is wrong with the sentence, if anything is. */
@@ -59,7 +81,7 @@ export class SentenceField {
   /** Long sentences step down in size, both sides alike; the field is as high as its text. */
   fit() {
     const { length } = this.text;
-    for (const element of [this.element, this.alike]) {
+    for (const element of [this.element, this.shades, this.alike]) {
       element.classList.toggle('middle', length > MIDDLE && length <= SMALL);
       element.classList.toggle('small', length > SMALL);
     }

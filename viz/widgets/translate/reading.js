@@ -17,7 +17,7 @@ export class Reading {
     this.element = make('div', { class: 'side' });
     this.element.append(
       make('div', { class: 'label-row' }, language.element, ...above),
-      make('div', { class: 'field' }, field.element),
+      make('div', { class: 'field' }, field.shades, field.element),
       make('div', { class: 'under' }, this.go, this.hint, this.more, make('div', { class: 'notes' }, field.error, looks), ...below),
     );
   }

@@ -4,6 +4,7 @@ import { Translation, placed } from '../core/translation.js';
 import { readLink } from '../core/link.js';
 import { ready } from '../core/page.js';
 import { on, set, state } from '../core/state.js';
+import { shadedSpans } from '../parts/reliability.js';
 import { Chooser } from './chooser.js';
 import { Examples } from './examples.js';
 import { SentenceField } from './field.js';
@@ -11,20 +12,20 @@ import { Fields } from './fields.js';
 import { isAsked, lookAt, defaultInstead, wantedBy } from './linked.js';
 import { LooksLike } from './looks.js';
 import { mountOptions } from './options.js';
+import { ReadBack } from './readback.js';
 import { Reading } from './reading.js';
 import { Turns } from './turns.js';
 import { Written } from './written.js';
 
-export async function mount({ element, trigger, props, watch }) {
+export async function mount({ element, trigger, props, server, watch }) {
   await ready;
-  new TranslateWidget(element, trigger, props, watch);
+  new TranslateWidget(element, trigger, props, server, watch);
 }
 
 class TranslateWidget {
-  constructor(root, trigger, props, watch) {
-    this.root = root;
-    this.config = JSON.parse(props.config);
-    this.turns = new Turns(trigger, () => this.lose());
+  constructor(root, trigger, props, server, watch) {
+    Object.assign(this, { root, config: JSON.parse(props.config), turns: new Turns(trigger, () => this.lose()) });
+    this.readBack = new ReadBack(server, (translation) => this.judge(translation));
     state.defaultRequest = this.config.defaults;
     this.build();
     watch('value', () => props.value && this.hear(JSON.parse(props.value))); // of a request that was stopped, nothing comes
@@ -208,6 +209,7 @@ class TranslateWidget {
     set({ translation, busy: false, preview: null, ...look });
     this.fields.settle(translation);
     this.draw();
+    this.readBack.follow(translation);
   }
 
   fail(fault) {
@@ -230,5 +232,13 @@ class TranslateWidget {
     if (!state.translation) return;
     this.written.show(state.translation, this.cut);
     this.field.fit();
+    this.judge(state.translation);
+  }
+
+  /** How far the answer can be relied on: below the translation, and in the sentence. */
+  judge(translation) {
+    if (translation !== state.translation) return;
+    this.written.judge(translation);
+    this.field.shade(translation.source_text, shadedSpans(translation.reliability));
   }
 }

@@ -3,6 +3,7 @@
 import { make, phrase, replace } from '../core/dom.js';
 import { minus, three } from '../core/view.js';
 import { languageName, t } from '../core/words.js';
+import { reliabilityLine } from '../parts/reliability.js';
 import { TranslatedText } from '../parts/translatedtext.js';
 
 export class Written {
@@ -19,7 +20,8 @@ export class Written {
     this.unsure = make('span', {});
     this.meta = make('span', { class: 'quiet numeric meta' });
     this.undo = make('button', { type: 'button', class: 'link', hidden: true, onclick: undo });
-    this.note = make('p', { class: 'beyond', role: 'status' });
+    this.note = make('p', { class: 'verdict', role: 'status' });
+    this.back = make('p', { class: 'back', hidden: true });
     this.own = null; // the model's last translation of its own
     const key = make(
       'span',
@@ -35,7 +37,7 @@ export class Written {
     this.element.append(
       make('div', { class: 'label-row' }, language.element, key),
       make('div', { class: 'out' }, this.text),
-      make('div', { class: 'under' }, this.meta, this.undo, this.note),
+      make('div', { class: 'under' }, this.meta, this.undo, this.note, this.back),
     );
   }
 
@@ -87,13 +89,22 @@ export class Written {
     const forced = Array.isArray(prefix) ? prefix.length - 1 : null;
     this.shown.show(translation.target, translation.text, { forced, language: translation.model.target });
     this.undo.hidden = forced === null && target === null;
-    this.note.textContent = translation.beyond ? t('beyond') : '';
     const counts = { read: translation.source.length, written: translation.target.length };
     const told = { device: translation.device.toUpperCase(), seconds: translation.seconds.toFixed(2), ...counts };
     const how = forced !== null ? 'continued' : cut && target !== null && 'cut';
     const meta = t(translation.cached ? 'meta_cached' : 'meta', told);
     this.meta.textContent = this.says ? t(this.says) : meta + (how ? ` · ${t(how)}` : '');
-    if (typeof target === 'string') this.score(translation);
-    else if (target === null && forced === null) this.own = translation;
+    if (target === null && forced === null) this.own = translation;
+  }
+
+  /** How far the translation can be relied on, and what comes of translating it back; one of the reader's is scored. */
+  judge(translation) {
+    const { reliability, way_back: wayBack } = translation;
+    if (typeof translation.request.target === 'string') this.score(translation);
+    else replace(this.note, ...reliabilityLine(reliability));
+    const back = reliability?.back;
+    this.back.hidden = !back && !wayBack; // its line is there before its words are
+    this.back.title = back ?? '';
+    replace(this.back, ...(back ? phrase(t('read_back'), { words: make('bdi', { lang: translation.model.source }, back) }) : []));
   }
 }

@@ -1,0 +1,148 @@
+"""Fit a rule of reliability to answers that are known to be right or wrong, and measure it on others. NumPy alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from headlight.model.errors import TrainingError
+from headlight.model.measures.chrf import chrf
+from headlight.model.text.numbers import numbers_in, unanswered
+from headlight.model.translate.evidence import FAVOURABLE, WORD
+from headlight.model.translate.reliability import Weights
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+BINS = 10  # of a calibration table
+BOUND = 55.0  # of chrF, above which an answer counts as right
+RIDGE = 1.0  # half the squared weights count so much: features that say nothing stay near zero
+STEPS = 50
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Answers whose probability lies in one tenth."""
+
+    low: float
+    high: float
+    answers: int
+    probability: float  # their mean
+    right: float  # share of them that is right
+
+
+def is_right(answer: str, reference: str, source: str, language: str, bound: float = BOUND) -> bool:
+    """Whether an answer is taken to be right: like its reference, with its numbers, and its names.
+
+    chrF alone hardly minds a wrong number or a name that is spelt otherwise, and a reader minds them most. A name is a
+    capitalised word within the reference that stands in the sentence, too.
+    """
+    if chrf(answer, reference) < bound:
+        return False
+    if any(unanswered(numbers_in(reference, language), numbers_in(answer, language))):
+        return False
+    known = set(WORD.findall(source))
+    names = [word for word in WORD.findall(reference)[1:] if word[0].isupper() and len(word) > 2 and word in known]
+    return all(name in answer for name in names)
+
+
+def fit(features: Sequence[Mapping[str, float]], right: Sequence[bool], names: Sequence[str], **ends: float) -> Weights:
+    """The likeliest logistic model in which no feature counts the wrong way; `ends` choose as `grade_ends` does.
+
+    chrF is a noisy judge: by chance a missing number may look like a merit. A feature whose weight has the wrong sign
+    is left out, the worst first, and the others are fitted again.
+    """
+    kept = list(names)
+    while True:
+        weights = _fit(features, right, kept, **ends)
+        wrong = {
+            name: abs(weight)
+            for name, weight in zip(kept, weights.weights, strict=True)
+            if (weight > 0) != (name in FAVOURABLE)
+        }
+        if not wrong:
+            return weights
+        kept.remove(max(wrong, key=lambda name: wrong[name]))
+
+
+def _fit(
+    features: Sequence[Mapping[str, float]], right: Sequence[bool], names: Sequence[str], **ends: float
+) -> Weights:
+    """The likeliest logistic model, by Newton's method."""
+    table = np.array([[row[name] for name in names] for row in features], dtype=np.float64)  # [answers, features]
+    labels = np.asarray(right, dtype=np.float64)
+    if not 0 < labels.sum() < len(labels):
+        raise TrainingError("A rule needs answers that are right and answers that are wrong. Give more sentences.")
+    means, scales = table.mean(axis=0), table.std(axis=0)
+    scales[scales < 1e-4] = 1.0  # the same for all answers: it weighs nothing
+    design = np.hstack([(table - means) / scales, np.ones((len(table), 1))])
+    penalty = np.diag([RIDGE] * len(names) + [0.0])
+    found = np.zeros(len(names) + 1)
+    for _ in range(STEPS):
+        chances = _chances(design @ found)
+        slope = design.T @ (labels - chances) - penalty @ found
+        curve = (design * (chances * (1 - chances))[:, None]).T @ design + penalty
+        step = np.linalg.solve(curve, slope)
+        found += step
+        if float(np.abs(step).max()) < 1e-9:
+            break
+    right_from, doubt_below = grade_ends(_chances(design @ found), labels > 0.5, **ends)
+    return Weights(
+        features=tuple(names),
+        weights=_rounded(found[:-1]),
+        means=_rounded(means),
+        scales=_rounded(scales),
+        bias=round(float(found[-1]), 5),
+        right=right_from,
+        doubt=doubt_below,
+    )
+
+
+def grade_ends(
+    chances: Floats, right: Bools, *, false_alarms: float = 0.1, doubt_right: float = 0.12
+) -> tuple[float, float]:
+    """Where the grades begin: at most so many right answers below the first, so few right ones below the second."""
+    first = float(np.quantile(chances[right], false_alarms))
+    ordered = np.argsort(chances)
+    shares = np.cumsum(right[ordered]) / np.arange(1, len(ordered) + 1)
+    below = np.flatnonzero(shares <= doubt_right)
+    second = float(chances[ordered[below[-1]]]) if below.size else 0.0
+    return round(first, 4), round(min(0.75 * first, second), 4)  # a grade between the two is left in any case
+
+
+def area(chances: Sequence[float], right: Sequence[bool]) -> float:
+    """The area under the ROC curve: how often a right answer has the higher probability of a right and a wrong one."""
+    good = np.sort([chance for chance, is_right in zip(chances, right, strict=True) if is_right])
+    bad = np.array([chance for chance, is_right in zip(chances, right, strict=True) if not is_right])
+    if not good.size or not bad.size:
+        raise TrainingError("An area needs answers that are right and answers that are wrong.")
+    above = len(good) - np.searchsorted(good, bad, side="right")
+    equal = np.searchsorted(good, bad, side="right") - np.searchsorted(good, bad, side="left")
+    return float((above + equal / 2).sum() / (len(good) * len(bad)))
+
+
+def calibration(chances: Sequence[float], right: Sequence[bool]) -> list[Bin]:
+    """Probability against truth, by tenths; empty ones are left out."""
+    values, truth = np.asarray(chances), np.asarray(right, dtype=np.float64)
+    places = np.minimum((values * BINS).astype(int), BINS - 1)
+    return [
+        Bin(place / BINS, (place + 1) / BINS, int(own.sum()), float(values[own].mean()), float(truth[own].mean()))
+        for place in range(BINS)
+        if (own := places == place).any()
+    ]
+
+
+def calibration_error(bins: Sequence[Bin]) -> float:
+    """The expected calibration error: how far probability and truth lie apart, on average over answers."""
+    return sum(each.answers * abs(each.probability - each.right) for each in bins) / sum(each.answers for each in bins)
+
+
+def _chances(logits: Floats) -> Floats:
+    chances: Floats = 1 / (1 + np.exp(-np.clip(logits, -30, 30)))
+    return chances
+
+
+def _rounded(values: Floats) -> tuple[float, ...]:
+    return tuple(round(float(value), 5) for value in values)

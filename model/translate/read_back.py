@@ -1,0 +1,40 @@
+"""A translation translated back: what a model of the way back makes of it, and how well it guesses the sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from headlight.model.errors import RequestError
+from headlight.model.records import ReadBack, Translation, TranslationRequest
+from headlight.model.text.cleaning import is_blank
+from headlight.model.translate.translator import Translator
+
+WAY: dict[str, Any] = {"beam_size": 4, "no_repeat": 4}  # as the page translates
+
+
+def read_back(reverse: Translator, translation: Translation) -> ReadBack | None:
+    """One translation, read back; None where the model of the way back cannot read it: it is empty, or too long."""
+    return read_all_back(reverse, [translation])[0]
+
+
+def read_all_back(reverse: Translator, translations: Sequence[Translation]) -> list[ReadBack | None]:
+    """Many, in as few passes as their lengths allow."""
+    found: list[ReadBack | None] = [None] * len(translations)
+    places, requests = [], []
+    for place, translation in enumerate(translations):
+        if is_blank(translation.text):
+            continue
+        try:
+            request = reverse.request(TranslationRequest(text=translation.text, target=translation.source_text))
+        except RequestError:
+            continue
+        places.append(place)
+        requests.append(request)
+    if not places:
+        return found
+    scored = reverse.translate_batch(requests)
+    texts = reverse.translate_lines([request.text for request in requests], on_refused=lambda *_: None, **WAY)
+    for place, text, score in zip(places, texts, scored, strict=True):
+        found[place] = ReadBack(text, score.target_tokens)
+    return found

@@ -1,0 +1,66 @@
+"""Fitting a rule of reliability: what is right, the weights, the area, the calibration."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from headlight.model.errors import TrainingError
+from headlight.model.training.reliability import area, calibration, calibration_error, fit, grade_ends, is_right
+
+
+def test_right_has_the_numbers_and_names_of_the_reference() -> None:
+    said = "Frau Petersen hat achtzehn Katzen."
+    reference = "Ms. Petersen has eighteen cats."
+    assert is_right("Mrs. Petersen has eighteen cats.", reference, said, "en")
+    assert not is_right("Ms. Petersen has eighty cats.", reference, said, "en")
+    assert not is_right("Ms. Peters has eighteen cats.", reference, said, "en")
+    assert not is_right("A dog.", reference, said, "en")
+
+
+def test_weights_are_found_again_and_one_of_the_wrong_sign_is_left_out() -> None:
+    chosen = np.random.default_rng(1)
+    rows = [
+        {"mean": float(mean), "unseen": float(unseen), "words": float(words)}
+        for mean, unseen, words in chosen.normal(size=(4000, 3))
+    ]
+    chances = [1 / (1 + math.exp(-(0.5 + 2 * row["mean"] - row["unseen"] + row["words"]))) for row in rows]
+    right = [bool(chosen.random() < chance) for chance in chances]
+    found = fit(rows, right, ("mean", "unseen", "words"))
+    assert found.features == ("mean", "unseen")  # more words never speak for an answer
+    assert found.weights[0] == pytest.approx(1.7, abs=0.35)
+    assert found.weights[1] == pytest.approx(-0.9, abs=0.25)
+    fitted = [found.probability(row) for row in rows]
+    assert area(fitted, right) > 0.8
+    assert calibration_error(calibration(fitted, right)) < 0.03
+    flagged = [chance < found.right for chance in fitted]
+    assert sum(flag and good for flag, good in zip(flagged, right, strict=True)) == pytest.approx(
+        0.1 * sum(right), abs=2
+    )
+    assert found.doubt < found.right
+
+
+def test_a_feature_that_never_changes_weighs_nothing() -> None:
+    rows = [{"mean": float(place % 7), "copied": 0.0} for place in range(70)]
+    found = fit(rows, [place % 7 > 3 for place in range(70)], ("mean", "copied"))
+    assert found.probability({"mean": 6.0, "copied": 0.0}) > 0.9
+
+
+def test_area_and_calibration_by_hand() -> None:
+    assert area([0.9, 0.4, 0.4, 0.1], [True, True, False, False]) == (2 + 1.5) / 4
+    bins = calibration([0.1, 0.15, 0.85, 1.0], [False, True, True, True])
+    assert [(each.answers, each.right) for each in bins] == [(2, 0.5), (1, 1.0), (1, 1.0)]
+    assert calibration_error(bins) == pytest.approx((2 * 0.375 + 0.15 + 0) / 4)
+    with pytest.raises(TrainingError, match="An area needs"):
+        area([0.5], [True])
+    with pytest.raises(TrainingError, match="A rule needs"):
+        fit([{"mean": 1.0}], [True], ("mean",))
+
+
+def test_grades_begin_where_few_right_answers_lie_below() -> None:
+    chances = np.arange(1, 11) / 10
+    right = chances > 0.35
+    first, second = grade_ends(chances, right, false_alarms=0.0, doubt_right=0.0)
+    assert (first, second) == (0.4, 0.3)

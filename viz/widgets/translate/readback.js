@@ -1,0 +1,31 @@
+// A translation translated back, asked for once the translation stands: it costs the reader no waiting.
+
+import { call } from '../core/boot.js';
+
+const PAUSE = 400; // milliseconds after a translation: whoever types on is answered first
+
+export class ReadBack {
+  /** `judge(translation)`: what is known of a translation's reliability has grown. */
+  constructor(server, judge) {
+    Object.assign(this, { server, judge, latest: null, waits: 0 });
+  }
+
+  /** Ask for this translation, and for none before it. A translation that nobody can translate back is left as it is. */
+  follow(translation) {
+    clearTimeout(this.waits);
+    this.latest = translation;
+    if (!this.server?.read_back || !translation.way_back || translation.reliability?.back) return;
+    this.waits = setTimeout(() => this.ask(translation), PAUSE);
+  }
+
+  async ask(translation) {
+    try {
+      const { reliability } = await call(this.server.read_back, { request: translation.asked() });
+      if (!reliability || this.latest !== translation) return;
+      translation.reliability = reliability;
+      this.judge(translation);
+    } catch {
+      // The translation stands as it is: nobody asked for more, so nobody is told.
+    }
+  }
+}
