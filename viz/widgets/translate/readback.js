@@ -7,7 +7,10 @@ const PAUSE = 400; // milliseconds after a translation: whoever types on is answ
 export class ReadBack {
   /** `judge(translation)`: what is known of a translation's reliability has grown. */
   constructor(server, judge) {
-    Object.assign(this, { server, judge, latest: null, waits: 0 });
+    this.server = server;
+    this.judge = judge;
+    this.latest = null;
+    this.waits = 0;
   }
 
   /** Ask for this translation, and for none before it. A translation that nobody can translate back is left as it is. */

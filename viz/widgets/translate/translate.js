@@ -24,7 +24,9 @@ export async function mount({ element, trigger, props, server, watch }) {
 
 class TranslateWidget {
   constructor(root, trigger, props, server, watch) {
-    Object.assign(this, { root, config: JSON.parse(props.config), turns: new Turns(trigger, () => this.lose()) });
+    this.root = root;
+    this.config = JSON.parse(props.config);
+    this.turns = new Turns(trigger, () => this.lose());
     this.readBack = new ReadBack(server, (translation) => this.judge(translation));
     state.defaultRequest = this.config.defaults;
     this.build();
