@@ -28,7 +28,7 @@ SHORT, LONGER = 8, 4  # words of a draft after a wrong one, and how many more fo
 
 
 class Drafted:
-    """A search like `OneByOne`, whose plan has the drafter as decoder: `advance` drafts a word, or verifies a draft."""
+    """A search like `OneByOne`, whose plan has the drafter as decoder: `advance` drafts a word."""
 
     def __init__(self, plan: Plan, exact: Exact, *, scored: bool) -> None:
         self.plan = plan
@@ -49,17 +49,15 @@ class Drafted:
         return [self.best(sentence) for sentence, found in enumerate(self.results) if not found]
 
     def advance(self) -> bool:
-        """Draft one more word, or verify what is drafted; False when no sentence is open any more."""
-        if self._draft.advance():
-            if self._draft.rows:
-                return True
-            self._verify()
-        if self._draft.rows:
-            return True
-        if self._waiting:
+        """Draft one more word, and verify drafts that are whole by it; False when no sentence is open any more."""
+        if not self._draft.rows:
+            if not self._waiting:
+                return False
             self._go_on(self._waiting.pop())
-            return True
-        return False
+        self._draft.advance()
+        if not self._draft.rows:
+            self._verify()
+        return True
 
     def best(self, sentence: int) -> Row:
         """What is written so far, the newest words of it perhaps unverified."""
