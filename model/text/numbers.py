@@ -53,7 +53,7 @@ CLOCK = {
         re.IGNORECASE,
     ),
     "en": re.compile(
-        r"(?P<minute>half|a quarter|quarter|[\w-]+)\s+(?P<side>past|after|to)\s+(?P<past>\w+)"
+        r"(?P<minute>half|a quarter|quarter|[\w-]+)\s+(?P<side>past|after|to|before)\s+(?P<past>\w+)"
         r"|(?P<whole>\w+)\s+o['’]clock|(?P<half>\d{1,2}:\d\d|\d{1,2})\s*[ap]\.?m\b",
         re.IGNORECASE,
     ),
@@ -159,7 +159,7 @@ def _minutes(parts: dict[str, str], language: str) -> int | None:
         hour, minute = number("past"), number("minute")
         if hour is None or minute is None or not 0 < hour <= 24 or minute not in SPOKEN:
             return None  # "two to one" is a score
-        return 60 * hour + (-minute if parts["side"].lower() in ("vor", "to") else minute)
+        return 60 * hour + (-minute if parts["side"].lower() in ("vor", "to", "before") else minute)
     hour = number("whole") if "whole" in parts else number("half")
     if hour is None or hour > 24:
         return None

@@ -42,6 +42,7 @@ def test_values_by_hand(language: str, text: str, values: list[float]) -> None:
     [
         (("de", "Der Laden macht um halb neun auf."), ("en", "The shop opens at half past eight.")),
         (("de", "um Viertel vor sechs"), ("en", "at a quarter to six")),
+        (("de", "um Viertel vor acht"), ("en", "at quarter before eight")),
         (("de", "um zwanzig nach sieben"), ("zh", "七点二十分")),
         (("de", "um 14:15 Uhr"), ("en", "at 2:15 p.m.")),
         (("zh", "八点半开门"), ("en", "opens at 8:30")),
