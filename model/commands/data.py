@@ -1,4 +1,4 @@
-"""`python -m headlight data get | list | unseen | templates`: public sets, lines worth translating back, templates."""
+"""`python -m headlight data …`: public sets, lines worth translating back, sentences and reviews made by rule."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from headlight.model.training.datasets import SETS
 from headlight.model.training.download import find_set, get_set
 from headlight.model.training.templates.make import PAIRS, write_templates
+from headlight.model.training.templates.reviews import letters_of_reviews, write_reviews
 from headlight.model.training.unseen import letters_of_lines, unseen_lines
 
 
@@ -33,19 +34,29 @@ def add(parser: argparse.ArgumentParser) -> None:
     templates.add_argument(
         "--count", type=int, default=60_000, metavar="N", help="of each pair, tests included (60000)"
     )
-    templates.add_argument(
-        "--apart", nargs="+", type=Path, metavar="FILE", default=[], help="test files: none of their lines is written"
+    reviews = actions.add_parser("reviews", help="short film reviews made by rule: denied, contrasted, intensified")
+    reviews.add_argument(
+        "--data", type=Path, default=Path("data"), help="they go to templates/reviews/ in this folder (data)"
     )
-    templates.add_argument("--seed", type=int, default=1, help="(1)")
+    reviews.add_argument("--count", type=int, default=40_000, metavar="N", help="tests included (40000)")
+    for made in (templates, reviews):
+        made.add_argument(
+            "--apart", nargs="+", type=Path, metavar="FILE", default=[], help="test files: no line of theirs is written"
+        )
+        made.add_argument("--seed", type=int, default=1, help="(1)")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Fetch a public set, list them, print lines that other files lack, or write sentences made by rule."""
+    """Fetch a public set, list them, print lines that other files lack, or write texts made by rule."""
     if arguments.action == "templates":
         pairs = tuple((name.partition("-")[0], name.partition("-")[2]) for name in arguments.pairs)
         folder, apart = arguments.data / "templates", letters_of_lines(arguments.apart)
         for line in write_templates(folder, pairs, arguments.count, arguments.seed, apart):
             print(line)
+        return 0
+    if arguments.action == "reviews":
+        apart = letters_of_reviews(arguments.apart)
+        print(write_reviews(arguments.data / "templates" / "reviews", arguments.count, arguments.seed, apart))
         return 0
     if arguments.action == "unseen":
         for line in unseen_lines(arguments.files, arguments.known, arguments.shortest, arguments.longest):

@@ -1,18 +1,23 @@
 """`python -m headlight evaluate`: the scores of a model folder on a test file.
 
-For a translator BLEU, chrF and speed; for a classifier accuracy and the confusion matrix.
+For a translator BLEU, chrF and speed; for a classifier accuracy, by kind where the file tells kinds, the confusion
+matrix, and with `--heads-off` the accuracy without each head.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
+from torch import Tensor
+
 from headlight.model.commands.common import model_folder
+from headlight.model.core.probes import watch
 from headlight.model.errors import TrainingError
 from headlight.model.foreign.loading import kind_of_folder
-from headlight.model.training.evaluate import classify, evaluate_translations, read_labelled, read_test
+from headlight.model.training.evaluate import Labelled, classify, evaluate_translations, read_labelled, read_test
 from headlight.model.training.files import write_text
 from headlight.model.translate.judge import Judge
 from headlight.model.translate.translator import Translator
@@ -31,6 +36,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--beam", type=int, default=4, help="(4)")
     parser.add_argument("--length-penalty", type=float, default=1.0, help="(1)")
     parser.add_argument("--no-repeat", type=int, default=0, metavar="N", help="write no run of N tokens twice (0: any)")
+    parser.add_argument("--heads-off", action="store_true", help="a classifier's accuracy with each head switched off")
     parser.add_argument("--device", help="cuda, mps or cpu (the best there is)")
     parser.add_argument("--hypotheses", type=Path, help="where to write the translations")
     parser.add_argument("--json", type=Path, help="where to write the scores")
@@ -64,13 +70,47 @@ def _translator(arguments: argparse.Namespace) -> tuple[str, str]:
 
 
 def _classifier(arguments: argparse.Namespace) -> tuple[str, str]:
-    labels, texts = read_labelled(arguments.source)
+    labelled = read_labelled(arguments.source)
     judge = Judge.load(arguments.model, arguments.device)
+    texts = labelled.texts
     started = time.perf_counter()
     probabilities = judge.probabilities(texts)
     seconds = time.perf_counter() - started
-    result = classify(labels, [int(probability > 0.5) for probability in probabilities], judge.model.config.classes)
+    predictions = _classes(probabilities)
+    result = classify(labelled.labels, predictions, judge.model.config.classes)
     if arguments.hypotheses:
         write_text(arguments.hypotheses, "".join(f"{probability:.4f}\n" for probability in probabilities))
     speed = f"{len(texts):,} texts in {seconds:.1f} s: {len(texts) / seconds:.0f} texts/s"
-    return f"{arguments.model} on {arguments.source}\n{result}\n{speed}", result.to_json()
+    lines = [f"{arguments.model} on {arguments.source}", str(result), *_by_kind(labelled, predictions), speed]
+    if arguments.heads_off:
+        lines += _heads_off(judge, labelled)
+    return "\n".join(lines), result.to_json()
+
+
+def _classes(probabilities: list[float]) -> list[int]:
+    return [int(probability > 0.5) for probability in probabilities]
+
+
+def _by_kind(labelled: Labelled, predictions: list[int]) -> list[str]:
+    if not labelled.kinds:
+        return []
+    return [f"{kind}: {100 * share:.1f}%" for kind, share in labelled.accuracy_by_kind(predictions).items()]
+
+
+def _heads_off(judge: Judge, labelled: Labelled) -> Iterator[str]:
+    """Accuracy without each head: it still stands in the sum, but adds nothing to it."""
+    yield "accuracy with one head off"
+    config = judge.model.config
+    for layer in range(config.layers):
+        for head in range(config.heads):
+
+            def off(weights: Tensor, name: str, head: int = head) -> Tensor:  # [batch, heads, queries, keys]
+                changed = weights.clone()
+                changed[:, head] = 0
+                return changed
+
+            with watch(judge.model, f"layers.{layer}.self_attention.weights", edit=off):
+                predictions = _classes(judge.probabilities(labelled.texts))
+            accuracy = classify(labelled.labels, predictions, config.classes).accuracy
+            kinds = ", ".join(_by_kind(labelled, predictions))
+            yield f"layer {layer + 1}, head {head + 1}: {100 * accuracy:.1f}%" + (f" ({kinds})" if kinds else "")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -14,6 +15,8 @@ from pathlib import Path
 from typing import NamedTuple, TextIO, cast
 
 from headlight.model.errors import TrainingError
+
+WORD = re.compile(r"n't|\w+")
 
 
 class Pair(NamedTuple):
@@ -37,11 +40,14 @@ class CorpusSpec:
     header: bool = False  # its first line names the columns
     one_in: int = 0  # of every so many pairs the first alone: to validate with, where no other text is at hand
     but_one_in: int = 0  # all others: to train with
+    having: tuple[str, ...] = ()  # only pairs whose source has one of these words; "n't" is one, too
 
     def __post_init__(self) -> None:
         parts = {self.one_in, self.but_one_in}
         if parts != {0} and (min(parts) != 0 or max(parts) < 2):
             raise TrainingError(f"{self.source}: give one_in or but_one_in, and a number above 1.")
+        if isinstance(self.having, str) or not all(isinstance(word, str) and word.strip() for word in self.having):
+            raise TrainingError(f'{self.source}: having must be a list of words, as ["not", "never"].')
         if not self.weight > 0:
             raise TrainingError(f"{self.source}: its weight is {self.weight}, but must be above 0. Or leave it out.")
         if min(self.source_column, self.target_column) < 0 or self.source_column == self.target_column:
@@ -132,6 +138,9 @@ def read_pairs(spec: CorpusSpec, folder: Path) -> Iterator[Pair]:
         pairs = (pair for number, pair in enumerate(pairs) if number % spec.one_in == 0)
     if spec.but_one_in:
         pairs = (pair for number, pair in enumerate(pairs) if number % spec.but_one_in)
+    if spec.having:
+        wanted = frozenset(spec.having)
+        pairs = (pair for pair in pairs if not wanted.isdisjoint(_words(pair.source)))
     if spec.fold_target_case:
         pairs = (Pair(pair.source, pair.target.lower()) for pair in pairs)
     if spec.source_tag:
@@ -206,3 +215,8 @@ def _line(file: TextIO, path: Path) -> str:
         raise TrainingError(f"{path} is not UTF-8 ({error.reason}). Convert it, e.g. with iconv.") from error
     except (EOFError, gzip.BadGzipFile, OSError) as error:
         raise TrainingError(f"{path} is damaged or cut short: {error}. Fetch it again.") from error
+
+
+def _words(text: str) -> list[str]:
+    """In lower case, with "n't" apart from its verb."""
+    return WORD.findall(text.lower().replace("n't", " n't"))

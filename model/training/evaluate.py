@@ -7,12 +7,13 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from headlight.model.errors import TrainingError
-from headlight.model.training.corpora import CorpusSpec, read_pairs
+from headlight.model.training.corpora import CorpusSpec, read_lines, read_pairs
 from headlight.model.training.files import write_text
 
 Translate = Callable[[list[str]], list[str]]
@@ -124,8 +125,23 @@ class Classification:
         return f"accuracy {100 * self.accuracy:.2f}% of {int(self.confusion.sum()):,} texts\n{table}"
 
 
-def read_labelled(path: Path) -> tuple[list[int], list[str]]:
-    """Labels and texts of a whole TSV whose first line names its columns `label` and `text`."""
+class Labelled(NamedTuple):
+    """Texts with their classes and, where the table has them, their kinds."""
+
+    labels: list[int]
+    texts: list[str]
+    kinds: list[str]
+
+    def accuracy_by_kind(self, predictions: Sequence[int]) -> dict[str, float]:
+        """Of each kind, in the table's order, the share of texts that got their own class."""
+        right: dict[str, list[bool]] = {}
+        for label, kind, prediction in zip(self.labels, self.kinds, predictions, strict=True):
+            right.setdefault(kind, []).append(label == prediction)
+        return {kind: sum(values) / len(values) for kind, values in right.items()}
+
+
+def read_labelled(path: Path) -> Labelled:
+    """A whole TSV whose first line names its columns: `label`, `text` and, if it has a third, `kind`."""
     pairs = list(read_pairs(CorpusSpec(source=path.name), path.parent))
     if not pairs or (pairs[0].source, pairs[0].target.strip()) != ("label", "text"):
         raise TrainingError(f"{path} must begin with the line: label, a tab, text. Labels are 0 and 1.")
@@ -133,7 +149,9 @@ def read_labelled(path: Path) -> tuple[list[int], list[str]]:
     if strange or len(pairs) == 1:
         fault = f"holds the label {strange[0]!r}" if strange else "holds no text"
         raise TrainingError(f"{path} {fault}. Give one text a line, with 0 or 1 and a tab before it.")
-    return [int(pair.source) for pair in pairs[1:]], [pair.target.rstrip("\r\n") for pair in pairs[1:]]
+    header, *rows = ([*line.split("\t"), ""] for line in read_lines(path))
+    kinds = [row[2] for row in rows] if header[2] == "kind" else []
+    return Labelled([int(pair.source) for pair in pairs[1:]], [pair.target.rstrip("\r\n") for pair in pairs[1:]], kinds)
 
 
 def classify(labels: Sequence[int], predictions: Sequence[int], classes: Sequence[str]) -> Classification:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from headlight.model.translate.judge import Judge
 from tests.model.core.test_classifier import make_classifier
 from tests.model.training.examples import SPECIAL, make_recipe, recipe_text
 
+ASSETS = Path(__file__).resolve().parents[3] / "assets"
 PRAISE = ["a warm film", "what a lovely story", "funny and wise", "I loved every minute", "a great cast"]
 COMPLAINT = ["a cold film", "what a tired story", "loud and dull", "I hated every minute", "a wasted cast"]
 
@@ -137,3 +139,33 @@ def test_one_file_serves_to_train_and_to_validate(tmp_path: Path) -> None:
     for fields in ({"one_in": 1}, {"one_in": 2, "but_one_in": 2}, {"but_one_in": -3}):
         with pytest.raises(TrainingError, match="one_in or but_one_in"):
             CorpusSpec(**columns, **fields)
+
+
+def test_accuracy_is_told_by_kind_where_the_table_has_kinds(tmp_path: Path) -> None:
+    path = tmp_path / "reviews.tsv"
+    path.write_text("label\ttext\tkind\n1\tfine\tplain\n0\tnot fine\tdenied\n1\tgood\tplain\n", encoding="utf-8")
+    labelled = read_labelled(path)
+    assert labelled == ([1, 0, 1], ["fine", "not fine", "good"], ["plain", "denied", "plain"])
+    assert labelled.accuracy_by_kind([1, 1, 0]) == {"plain": 0.5, "denied": 0.0}
+    path.write_text("label\ttext\n1\tfine\n", encoding="utf-8")
+    assert not read_labelled(path).kinds
+
+
+def test_heads_are_switched_off_one_by_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, path = ASSETS / "models" / "sentiment", ASSETS / "corpora" / "reviews.tsv"
+    assert main(["evaluate", "--model", str(folder), "--source", str(path), "--heads-off"]) == 0
+    said = capsys.readouterr().out
+    config = Judge.load(folder, device="cpu").model.config
+    assert said.count("layer ") == config.layers * config.heads
+    assert all(f"{kind}: " in said for kind in ("negated", "contrasted", "intensified"))
+    whole, *without = [float(number) for number in re.findall(r"(?:accuracy |: )([\d.]+)% (?:of|\()", said)]
+    assert len(without) == config.layers * config.heads
+    assert any(accuracy != whole for accuracy in without)
+
+
+def test_pairs_are_chosen_by_a_word_of_theirs(tmp_path: Path) -> None:
+    (tmp_path / "all.tsv").write_text("It didn't work.\t0\nNotable.\t1\nNot it.\t0\nknots\t1\n", encoding="utf-8")
+    spec = CorpusSpec(source="all.tsv", having=("not", "n't"))
+    assert [pair.source for pair in read_pairs(spec, tmp_path)] == ["It didn't work.", "Not it."]
+    with pytest.raises(TrainingError, match="list of words"):
+        CorpusSpec(source="all.tsv", having="not")  # type: ignore[arg-type]
