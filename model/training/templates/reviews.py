@@ -19,6 +19,10 @@ from headlight.model.training.unseen import letters
 SLOT = re.compile(r"\{([a-z]+)([+-]?)\}")  # {subject}, or {adjective+} for one that praises
 HEADER = "label\ttext\n"
 TRIES = 100  # for one new text
+SAYING = 0.12  # of all texts
+# So many of the others are single clauses, and so many clauses deny nothing: else a word that complains would stand in
+# texts of praise most of the time, and a new sentence would be judged by the contrary of its words.
+PLAINLY = 0.75
 
 Words = tuple[str, ...]
 
@@ -338,17 +342,19 @@ class Reviews:
     def draw(self) -> tuple[str, str]:
         """A text, and `+` or `-`."""
         verdict = self.random.choice("+-")
-        if self.random.random() < 0.12:
+        if self.random.random() < SAYING:
             text = self._fill(self.random.choice(_lines(SAYINGS[verdict])), verdict)
             if self.random.random() < 1 / 3:
                 text = f"{text}: {self.clause(verdict)}"
+        elif self.random.random() < PLAINLY:
+            text = self.clause(verdict)
         else:
             text = self._fill(self.random.choice(_lines(WHOLE)), verdict)
         return self._finish(text), verdict
 
     def clause(self, verdict: str) -> str:
-        """Half of the clauses say it plainly, half deny the contrary."""
-        return self._fill(self.random.choice(_lines(self.random.choice([PLAIN, DENIED]))), verdict)
+        """It says so plainly, or denies the contrary."""
+        return self._fill(self.random.choice(_lines(PLAIN if self.random.random() < PLAINLY else DENIED)), verdict)
 
     def _fill(self, line: str, verdict: str) -> str:
         line = line.replace("=}", f"{verdict}}}").replace("!}", f"{OTHER[verdict]}}}")
