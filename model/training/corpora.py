@@ -46,7 +46,7 @@ class CorpusSpec:
         parts = {self.one_in, self.but_one_in}
         if parts != {0} and (min(parts) != 0 or max(parts) < 2):
             raise TrainingError(f"{self.source}: give one_in or but_one_in, and a number above 1.")
-        if isinstance(self.having, str) or not all(isinstance(word, str) and word.strip() for word in self.having):
+        if not isinstance(self.having, tuple) or not all(self.having):
             raise TrainingError(f'{self.source}: having must be a list of words, as ["not", "never"].')
         if not self.weight > 0:
             raise TrainingError(f"{self.source}: its weight is {self.weight}, but must be above 0. Or leave it out.")
