@@ -11,10 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from torch import Tensor
-
 from headlight.model.commands.common import model_folder
-from headlight.model.core.probes import watch
 from headlight.model.errors import TrainingError
 from headlight.model.foreign.loading import kind_of_folder
 from headlight.model.training.evaluate import Labelled, classify, evaluate_translations, read_labelled, read_test
@@ -103,13 +100,7 @@ def _heads_off(judge: Judge, labelled: Labelled) -> Iterator[str]:
     config = judge.model.config
     for layer in range(config.layers):
         for head in range(config.heads):
-
-            def off(weights: Tensor, name: str, head: int = head) -> Tensor:  # [batch, heads, queries, keys]
-                changed = weights.clone()
-                changed[:, head] = 0
-                return changed
-
-            with watch(judge.model, f"layers.{layer}.self_attention.weights", edit=off):
+            with judge.without_head(layer, head):
                 predictions = _classes(judge.probabilities(labelled.texts))
             accuracy = classify(labelled.labels, predictions, config.classes).accuracy
             kinds = ", ".join(_by_kind(labelled, predictions))

@@ -7,11 +7,13 @@ judgement.verdict, judgement.probability, judgement.shares, judgement.attention 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from headlight.model.core.classifier import SelfAttentionClassifier, shortened
 from headlight.model.core.masks import pad_rows
@@ -73,6 +75,18 @@ class Judge:
             classes=self.model.config.classes,
             attention=read_only(np.ascontiguousarray(maps)),
         )
+
+    @contextmanager
+    def without_head(self, layer: int, head: int) -> Iterator[None]:
+        """Within the block, this head's attention weights are zero, so that it adds nothing."""
+
+        def off(weights: Tensor, name: str) -> Tensor:  # [batch, heads, queries, keys]
+            changed = weights.clone()
+            changed[:, head] = 0
+            return changed
+
+        with watch(self.model, f"layers.{layer}.self_attention.weights", edit=off):
+            yield
 
     def probabilities(self, texts: Sequence[str], *, on_progress: Callable[[int], None] | None = None) -> list[float]:
         """The probability of the positive class for each text; texts of similar length share a batch."""
