@@ -1,0 +1,102 @@
+"""Downloads as a browser asks for them, over real HTTP: only what is offered comes, and the disk does not fill up."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import gradio as gr
+import httpx
+import pytest
+
+from headlight.viz.page import build_page, launch_page
+from headlight.viz.settings import Settings
+from tests.hub_server import Repository, hub_of_our_own
+from tests.model.foreign import folders
+from tests.viz.serving import GRADIO_WARNS
+
+pytestmark = [pytest.mark.filterwarnings(f"ignore:{message}") for message in GRADIO_WARNS]
+
+OFFERED = [f"somebody/opus-mt-en-{code}" for code in ("it", "nl", "pl", "pt")]
+OTHER = "somebody/opus-mt-en-uk"  # on the Hub, but not offered by the page
+QUOTA = 3  # megabytes: two of the models
+
+
+class Door(NamedTuple):
+    """A page over HTTP, and where it keeps what it downloads."""
+
+    address: str
+    cache: Path
+
+    def fetch(self, name: str) -> dict[str, Any]:
+        """Ask for a model as the page's own widget does; the last message."""
+        config = httpx.get(f"{self.address}/config").json()
+        (component,) = [each["id"] for each in config["components"] if "translate/fetching" in json.dumps(each)]
+        (function,) = [each["id"] for each in config["dependencies"] if each["targets"] == [[component, "submit"]]]
+        session = name.rpartition("-")[2]
+        sent = {
+            "data": [],
+            "event_data": {"request": json.dumps({"name": name, "turn": 1})},
+            "fn_index": function,
+            "session_hash": session,
+            "trigger_id": component,
+        }
+        assert httpx.post(f"{self.address}/gradio_api/queue/join", json=sent).status_code == 200
+        asked = {"session_hash": session}
+        with httpx.stream("GET", f"{self.address}/gradio_api/queue/data", params=asked, timeout=60) as answer:
+            events = (json.loads(line[5:]) for line in answer.iter_lines() if line.startswith("data:"))
+            data = next(event["output"]["data"][0] for event in events if event["msg"] == "process_completed")
+        if not isinstance(data, str):  # the last of several messages comes as a change of the one before
+            data = data[0][-1]
+        message: dict[str, Any] = json.loads(data)
+        return message
+
+    def kept(self) -> set[str]:
+        """The ids whose weights lie on the disk."""
+        return {path.parts[-4].removeprefix("models--").replace("--", "/") for path in self.weights()}
+
+    def weights(self) -> list[Path]:
+        """Each file of weights, as its model has it."""
+        return [path for path in self.cache.rglob("snapshots/*/*.safetensors") if path.exists()]
+
+
+@pytest.fixture(scope="module")
+def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
+    home = tmp_path_factory.mktemp("downloads")
+    model = folders.marian(home / "model")
+    size = sum(path.stat().st_size for path in model.iterdir())
+    assert 2 * size < QUOTA * 1e6 < 3 * size
+    with pytest.MonkeyPatch.context() as patch, hub_of_our_own(patch, home / "cache") as hub:
+        for name in (*OFFERED, OTHER):
+            hub.repositories[name] = Repository()
+            hub.repositories[name].push({path.name: path.read_bytes() for path in model.iterdir()})
+        with socket.socket() as free:  # Gradio's own search leaves a socket open for each port that is taken
+            free.bind(("127.0.0.1", 0))
+            settings = Settings(models=tuple(OFFERED), hub_mb=QUOTA, port=free.getsockname()[1])
+
+        async def launched() -> gr.Blocks:  # in a loop: outside, Gradio leaves some open
+            page = build_page(settings)
+            launch_page(page, settings, prevent_thread_lock=True, quiet=True)
+            return page
+
+        page = asyncio.run(launched())
+        yield Door(str(page.local_url).rstrip("/"), home / "cache")
+        page.close(verbose=False)
+
+
+def test_the_model_used_least_recently_is_deleted_before_the_quota_is_passed(door: Door) -> None:
+    for place, name in enumerate(OFFERED, 1):
+        assert door.fetch(name)["what"] == "fetched"
+        assert door.kept() == set(OFFERED[max(0, place - 2) : place])
+        kept = sum(path.stat().st_size for path in door.cache.rglob("*") if path.is_file() and not path.is_symlink())
+        assert kept <= QUOTA * 1e6
+
+
+def test_a_model_that_the_page_does_not_offer_is_refused(door: Door) -> None:
+    refused = door.fetch(OTHER)
+    assert (refused["what"], refused["word"]) == ("error", "model_not_allowed")
+    assert OTHER not in door.kept()
