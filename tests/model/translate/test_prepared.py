@@ -24,6 +24,7 @@ from headlight.model.translate.prepared import (
     StepWeights,
     can_pack_float16,
     can_pack_float32,
+    can_pack_int8,
     prepare,
     prepare_passes,
     prepare_step,
@@ -106,6 +107,27 @@ def test_with_float16_weights_it_computes_almost_the_same(pack_all: None, fields
     gap = float((given - expected).abs().max())
     assert gap < FLOAT16
     assert (gap > 1e-6) == can_pack_float16()  # float16 was at work, where it can be
+
+
+def test_drafts_of_8_bits_are_rounded_and_what_is_written_is_not(
+    pack_all: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prepared, "WORTH_A_DRAFT", 1)
+    plain, drafting = tiny_translator(), tiny_translator(step_weights="float16")
+    assert (drafting.draft is not drafting.step) == can_pack_int8()
+    exact, drafted = steps(plain.model, plain.model.decoder).exp(), steps(plain.model, drafting.draft).exp()
+    assert (float((drafted - exact).abs().max()) > FLOAT16) == can_pack_int8()  # 8 bits were at work, where they can be
+    for options in ({}, {"no_repeat": 2}, {"prefix": "the"}):
+        expected = plain.translate_batch(SENTENCES, **options)
+        assert [one.text for one in drafting.translate_batch(SENTENCES, **options)] == [one.text for one in expected]
+        alone = [drafting.translate(text, **options).text for text in SENTENCES]
+        assert alone == [plain.translate(text, **options).text for text in SENTENCES]
+    assert drafting.translate_lines(SENTENCES) == plain.translate_lines(SENTENCES)
+
+
+def test_this_processor_has_what_drafts_of_8_bits_need() -> None:
+    """Where PyTorch's engine is that of x86, drafts must not be given up in silence."""
+    assert can_pack_int8() == (can_pack_float16() and torch.backends.quantized.engine in ("x86", "fbgemm"))
 
 
 @pytest.mark.parametrize("weights", ["float32", "float16"])
@@ -277,7 +299,7 @@ def test_a_matrix_of_few_entries_is_left_as_it_is(monkeypatch: pytest.MonkeyPatc
 # What a platform may lack, as an Apple-silicon Mac's wheel lacks oneDNN's linear product.
 OPERATORS = (
     "mkldnn._linear_pointwise", "mkldnn._reorder_linear_weight", "quantized.linear_prepack_fp16",
-    "quantized.linear_dynamic_fp16",
+    "quantized.linear_dynamic_fp16", "quantized.linear_dynamic", "quantized.linear_prepack",
 )  # fmt: skip
 WITHOUT = """
 import platform
@@ -301,10 +323,11 @@ for name in hidden:
 import headlight.viz.page  # all that the app imports
 from headlight.model.translate import prepared
 assert not asked, f"looked for at import: {asked}"
-prepared.SMALL = 1
+prepared.SMALL = prepared.WORTH_A_DRAFT = 1
 translator = headlight.Translator.load("assets/models/toy", device="cpu")
+text = translator.translate("der hund schläft").text
 assert asked or platform.machine().lower() not in ("x86_64", "amd64"), "this would not see a kernel in use"
-print(translator.translate("der hund schläft").text)
+print(text)
 """
 
 
