@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-ONES = {
-    "de": "null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn "
-    "siebzehn achtzehn neunzehn",
-    "en": "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen",
-}
-TENS = {
-    "de": "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig",
-    "en": "twenty thirty forty fifty sixty seventy eighty ninety",
-}
+from headlight.model.text.numbers import SMALL, TENS
+
 DIGITS = "零一二三四五六七八九"
 DE_ORDINALS = {1: "ersten", 3: "dritten", 7: "siebten", 8: "achten"}
 EN_ORDINALS = {
@@ -22,7 +14,7 @@ EN_ORDINALS = {
 
 def german(number: int, *, final: bool = True) -> str:
     """`siebenundvierzig`; the last one is `eins` where nothing follows, else `ein`. Up to 999,999."""
-    ones, tens = ONES["de"].split(), TENS["de"].split()
+    ones, tens = SMALL["de"].split(), TENS["de"].split()
     if number == 1:
         return "eins" if final else "ein"
     if number < 20:
@@ -40,7 +32,7 @@ def german(number: int, *, final: bool = True) -> str:
 
 def english(number: int, *, joined: bool = True) -> str:
     """`one hundred and five`; without the "and" if not `joined`. Up to 999,999."""
-    ones, tens = ONES["en"].split(), TENS["en"].split()
+    ones, tens = SMALL["en"].split(), TENS["en"].split()
     if number < 20:
         return ones[number]
     if number < 100:
