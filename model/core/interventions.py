@@ -41,8 +41,12 @@ def check_interventions(config: TransformerConfig, interventions: Sequence[Inter
 
 
 def _edit(intervention: Intervention) -> Edit:
-    heads = slice(None) if intervention.head is None else slice(intervention.head, intervention.head + 1)
-    factor = intervention.amount if intervention.action == "scale" else 0.0
+    return scale_heads(intervention.head, intervention.amount if intervention.action == "scale" else 0.0)
+
+
+def scale_heads(head: int | None, factor: float) -> Edit:
+    """An edit of scores or weights that multiplies one head, or all of them, by a factor."""
+    heads = slice(None) if head is None else slice(head, head + 1)
 
     def edit(values: Tensor, name: str) -> Tensor:  # [batch, heads, queries, keys]
         changed = values.clone()

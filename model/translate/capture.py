@@ -77,8 +77,9 @@ class TargetReader:
 
     def logits(self, rows: Sequence[Sequence[int]]) -> Tensor:
         """The logits of each place, a row a sentence: `[batch, tokens, vocabulary]`; maps go to `captured`."""
-        if self._logits is None or self._read != [list(row) for row in rows]:
-            self._read = [list(row) for row in rows]
+        wanted = [list(row) for row in rows]
+        if self._logits is None or self._read != wanted:
+            self._read = wanted
             self._logits = self._look(rows)
         return self._logits
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from headlight.model.core.classifier import SelfAttentionClassifier, shortened
+from headlight.model.core.interventions import scale_heads
 from headlight.model.core.masks import pad_rows
 from headlight.model.core.probes import watch
 from headlight.model.folders.shipped import find_folder
@@ -79,13 +79,7 @@ class Judge:
     @contextmanager
     def without_head(self, layer: int, head: int) -> Iterator[None]:
         """Within the block, this head's attention weights are zero, so that it adds nothing."""
-
-        def off(weights: Tensor, name: str) -> Tensor:  # [batch, heads, queries, keys]
-            changed = weights.clone()
-            changed[:, head] = 0
-            return changed
-
-        with watch(self.model, f"layers.{layer}.self_attention.weights", edit=off):
+        with watch(self.model, f"layers.{layer}.self_attention.weights", edit=scale_heads(head, 0.0)):
             yield
 
     def probabilities(self, texts: Sequence[str], *, on_progress: Callable[[int], None] | None = None) -> list[float]:
