@@ -12,11 +12,13 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
 from typing import NamedTuple, TextIO, cast
 
 from headlight.model.errors import TrainingError
 
 WORD = re.compile(r"n't|\w+")
+FIRST_EAST_ASIAN = "\u2e80"  # Chinese characters and their punctuation begin here
 
 
 class Pair(NamedTuple):
@@ -41,6 +43,7 @@ class CorpusSpec:
     one_in: int = 0  # of every so many pairs the first alone: to validate with, where no other text is at hand
     but_one_in: int = 0  # all others: to train with
     having: tuple[str, ...] = ()  # only pairs whose source has one of these words; "n't" is one, too
+    joined: int = 0  # so many pairs, drawn at random, make one: texts of several sentences, all to be translated
 
     def __post_init__(self) -> None:
         parts = {self.one_in, self.but_one_in}
@@ -48,6 +51,8 @@ class CorpusSpec:
             raise TrainingError(f"{self.source}: give one_in or but_one_in, and a number above 1.")
         if not isinstance(self.having, tuple) or not all(self.having):
             raise TrainingError(f'{self.source}: having must be a list of words, as ["not", "never"].')
+        if self.joined < 0 or self.joined == 1:
+            raise TrainingError(f"{self.source}: joined is {self.joined}, but must be 2 or more. Or leave it out.")
         if not self.weight > 0:
             raise TrainingError(f"{self.source}: its weight is {self.weight}, but must be above 0. Or leave it out.")
         if min(self.source_column, self.target_column) < 0 or self.source_column == self.target_column:
@@ -145,7 +150,25 @@ def read_pairs(spec: CorpusSpec, folder: Path) -> Iterator[Pair]:
         pairs = (Pair(pair.source, pair.target.lower()) for pair in pairs)
     if spec.source_tag:
         pairs = (Pair(f"{spec.source_tag} {pair.source}", pair.target) for pair in pairs if pair.source.strip())
-    return pairs
+    return joined(pairs, spec.joined) if spec.joined else pairs
+
+
+def joined(pairs: Iterable[Pair], count: int) -> Iterator[Pair]:
+    """Pairs put together by so many, at random but always alike; the last few that fill no text are left out."""
+    shuffled = list(pairs)
+    Random(count).shuffle(shuffled)  # noqa: S311 (no secret)
+    for first in range(0, len(shuffled) - count + 1, count):
+        sources, targets = zip(*shuffled[first : first + count], strict=True)
+        yield Pair(_one_text(sources), _one_text(targets))
+
+
+def _one_text(sentences: Iterable[str]) -> str:
+    """Sentences one after another: a space between them, but none after a Chinese one."""
+    text = ""
+    for sentence in sentences:
+        before = text[-1:]
+        text += (" " if before and before < FIRST_EAST_ASIAN else "") + sentence.strip()
+    return text
 
 
 def read_lines(path: Path) -> Iterator[str]:

@@ -136,3 +136,15 @@ def test_a_packed_file_stands_in_for_one_that_is_not_there(tmp_path: Path) -> No
         with gzip.open(tmp_path / f"{name}.gz", "wt", encoding="utf-8") as file:
             file.write(text)
     assert list(read_pairs(CorpusSpec(source="a.de", target="a.en"), tmp_path)) == [Pair("Guten Tag.\n", "Good day.\n")]
+
+
+def test_pairs_are_joined_into_longer_texts(tmp_path: Path) -> None:
+    for name, lines in (("a.zh", "一。\n二。\n三。\n"), ("a.en", "One.\nTwo.\nThree.\n")):
+        (tmp_path / name).write_text(lines, encoding="utf-8")
+    spec = CorpusSpec(source="a.zh", target="a.en", joined=2)
+    (pair,) = read_pairs(spec, tmp_path)
+    english = {"一": "One.", "二": "Two.", "三": "Three."}
+    assert pair.target == " ".join(english[character] for character in pair.source.replace("。", ""))
+    assert list(read_pairs(spec, tmp_path)) == [pair], "drawn alike each time"
+    with pytest.raises(TrainingError, match="joined is 1"):
+        CorpusSpec(source="a.zh", joined=1)
