@@ -14,12 +14,13 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from headlight.model.errors import RequestError, not_choice, not_whole, shown
+from headlight.model.changes import ACTIONS as ACTIONS
+from headlight.model.changes import KINDS as KINDS
+from headlight.model.changes import Change, check_real, check_whole
+from headlight.model.changes import Intervention as Intervention
+from headlight.model.changes import Kind as Kind
+from headlight.model.errors import RequestError, not_choice, not_whole
 
-Kind = Literal["encoder", "decoder", "cross"]
-KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
-Action = Literal["remove", "uniform", "scale"]
-ACTIONS: tuple[Action, ...] = ("remove", "uniform", "scale")
 Grade = Literal["right", "check", "doubt"]  # probably right; check it; do not rely on it
 Stopped = Literal["end", "length", "forced", "cancelled"]
 FloatArray = npt.NDArray[np.float32]
@@ -45,17 +46,17 @@ class DecodingOptions:
     alternatives: int = 5  # how many candidates of each step are reported
 
     def __post_init__(self) -> None:
-        _whole(self, "beam_size", 1, 64)
-        _whole(self, "n_best", 1, self.beam_size)
-        _whole(self, "top_k", 0, 1_000_000)
-        _whole(self, "seed", 0, 2**63 - 1)
-        _whole(self, "no_repeat", 0, 100)
-        _whole(self, "alternatives", 0, 50)
+        check_whole(self, "beam_size", 1, 64)
+        check_whole(self, "n_best", 1, self.beam_size)
+        check_whole(self, "top_k", 0, 1_000_000)
+        check_whole(self, "seed", 0, 2**63 - 1)
+        check_whole(self, "no_repeat", 0, 100)
+        check_whole(self, "alternatives", 0, 50)
         if self.max_length is not None:
-            _whole(self, "max_length", 1, 4096)
-        _real(self, "length_penalty", 0.0, 10.0)
-        _real(self, "temperature", 0.0, 10.0)
-        _real(self, "top_p", 0.0, 1.0)
+            check_whole(self, "max_length", 1, 4096)
+        check_real(self, "length_penalty", 0.0, 10.0)
+        check_real(self, "temperature", 0.0, 10.0)
+        check_real(self, "top_p", 0.0, 1.0)
         if self.temperature > 0 and self.beam_size > 1:
             raise RequestError("sampling_with_beam", field="beam_size")
         if self.top_p == 0.0:
@@ -65,27 +66,6 @@ class DecodingOptions:
     def samples(self) -> bool:
         """Whether decoding samples."""
         return self.temperature > 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Intervention:
-    """One change to a head's weights, as data: `model/core/interventions.py` carries it out."""
-
-    kind: Kind
-    layer: int
-    head: int | None  # None: all heads of the layer
-    action: Action
-    amount: float = 1.0  # the factor of "scale"
-
-    def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise not_choice("kind", self.kind, KINDS)
-        if self.action not in ACTIONS:
-            raise not_choice("action", self.action, ACTIONS)
-        _whole(self, "layer", 0, 10_000)
-        if self.head is not None:
-            _whole(self, "head", 0, 10_000)
-        _real(self, "amount", 0.0, 100.0)
 
 
 Words = str | tuple[int, ...]  # text, or exact token ids where text would be ambiguous
@@ -100,7 +80,7 @@ class TranslationRequest:
     options: DecodingOptions = field(default_factory=DecodingOptions)
     target: Words | None = None  # the whole translation is given: score it and look at it
     prefix: Words | None = None  # the translation begins so: go on from there
-    interventions: tuple[Intervention, ...] = ()
+    interventions: tuple[Change, ...] = ()
     capture: tuple[str, ...] = ()  # further probes to bring home, by pattern
     source_language: str = ""  # of models that read several; "": the model's default
     target_language: str = ""
@@ -163,6 +143,7 @@ class Attention:
     encoder: FloatArray
     decoder: FloatArray
     cross: FloatArray
+    hidden: tuple[int, ...] = ()  # the source tokens that no token may look at
 
     def of(self, kind: Kind) -> FloatArray:
         """The maps of one kind."""
@@ -172,9 +153,12 @@ class Attention:
         return maps
 
     def allowed(self, kind: Kind) -> BoolArray:
-        """The cells that are not masked, `[query, key]`: all of them, except later keys in the decoder."""
+        """The cells that are not masked, `[query, key]`: all, except later keys in the decoder and hidden tokens."""
         allowed = np.ones(self.of(kind).shape[-2:], dtype=np.bool_)
-        return np.tril(allowed) if kind == "decoder" else allowed
+        if kind == "decoder":
+            return np.tril(allowed)
+        allowed[:, list(self.hidden)] = False
+        return allowed
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,15 +361,3 @@ def read_only(array: Any) -> Any:
     """The same array, made read-only."""
     array.flags.writeable = False
     return array
-
-
-def _whole(record: object, name: str, low: int, high: int) -> None:
-    value = getattr(record, name)
-    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise not_whole(name, value, low, high)
-
-
-def _real(record: object, name: str, low: float, high: float) -> None:
-    value = getattr(record, name)
-    if not isinstance(value, int | float) or isinstance(value, bool) or not low <= value <= high:
-        raise RequestError("not_number", field=name, name=name, given=shown(value), low=low, high=high)

@@ -27,8 +27,8 @@ OPTION = {
             "    least_length: int = 0  # tokens before the end at least\n    alternatives: int = 5  #",
         ),
         (
-            '        _whole(self, "no_repeat", 0, 100)\n',
-            '        _whole(self, "no_repeat", 0, 100)\n        _whole(self, "least_length", 0, 50)\n',
+            '        check_whole(self, "no_repeat", 0, 100)\n',
+            '        check_whole(self, "no_repeat", 0, 100)\n        check_whole(self, "least_length", 0, 50)\n',
         ),
     ],
     "model/decoding/step.py": [

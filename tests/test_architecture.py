@@ -50,6 +50,7 @@ ROOMS = {
     "model/decoding/*": "torch",
     "model/core/*": "torch",
     "model/records.py": "numpy",
+    "model/changes.py": "",
     "model/errors.py": "",
     "model/words.py": "",
     "model/__init__.py": "",

@@ -86,13 +86,14 @@ class Residual(Watchable):
         self.norm = make_norm(config)
         self.norm_first = config.norm_first
         self.dropout = nn.Dropout(config.dropout)
+        self.carried = Probe("batch tokens width")  # what passes the sub-layer by
         self.stream = Probe("batch tokens width")
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         """norm(x + sublayer(x)) as published, or x + sublayer(norm(x))."""
         if self.norm_first:
-            return self.stream(x + self.dropout(sublayer(self.norm(x))))
-        return self.stream(self.norm(x + self.dropout(sublayer(x))))
+            return self.stream(self.carried(x) + self.dropout(sublayer(self.norm(x))))
+        return self.stream(self.norm(self.carried(x) + self.dropout(sublayer(x))))
 
 
 class FeedForward(Watchable):
@@ -106,6 +107,7 @@ class FeedForward(Watchable):
         self.narrow = nn.Linear(config.d_ff, config.d_model, bias=config.feed_forward_bias)
         self.dropout = nn.Dropout(config.dropout)
         self.hidden = Probe("batch tokens width")
+        self.output = Probe("batch tokens width")  # what the network adds to the stream
 
     def forward(self, x: Tensor) -> Tensor:
         """`[batch, tokens, d_model]` → the same shape."""
@@ -114,7 +116,7 @@ class FeedForward(Watchable):
         else:
             hidden = self.activation(self.gate(x)) * self.wide(x)
         narrow: Tensor = self.narrow(self.dropout(self.hidden(hidden)))
-        return narrow
+        return self.output(narrow)
 
 
 class Output(Watchable):

@@ -1,56 +1,281 @@
-"""Changing what a head does, to see what becomes of the translation: records → edits of probes."""
+"""Changing what heads, layers and positions do, to see what becomes of the translation: records → edits of probes.
+
+An edit acts at one probe. Where several changes meet at one, they act in the order of `PHASES`, whatever the order in
+which they were given: first what makes a row anew, then one dragged weight, then factors.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
+from headlight.model.changes import Borrow, Change, Copy, Drag, Intervention, PositionChange, WordChange, Zero
 from headlight.model.core.config import TransformerConfig
 from headlight.model.core.probes import Edit, watch
 from headlight.model.core.transformer import Transformer, attention_path
 from headlight.model.errors import not_whole
-from headlight.model.records import Intervention
+from headlight.model.records import Attention, Kind
+
+PHASES = ("temperature", "uniform", "previous", "next", "same", "borrow", "copy", "drag", "scale", "remove")
+NEVER, OWN_PLACE = -1e9, -1e4  # scores whose share is exactly zero beside a larger one; a masked score is far below
+BLOCK = 8  # neighbours that a shuffle mixes
+DECODED = "decoder.layers.0.self_attention.scores"  # tells which rows a pass computes
+
+
+@dataclass
+class _Rows:
+    """The place of the first row that a pass of the decoder computes: with a cache, rows come one at a time."""
+
+    start: int = 0
+
+    def count(self, scores: Tensor, name: str) -> Tensor:
+        self.start = scores.shape[-1] - scores.shape[-2]
+        return scores
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """An edit with its probe and its turn there."""
+
+    path: str
+    phase: int
+    edit: Edit
 
 
 @contextmanager
-def intervening(model: Transformer, interventions: Sequence[Intervention]) -> Iterator[None]:
+def intervening(
+    model: Transformer, interventions: Sequence[Change], others: Mapping[str, Attention] | None = None
+) -> Iterator[None]:
     """Let the interventions act on whatever the model does in the `with` block.
 
-    Their order makes no difference: "uniform" acts before the softmax, and the others multiply what comes after it.
+    `others`: the attention in the sentences from which heads borrow theirs. Changes of words are the sentence's own,
+    and do nothing here.
     """
     check_interventions(model.config, interventions)
+    by_path: dict[str, list[_Placed]] = {}
+    rows = _Rows()
+    for change in interventions:
+        for placed in _edits(model.config, change, rows, others or {}):
+            by_path.setdefault(placed.path, []).append(placed)
     with ExitStack() as stack:
-        for intervention in interventions:
-            # Equal scores make equal weights, wherever the mask allows any; the other actions change the weights.
-            place = "scores" if intervention.action == "uniform" else "weights"
-            path = f"{attention_path(intervention.kind, intervention.layer)}.{place}"
-            stack.enter_context(watch(model, path, edit=_edit(intervention)))
+        if any(_needs_rows(change) for change in interventions):
+            stack.enter_context(watch(model, DECODED, edit=rows.count))
+        for path, several in by_path.items():
+            edits = [placed.edit for placed in sorted(several, key=lambda placed: placed.phase)]
+            stack.enter_context(watch(model, path, edit=_in_turn(edits)))
         yield
 
 
-def check_interventions(config: TransformerConfig, interventions: Sequence[Intervention]) -> None:
+def check_interventions(config: TransformerConfig, interventions: Sequence[Change]) -> None:
     """Whether the model has the layers and heads that are to be changed."""
-    for intervention in interventions:
-        layers = config.encoder_layers if intervention.kind == "encoder" else config.decoder_layers
-        if intervention.layer >= layers:
-            raise not_whole("layer", intervention.layer, 0, layers - 1)
-        if intervention.head is not None and intervention.head >= config.heads:
-            raise not_whole("head", intervention.head, 0, config.heads - 1)
+    for change in interventions:
+        side = "encoder" if getattr(change, "kind", getattr(change, "side", "")) == "encoder" else "decoder"
+        layers = config.encoder_layers if side == "encoder" else config.decoder_layers
+        for name, count in (("layer", layers), ("head", config.heads), ("from_head", config.heads)):
+            place = getattr(change, name, None)
+            if place is not None and place >= count:
+                raise not_whole(name, place, 0, count - 1)
 
 
-def _edit(intervention: Intervention) -> Edit:
-    return scale_heads(intervention.head, intervention.amount if intervention.action == "scale" else 0.0)
+def _edits(
+    config: TransformerConfig, change: Change, rows: _Rows, others: Mapping[str, Attention]
+) -> Iterator[_Placed]:
+    """The edits that carry out one change."""
+    if isinstance(change, WordChange):
+        return
+    if isinstance(change, PositionChange):
+        if config.positions != "none":
+            yield _Placed(f"{change.side}.embedding.positions.places", 0, _moved(change))
+        return
+    if isinstance(change, Zero):
+        part = "feed_forward.output" if change.part == "feed_forward" else "around_*.carried"
+        yield _Placed(f"{change.side}.layers.{change.layer}.{part}", 0, _zeros)
+        return
+    phase = PHASES.index(change.action)
+    for layer in _layers(config, change.kind, change.layer):
+        path = attention_path(change.kind, layer)
+        if isinstance(change, Copy):
+            copied = _Copied(change)
+            if change.from_layer != layer:
+                yield _Placed(f"{attention_path(change.kind, change.from_layer)}.weights", len(PHASES), copied.keep)
+            yield _Placed(f"{path}.weights", phase, copied.edit)
+        elif isinstance(change, Borrow):
+            weights = torch.from_numpy(others[change.text].of(change.kind)[layer].copy())  # [heads, rows, columns]
+            yield _Placed(f"{path}.weights", phase, _borrowed(change, weights, rows))
+        elif isinstance(change, Drag):
+            yield _Placed(f"{path}.weights", phase, _dragged(change, rows))
+        else:
+            place, edit = _of_heads(change, rows)
+            yield _Placed(f"{path}.{place}", phase, edit)
+
+
+def _of_heads(change: Intervention, rows: _Rows) -> tuple[str, Edit]:
+    """What happens to the scores or the weights of whole heads, and to which."""
+    if change.action == "uniform":  # equal scores make equal weights, wherever the mask allows any
+        return "scores", scale_heads(change.head, 0.0)
+    if change.action == "temperature":
+        return "scores", scale_heads(change.head, 1 / change.amount)
+    if change.action in ("remove", "scale"):
+        return "weights", scale_heads(change.head, change.amount if change.action == "scale" else 0.0)
+    return "scores", _pointed(change, rows)
+
+
+def _layers(config: TransformerConfig, kind: Kind, layer: int | None) -> Sequence[int]:
+    layers = config.encoder_layers if kind == "encoder" else config.decoder_layers
+    return range(layers) if layer is None else [layer]
+
+
+def _heads(head: int | None) -> slice:
+    return slice(None) if head is None else slice(head, head + 1)
+
+
+def _needs_rows(change: Change) -> bool:
+    """Whether it must know which rows of the decoder a pass computes."""
+    if isinstance(change, Drag | Borrow):
+        return change.kind != "encoder"
+    return (
+        isinstance(change, Intervention) and change.kind != "encoder" and change.action in ("previous", "next", "same")
+    )
+
+
+def _in_turn(edits: Sequence[Edit]) -> Edit:
+    def edit(value: Tensor, name: str) -> Tensor:
+        for each in edits:
+            value = each(value, name)
+        return value
+
+    return edit
+
+
+# ---------------------------------------------------------------- edits of attention, [batch, heads, queries, keys]
 
 
 def scale_heads(head: int | None, factor: float) -> Edit:
     """An edit of scores or weights that multiplies one head, or all of them, by a factor."""
-    heads = slice(None) if head is None else slice(head, head + 1)
 
-    def edit(values: Tensor, name: str) -> Tensor:  # [batch, heads, queries, keys]
+    def edit(values: Tensor, name: str) -> Tensor:
         changed = values.clone()
-        changed[:, heads] *= factor
+        changed[:, _heads(head)] *= factor
         return changed
+
+    return edit
+
+
+def _pointed(change: Intervention, rows: _Rows) -> Edit:
+    """Scores that let each row look at the token before its place, after it or at it.
+
+    Where a mask forbids that token the row's own place is next, and then all others alike: the softmax after the mask
+    sees to it, so that a sentence in a padded batch gets the rows that it gets alone.
+    """
+    step = {"previous": -1, "next": 1, "same": 0}[change.action]
+
+    def edit(scores: Tensor, name: str) -> Tensor:
+        queries, keys = scores.shape[-2:]
+        start = rows.start if change.kind != "encoder" else 0
+        own = torch.arange(start, start + queries, device=scores.device)[:, None]
+        places = torch.arange(keys, device=scores.device)
+        made = torch.full_like(scores[0, 0], NEVER)
+        made[places == own] = OWN_PLACE
+        made[places == own + step] = 0.0
+        changed = scores.clone()
+        changed[:, _heads(change.head)] = made
+        return changed
+
+    return edit
+
+
+def _dragged(change: Drag, rows: _Rows) -> Edit:
+    def edit(weights: Tensor, name: str) -> Tensor:
+        row = change.row - (rows.start if change.kind != "encoder" else 0)
+        queries, keys = weights.shape[-2:]
+        if not 0 <= row < queries or change.column >= keys:
+            return weights
+        changed = weights.clone()
+        reachable = _reachable(weights, change, row)  # [batch, keys]
+        old = weights[:, change.head, row]
+        rest = old.clone()
+        rest[:, change.column] = 0.0
+        even = reachable.to(old.dtype)
+        even[:, change.column] = 0.0
+        # Where nothing is left to keep its proportions, what remains is shared evenly.
+        rest = torch.where(rest.sum(dim=-1, keepdim=True) > 0, rest, even)
+        total = rest.sum(dim=-1, keepdim=True)
+        new = rest * torch.where(total > 0, (1 - change.amount) / total.clamp(min=1e-30), 0.0)
+        new[:, change.column] = torch.where(total[:, 0] > 0, change.amount, 1.0)  # a row with one key has no other
+        changed[:, change.head, row] = torch.where(reachable[:, change.column, None], new, old)
+        return changed
+
+    return edit
+
+
+def _reachable(weights: Tensor, change: Drag | Borrow, row: int) -> Tensor:
+    """The keys that a row may look at, `[batch, keys]`: masked ones have no weight in any head and row."""
+    seen = weights.amax(dim=(1, 2)) > 0
+    if change.kind == "decoder":  # a cached pass has no later keys
+        ahead = torch.arange(weights.shape[-1], device=weights.device) > row + weights.shape[-1] - weights.shape[-2]
+        seen &= ~ahead
+    return seen
+
+
+def _borrowed(change: Borrow, given: Tensor, rows: _Rows) -> Edit:
+    """`given`: the head's own weights in the other sentence, `[heads, rows, columns]`."""
+
+    def edit(weights: Tensor, name: str) -> Tensor:
+        start = rows.start if change.kind != "encoder" else 0
+        queries, keys = weights.shape[-2:]
+        theirs = given[_heads(change.head), start : start + queries, :keys].to(weights)
+        changed = weights.clone()
+        for row in range(theirs.shape[1]):
+            width = theirs.shape[2]
+            new = torch.zeros_like(weights[:, _heads(change.head), row])  # [batch, heads, keys]
+            new[..., :width] = theirs[:, row] * _reachable(weights, change, row)[:, None, :width]
+            total = new.sum(dim=-1, keepdim=True)
+            old = weights[:, _heads(change.head), row]
+            changed[:, _heads(change.head), row] = torch.where(total > 0, new / total.clamp(min=1e-30), old)
+        return changed
+
+    return edit
+
+
+class _Copied:
+    """What one head looked at, kept until another one of the same pass needs it."""
+
+    def __init__(self, change: Copy) -> None:
+        self.change = change
+        self.kept: Tensor | None = None
+
+    def keep(self, weights: Tensor, name: str) -> Tensor:
+        self.kept = weights[:, self.change.from_head]
+        return weights
+
+    def edit(self, weights: Tensor, name: str) -> Tensor:
+        changed = weights.clone()
+        changed[:, self.change.head] = weights[:, self.change.from_head] if self.kept is None else self.kept
+        return changed
+
+
+# ---------------------------------------------------------------- edits of layers and positions
+
+
+def _zeros(value: Tensor, name: str) -> Tensor:
+    return torch.zeros_like(value)
+
+
+def _moved(change: PositionChange) -> Edit:
+    """Places of tokens, `[tokens]` → where they stand instead. A place alone decides, never the sentence's length."""
+
+    def edit(places: Tensor, name: str) -> Tensor:
+        if change.action == "no_positions":
+            return torch.full_like(places, -1)
+        if change.action == "shift":
+            return (places + change.amount).clamp(min=0)
+        dice = torch.Generator().manual_seed(change.amount)
+        blocks = int(places.max()) // BLOCK + 1
+        order = torch.cat([torch.randperm(BLOCK, generator=dice) + BLOCK * block for block in range(blocks)])
+        return order.to(places.device)[places]
 
     return edit

@@ -6,6 +6,7 @@ Every encoding uses one of three doors, and leaves the other two as they are:
 - *rotating*: queries and keys are turned by an angle that grows with their position (rotary);
 - *biasing*: scores get a number that depends on how far key and query lie apart (ALiBi, T5's relative).
 
+Each door asks for the places of its tokens, which a watch may change: tokens change places, and one at −1 has none.
 A new encoding is one class here and one line in `POSITIONS`.
 """
 
@@ -18,10 +19,11 @@ import torch
 from torch import Tensor, nn
 
 from headlight.model.core.config import TransformerConfig
+from headlight.model.core.probes import Probe, Watchable
 from headlight.model.errors import RequestError
 
 
-class Positions(nn.Module):
+class Positions(Watchable):
     """No positions at all: the neutral form of the three doors."""
 
     def forward(self, embedded: Tensor, start: int = 0) -> Tensor:
@@ -49,6 +51,8 @@ class AddedPositions(Positions):
         self.width = config.position_width or config.d_model
         self.beside = config.position_width > 0
         self.offset = config.position_offset
+        self.most = config.max_length  # places that there are for changed ones
+        self.places = Probe("tokens")
 
     def rows(self, start: int, end: int, like: Tensor) -> Tensor:
         """Rows `start` to `end` of the table, `[positions, width]`, on the device and in the type of `like`."""
@@ -56,10 +60,22 @@ class AddedPositions(Positions):
 
     def forward(self, embedded: Tensor, start: int = 0) -> Tensor:
         batch, tokens, _ = embedded.shape
-        rows = self.rows(start + self.offset, start + self.offset + tokens, embedded)
+        if self.places.watched:
+            places = self.places(torch.arange(start, start + tokens, device=embedded.device))
+            rows = self.rows_at(places, max(start + tokens, self.most), embedded)
+        else:
+            rows = self.rows(start + self.offset, start + self.offset + tokens, embedded)
         if self.beside:
             return torch.cat([embedded, rows.expand(batch, tokens, self.width)], dim=-1)
         return embedded + rows
+
+    def rows_at(self, places: Tensor, count: int, like: Tensor) -> Tensor:
+        """The rows of these places of the first `count`, `[tokens, width]`; one before the first has a row of zeros."""
+        return self.first(count, like)[places.clamp(min=0, max=count - 1)] * (places >= 0)[:, None]
+
+    def first(self, count: int, like: Tensor) -> Tensor:
+        """The rows of the first places, `[count, width]`."""
+        return self.rows(self.offset, self.offset + count, like)
 
 
 class SinusoidalPositions(AddedPositions):
@@ -84,6 +100,9 @@ class SinusoidalPositions(AddedPositions):
                 table = sinusoids(length, self.width, **self.form).to(like)
             self.table = table  # as one: another thread has the old or the new
         return table[start:end]
+
+    def first(self, count: int, like: Tensor) -> Tensor:
+        return self.picture(count).to(like)  # nothing of a table that long is kept
 
     def picture(self, length: int) -> Tensor:
         return sinusoids(self.offset + length, self.width, **self.form)[self.offset :]
@@ -132,12 +151,21 @@ class RotaryPositions(Positions):
         self.speeds = config.rotary_base ** (-2 * pairs / config.width_of_head)  # [pairs], radians a position
         self.offset = config.position_offset
         self.turns = self._turns(64)
+        self.most = config.max_length
+        self.places = Probe("tokens")
 
     def _turns(self, length: int) -> tuple[Tensor, Tensor]:
         angles = torch.arange(length, dtype=torch.float64, device="cpu")[:, None] * self.speeds
         return angles.cos().float(), angles.sin().float()  # [positions, pairs]
 
     def rotate(self, vectors: Tensor, start: int = 0) -> Tensor:
+        if self.places.watched:
+            end = start + vectors.shape[2]
+            places = self.places(torch.arange(start, end, device=vectors.device))
+            count = max(end, self.most)
+            places = places.clamp(min=0, max=count - 1) + self.offset
+            cosines, sines = (table.to(vectors.device)[places] for table in self._turns(self.offset + count))
+            return _turned(vectors, cosines, sines)
         start, end = start + self.offset, start + self.offset + vectors.shape[2]
         turns = self.turns
         if end > len(turns[0]) or turns[0].device != vectors.device:
@@ -146,14 +174,18 @@ class RotaryPositions(Positions):
                 cosines, sines = self._turns(length)
                 turns = cosines.to(vectors.device), sines.to(vectors.device)
             self.turns = turns  # as one: another thread has the old or the new
-        cosines, sines = turns[0][start:end], turns[1][start:end]  # float32, whatever the vectors are
-        first, second = vectors[..., 0::2], vectors[..., 1::2]  # [batch, heads, tokens, pairs]
-        turned = first * cosines - second * sines, first * sines + second * cosines
-        return torch.stack(turned, dim=-1).flatten(-2).to(vectors.dtype)
+        return _turned(vectors, turns[0][start:end], turns[1][start:end])
 
     def picture(self, length: int) -> Tensor:
         cosines, sines = self._turns(self.offset + length)
         return torch.stack([sines, cosines], dim=2).flatten(1)[self.offset :]
+
+
+def _turned(vectors: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:
+    """Pairs of numbers turned by angles, whose cosines and sines, `[tokens, pairs]`, are always float32."""
+    first, second = vectors[..., 0::2], vectors[..., 1::2]  # [batch, heads, tokens, pairs]
+    turned = first * cosines - second * sines, first * sines + second * cosines
+    return torch.stack(turned, dim=-1).flatten(-2).to(vectors.dtype)
 
 
 class BiasingPositions(Positions):
@@ -163,6 +195,7 @@ class BiasingPositions(Positions):
         super().__init__()
         self.heads = config.heads
         self.one_way = one_way
+        self.places = Probe("tokens")
 
     def of_distances(self, distances: Tensor) -> Tensor:
         """Key position − query position, `[queries, keys]` → what is added, `[heads, queries, keys]`."""
@@ -173,7 +206,7 @@ class BiasingPositions(Positions):
         raise NotImplementedError
 
     def bias(self, queries: int, keys: int) -> Tensor:
-        positions = torch.arange(keys, device=self.device())
+        positions = self.places(torch.arange(keys, device=self.device()))
         return self.of_distances(positions[None, :] - positions[keys - queries :, None])
 
     def picture(self, length: int) -> Tensor:

@@ -42,17 +42,23 @@ class TokenScores:
 
 
 def read_source(
-    model: Transformer, passes: Transformer, source_ids: Tensor, further: Sequence[str], *, padded: bool = True
+    model: Transformer,
+    passes: Transformer,
+    source_ids: Tensor,
+    further: Sequence[str],
+    *,
+    mask: Tensor | None = None,
+    padded: bool = True,
 ) -> tuple[Memory, Captured]:
     """Encode, watched: `[batch, source]` → the memory, and the encoder's attention.
 
-    `passes` is the model itself, or its twin on prepared weights with the same probes; `padded`: whether there is
-    padding among the ids.
+    `passes` is the model itself, or its twin on prepared weights with the same probes; `mask`, `[batch, 1, 1,
+    source]`: the keys that may be looked at, where that is not all but padding; `padded`: whether there is padding.
     """
     captured = Captured()
     further = _of("encoder", further, model)
     with watch(model, ENCODER_WEIGHTS, *further) as seen:
-        memory = passes.encode(source_ids, padded=padded)
+        memory = passes.encode(source_ids, mask, padded=padded)
     _collect(captured, seen, "encoder", model.config.encoder_layers)
     _collect_further(model, captured, seen, further)
     return memory, captured
@@ -164,5 +170,5 @@ def _collect(captured: Captured, seen: Watched, kind: Kind, layers: int) -> None
 
 def _collect_further(model: Transformer, captured: Captured, seen: Watched, names: Sequence[str]) -> None:
     for name in names:
-        captured.probes[name] = to_numpy(seen[name])
+        captured.probes[name] = to_numpy(seen[name].float())
         captured.axes[name] = all_probes(model)[name].axes

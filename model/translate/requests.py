@@ -9,18 +9,21 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from headlight.model.changes import CHANGES, MOST_CHANGES, Borrow, change_from
 from headlight.model.core.interventions import check_interventions
-from headlight.model.core.masks import pad_rows
+from headlight.model.core.masks import pad_rows, padding_mask
 from headlight.model.core.probes import matching_probes
 from headlight.model.core.transformer import Transformer
 from headlight.model.decoding.generation_defaults import GenerationDefaults
 from headlight.model.errors import RequestError, shown
-from headlight.model.records import DecodingOptions, Intervention, Token, TranslationRequest, Words
+from headlight.model.records import DecodingOptions, Token, TranslationRequest, Words
 from headlight.model.text.cleaning import is_blank, tidy
 from headlight.model.text.languages import Languages, Route, marked
 from headlight.model.text.vocabulary import Vocabulary
+from headlight.model.translate.words_changed import change_words, hidden_tokens
 
 OPTION_NAMES = tuple(field.name for field in fields(DecodingOptions))
+MOST_OTHERS = 2  # sentences from which heads of one request borrow their maps: each is translated, too
 REQUEST_NAMES = ("target", "prefix", "interventions", "capture", "source_language", "target_language")
 
 
@@ -32,6 +35,8 @@ class PreparedBatch:
     sources: list[tuple[Token, ...]]  # empty for lines, which show no tokens
     texts: list[str]
     source_ids: Tensor  # [batch, source]
+    source_mask: Tensor | None  # [batch, 1, 1, source]: False at padding and hidden words; None where only padding is
+    hidden: list[tuple[int, ...]]  # of each sentence, the places of its hidden tokens
     padded: bool  # whether any row has padding
     limits: list[int]
     prefixes: list[list[int]]
@@ -75,11 +80,16 @@ class RequestChecker:
             request = replace(text, model=self.name)
         else:
             given = {name: _frozen(options.pop(name)) for name in REQUEST_NAMES if name in options}
+            if isinstance(given.get("interventions"), tuple):
+                changes = given["interventions"]
+                given["interventions"] = tuple(change_from(c) if isinstance(c, dict) else c for c in changes)
             request = TranslationRequest(text=text, model=self.name, options=self.options(options), **given)
         tidy(request.text)
         _check_types(request)
         self.route(request)
         check_interventions(self.config, request.interventions)
+        for text in _others(request):
+            tidy(text, field="interventions")
         matching_probes(self.model, *request.capture)  # an unknown name is an error
         return request
 
@@ -91,15 +101,29 @@ class RequestChecker:
             raise RequestError("unknown_name", field="options", given=", ".join(map(shown, unknown)), choices=known)
         return self.generation_defaults.options(options)
 
+    def others(self, request: TranslationRequest) -> list[TranslationRequest]:
+        """The sentences from which heads borrow their maps, each translated greedily and as it is."""
+        return [
+            TranslationRequest(
+                text=text,
+                model=self.name,
+                source_language=request.source_language,
+                target_language=request.target_language,
+            )
+            for text in _others(request)
+        ]
+
     def route(self, request: TranslationRequest) -> Route:
         """The language tokens that the model needs; an unknown language raises an error."""
         return self.languages.route(request.source_language, request.target_language)
 
     def prepare(self, requests: Sequence[TranslationRequest]) -> PreparedBatch:
         """Requests with equal options as a batch of ids, with the tokens to show."""
-        texts = [tidy(request.text) for request in requests]
+        changed = [change_words(tidy(request.text), request.interventions) for request in requests]
+        texts = [each.text for each in changed]
         sources = [self._source(text, route) for text, route in zip(texts, self._routes(requests, texts), strict=True)]
-        return self._prepare(requests, texts, [[token.id for token in source] for source in sources], sources)
+        hidden = [hidden_tokens(source, each.hidden) for source, each in zip(sources, changed, strict=True)]
+        return self._prepare(requests, texts, [[token.id for token in source] for source in sources], sources, hidden)
 
     def prepare_lines(self, requests: Sequence[TranslationRequest]) -> PreparedBatch:
         """The same without tokens, where only the text of the translation is needed."""
@@ -110,7 +134,7 @@ class RequestChecker:
         )
         end = self.source_tokenizer.end_id
         ids = [[*route.before, *line, end, *route.after] for route, line in zip(routes, lines, strict=True)]
-        return self._prepare(requests, texts, ids, [])
+        return self._prepare(requests, texts, ids, [], [()] * len(texts))
 
     def _routes(self, requests: Sequence[TranslationRequest], texts: Sequence[str]) -> list[Route]:
         """The route of each text; a text that names its language itself needs no mark."""
@@ -127,6 +151,7 @@ class RequestChecker:
         texts: list[str],
         ids: list[list[int]],
         sources: list[tuple[Token, ...]],
+        hidden: list[tuple[int, ...]],
     ) -> PreparedBatch:
         for source in ids:
             self.check_length(len(source), "text")
@@ -136,11 +161,14 @@ class RequestChecker:
             self._ids(request.prefix, "prefix", first, ended=False) or first
             for request, first in zip(requests, firsts, strict=True)
         ]
+        source_ids = self.pad(ids)
         return PreparedBatch(
             requests=requests,
             sources=sources,
             texts=texts,
-            source_ids=self.pad(ids),
+            source_ids=source_ids,
+            source_mask=self._mask(source_ids, hidden) if any(hidden) else None,
+            hidden=hidden,
             padded=any(len(source) < longest or padding in source for source in ids),
             limits=list(map(self._limit, requests, ids, prefixes)),
             prefixes=prefixes,
@@ -149,6 +177,13 @@ class RequestChecker:
                 for request, first in zip(requests, firsts, strict=True)
             ],
         )
+
+    def _mask(self, source_ids: Tensor, hidden: list[tuple[int, ...]]) -> Tensor:
+        """Neither padding nor hidden tokens: `[batch, 1, 1, source]`."""
+        mask = padding_mask(source_ids, self.config.pad_id)
+        for row, places in enumerate(hidden):
+            mask[row, 0, 0, list(places)] = False
+        return mask
 
     def _limit(self, request: TranslationRequest, source: Sequence[int], prefix: Sequence[int]) -> int:
         """The most tokens that may be written."""
@@ -257,6 +292,10 @@ def batches_by_length(lengths: dict[int, int], most_tokens: int) -> Iterator[lis
         yield batch
 
 
+def _others(request: TranslationRequest) -> list[str]:
+    return sorted({change.text for change in request.interventions if isinstance(change, Borrow)})
+
+
 def _frozen(given: Any) -> Any:
     """A list as a tuple, so that a request can be the key of a cache."""
     return tuple(given) if isinstance(given, list) else given
@@ -269,10 +308,16 @@ def _check_types(request: TranslationRequest) -> None:
     for name in ("source_language", "target_language"):
         if not isinstance(getattr(request, name), str):
             raise RequestError("not_text", field=name, name=name, given=shown(getattr(request, name)))
-    for name, kind in (("interventions", Intervention), ("capture", str)):
+    for name, kinds, called in (("interventions", CHANGES, "Intervention"), ("capture", (str,), "str")):
         given = getattr(request, name)
-        if not isinstance(given, tuple) or not all(isinstance(entry, kind) for entry in given):
-            raise _wrong_type(name, given, f"a tuple that holds {kind.__name__} alone")
+        if not isinstance(given, tuple) or not all(isinstance(entry, kinds) for entry in given):
+            raise _wrong_type(name, given, f"a tuple that holds {called} alone")
+    if len(request.interventions) > MOST_CHANGES:
+        given = len(request.interventions)
+        raise RequestError("too_many_changes", field="interventions", given=given, limit=MOST_CHANGES)
+    others = _others(request)
+    if len(others) > MOST_OTHERS:
+        raise RequestError("too_many_others", field="interventions", given=len(others), limit=MOST_OTHERS)
 
 
 def _wrong_type(name: str, given: object, needed: str) -> RequestError:

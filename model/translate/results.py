@@ -45,6 +45,7 @@ def make_translation(
     request: TranslationRequest,
     source_text: str,
     source_tokens: tuple[Token, ...],
+    hidden: tuple[int, ...],
     sentence: int,
     written: SearchResult,
     captured: Captured,
@@ -75,6 +76,7 @@ def make_translation(
             encoder=crop(maps["encoder"][:, sentence], source, source),
             decoder=crop(maps["decoder"][:, sentence], target, target),
             cross=crop(maps["cross"][:, sentence], target, source),
+            hidden=hidden,
         ),
         positions=MappingProxyType(
             {
@@ -154,7 +156,9 @@ def _cropped(name: str, captured: Captured, sentence: int, source: int, target: 
     here = source if name.startswith("encoder") else target
     there = source if name.startswith("encoder") or "cross_attention" in name else target
     lengths = {"tokens": here, "queries": here, "keys": there}
-    axes = captured.axes[name][1:]  # without the batch
-    cut = captured.probes[name][sentence][tuple(slice(lengths.get(axis)) for axis in axes)]
+    axes, values = captured.axes[name], captured.probes[name]
+    if axes[0] == "batch":
+        axes, values = axes[1:], values[sentence]
+    cut = values[tuple(slice(lengths.get(axis)) for axis in axes)]
     closed: FloatArray = read_only(cut.copy())  # a view would hold on to the whole batch
     return closed

@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import groupby
@@ -23,7 +24,7 @@ import torch
 
 from headlight.model.core.interventions import intervening
 from headlight.model.core.probes import editing, hooked
-from headlight.model.core.transformer import DecoderState, Memory, Transformer, count_bytes
+from headlight.model.core.transformer import DecoderState, Transformer, count_bytes
 from headlight.model.decoding.drafted import Drafted, Exact
 from headlight.model.decoding.generation_defaults import GenerationDefaults
 from headlight.model.decoding.search import Beam, Candidate, OneByOne, Plan
@@ -50,6 +51,7 @@ from headlight.model.translate.requests import PreparedBatch, RequestChecker, al
 from headlight.model.translate.results import SearchResult, make_translation
 
 logger = logging.getLogger(__name__)
+Changing = Callable[[], AbstractContextManager[None]]
 
 
 class Translator:
@@ -179,16 +181,14 @@ class Translator:
         request = self.checker.request(text, **options)
         batch = self.checker.prepare([request])
         clock = Clock()
-        with torch.inference_mode(), intervening(self.model, request.interventions):
-            memory, captured = read_source(
-                self.model, self.passes, batch.source_ids, request.capture, padded=batch.padded
-            )
-            state, reader = self._begin(memory, captured, request.capture)
+        changing = self._changing(request)
+        with torch.inference_mode(), changing():
+            state, reader = self._read(batch)
         clock.lap("encode")
         search = self._search(batch, state, reader.logits_of, scored=True)
         step = 0
         while search is not None:
-            with torch.inference_mode(), intervening(self.model, request.interventions):
+            with torch.inference_mode(), changing():
                 advanced = search.advance()
             clock.lap("decode")
             if not advanced:
@@ -196,7 +196,7 @@ class Translator:
             step += 1
             yield self._progress(step, search.best(0))
             clock.resume()
-        translation = self._answer(batch, search, reader, clock)[0]
+        translation = self._answer(batch, search, reader, clock, changing)[0]
         yield Progress(step + 1, translation.text, translation.target_tokens, translation)
 
     def request(self, text: str | TranslationRequest, **options: Any) -> TranslationRequest:
@@ -209,19 +209,17 @@ class Translator:
         self, requests: Sequence[TranslationRequest], cancelled: Callable[[], bool] | None = None
     ) -> list[Translation]:
         batch = self.checker.prepare(requests)
+        changing = self._changing(requests[0])
         clock = Clock()
-        with torch.inference_mode(), intervening(self.model, requests[0].interventions):
-            memory, captured = read_source(
-                self.model, self.passes, batch.source_ids, requests[0].capture, padded=batch.padded
-            )
-            state, reader = self._begin(memory, captured, requests[0].capture)
+        with torch.inference_mode(), changing():
+            state, reader = self._read(batch)
             clock.lap("encode")
             search = self._search(batch, state, reader.logits_of, scored=False)
             while search is not None and search.advance():
                 if cancelled is not None and cancelled():
                     break
             clock.lap("decode")
-        return self._answer(batch, search, reader, clock)
+        return self._answer(batch, search, reader, clock, changing)
 
     def _write_only(self, requests: Sequence[TranslationRequest]) -> list[str]:
         batch = self.checker.prepare_lines(requests)
@@ -240,10 +238,19 @@ class Translator:
         """What writes drafts: weights of 8 bits where they are worth it, made when first asked for, else the step."""
         return prepare_draft(self.model.decoder) or self.step
 
-    def _begin(self, memory: Memory, captured: Captured, further: Sequence[str]) -> tuple[DecoderState, TargetReader]:
-        """Nothing is written yet, and nothing read of it."""
+    def _read(self, batch: PreparedBatch) -> tuple[DecoderState, TargetReader]:
+        """The source is read; nothing is written yet, and nothing read of it."""
+        further = batch.requests[0].capture
+        memory, captured = read_source(
+            self.model, self.passes, batch.source_ids, further, mask=batch.source_mask, padded=batch.padded
+        )
         state = self.passes.decoder.start(memory, cached=True)
         return state, TargetReader(self.model, self.passes, memory, state.cross, captured, further)
+
+    def _changing(self, request: TranslationRequest) -> Changing:
+        """What carries out the interventions of a request, as often as it is called."""
+        others = {other.text: self.translate(other).attention for other in self.checker.others(request)}
+        return partial(intervening, self.model, request.interventions, others)
 
     def _search(
         self, batch: PreparedBatch, state: DecoderState, exact: Exact, *, scored: bool, keep_tree: bool = True
@@ -283,6 +290,7 @@ class Translator:
         search: OneByOne | Drafted | Beam | None,
         reader: TargetReader,
         clock: Clock,
+        changing: Changing,
     ) -> list[Translation]:
         """Capture attention and probabilities of the output, and make the records."""
         cancelled = set() if search is None else {row.sentence for row in search.rows}  # still open
@@ -291,8 +299,7 @@ class Translator:
             for sentence, (target, prefix) in enumerate(zip(batch.targets, batch.prefixes, strict=True))
         ]
         rows = [candidates[0].ids for candidates in found]
-        request = batch.requests[0]
-        with torch.inference_mode(), intervening(self.model, request.interventions):
+        with torch.inference_mode(), changing():
             alternatives, never = batch.options.alternatives, never_written(self.model.config, self.generation_defaults)
             scores = score_target(reader.logits(rows), self.checker.pad(rows), alternatives, never)
         clock.lap("capture")
@@ -320,6 +327,7 @@ class Translator:
             request=batch.requests[sentence],
             source_text=batch.texts[sentence],
             source_tokens=batch.sources[sentence],
+            hidden=batch.hidden[sentence],
             sentence=sentence,
             written=written,
             captured=captured,

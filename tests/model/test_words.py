@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from headlight.model.changes import MOST_CHANGES, Borrow, WordChange
 from headlight.model.errors import NoMemoryError, RequestError, WordedError
 from headlight.model.foreign.hub import HubError
 from headlight.model.measures.merging import mean
@@ -94,27 +95,36 @@ def languages() -> Any:
     return Languages(targets=(Language(code="fr"),))
 
 
+def borrow(text: str) -> Borrow:
+    return Borrow(kind="cross", layer=0, head=0, text=text)
+
+
 CAUSES: dict[str, Callable[[], object]] = {
     "bad_line": lambda: tiny_translator().translate_lines([TEXT, "\ud800"]),
     "blank_text": ask(text=" "),
     "blank_words": ask(target=" "),
     "half_character": ask(text="a\ud800"),
     "maps_differ": maps_of_two_kinds,
+    "missing": ask(interventions=({"action": "drag"},)),
     "no_languages": ask(source_language="fr"),
     "no_map": lambda: mean([]),
     "not_choice": lambda: languages().route(target="de"),
     "not_number": ask(temperature="hot"),
     "not_text": ask(text=5),
     "not_whole": ask(beam_size=0),
+    "nothing_left": ask(interventions=(WordChange(action="erase", start=0, end=3),)),
     "one_text": lambda: tiny_translator().translate_lines(TEXT),
     "options_twice": lambda: tiny_translator().translate(TranslationRequest(text=TEXT), beam_size=2),
     "other_model": other_request,
     "prefix_too_long": ask(prefix=(7, 8, 9), max_length=2),
     "sampling_with_beam": ask(beam_size=2, temperature=1.0),
     "target_and_prefix": ask(target="a", prefix="b"),
+    "too_many_changes": ask(interventions=(WordChange(action="mask", start=0, end=1),) * (MOST_CHANGES + 1)),
+    "too_many_others": ask(interventions=tuple(borrow(text) for text in ("Ja.", "Nein.", "Doch."))),
     "too_many_tokens": ask(text="a " * 99),
     "top_p_zero": ask(top_p=0.0),
     "unknown_name": ask(beam=2),
+    "words_overlap": ask(interventions=(WordChange(action="mask", start=0, end=2),) * 2),
     "wrong_end": ask(target=()),
     "wrong_ids": ask(target=(999_999,)),
     "wrong_shape": vectors_of_two_widths,

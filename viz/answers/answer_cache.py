@@ -83,8 +83,10 @@ def bytes_of(translation: Translation) -> int:
         *(hypothesis.text for hypothesis in translation.hypotheses),
     ]
     numbers = 8 * sum(len(hypothesis.ids) for hypothesis in translation.hypotheses)
+    changes = translation.request.interventions
+    texts += [getattr(change, "text", "") for change in changes]
     # Of each record: its slots, and the number objects that they refer to.
     records = 240 * len(tokens) + 120 * len(alternatives) + 200 * len(translation.tree.nodes)
-    whole = 4096 + 300 * len(translation.hypotheses) + numbers + records
+    whole = 4096 + 300 * len(translation.hypotheses) + numbers + records + 240 * len(changes)
     # Not `sys.getsizeof`: a string grows when it is encoded, and an entry must have one size from `put` to its end.
     return whole + sum(array.nbytes for array in arrays) + sum(TEXT + 4 * len(text) for text in texts)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from headlight.model.records import Translation
+from headlight.model.records import KINDS, Translation
 
 SECONDS = 15  # the limit of one call; a translation takes less than one
 
@@ -44,6 +44,6 @@ def unpacked(values: dict[str, Any]) -> Translation:
     """The translation again, with its arrays made read-only as before the copy."""
     mappings = {name: MappingProxyType(values[name]) for name in ("positions", "captured")}
     attention = values["attention"]
-    for array in (*vars(attention).values(), *values["positions"].values(), *values["captured"].values()):
+    for array in (*(attention.of(kind) for kind in KINDS), *values["positions"].values(), *values["captured"].values()):
         array.flags.writeable = False
     return Translation(**(values | mappings))

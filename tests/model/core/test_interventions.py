@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import itertools
+import threading
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from headlight.model.changes import Borrow, Copy, Drag, PositionChange, WordChange, Zero
 from headlight.model.core.interventions import intervening
 from headlight.model.core.probes import watch
 from headlight.model.core.transformer import attention_path
@@ -263,3 +265,335 @@ def test_whoever_watches_outside_keeps_what_was_before_the_intervention(translat
     with torch.inference_mode(), watch(model, path) as seen, intervening(model, [change("encoder", "remove")]):
         model.encode(ids)
     assert (seen[path] != 0).all()
+
+
+# ---------------------------------------------------------------- where rows look instead
+
+
+TO_PLACES = ("previous", "next", "same")
+
+
+def rows_of(translation: Translation, kind: Kind, layer: int = 1, head: int = 2) -> FloatArray:
+    maps: FloatArray = translation.attention.of(kind)[layer, head]
+    return maps
+
+
+def pointed_rows(translation: Translation, kind: Kind, step: int) -> FloatArray:
+    """Written out: one at the token `step` from the row's own place, else at its own, else everywhere alike."""
+    allowed = translation.attention.allowed(kind)
+    rows = np.zeros(allowed.shape, dtype=np.float32)
+    for row, may in enumerate(allowed):
+        for column in (row + step, row):
+            if 0 <= column < len(may) and may[column]:
+                rows[row, column] = 1.0
+                break
+        else:
+            rows[row] = may / may.sum()
+    return rows
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("action", "step"), [("previous", -1), ("next", 1), ("same", 0)])
+def test_a_row_looks_at_the_token_before_after_or_at_its_place(
+    translator: Translator, kind: Kind, action: str, step: int
+) -> None:
+    long = "The dog is sleeping in the garden, and so are the cats."  # more rows than the source has tokens
+    changed = translator.translate(TEXT, target=long, interventions=(change(kind, action),))
+    given = rows_of(changed, kind)
+    np.testing.assert_allclose(given, pointed_rows(changed, kind, step), atol=1e-6)
+    np.testing.assert_allclose(given.sum(axis=-1), 1, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_temperature_divides_the_scores_of_each_row(translator: Translator, kind: Kind) -> None:
+    path = f"{attention_path(kind, 1)}.scores"
+    plain = translator.translate(TEXT, target=TARGET, capture=(path,))
+    scores = plain.captured[path][2].astype(np.float64)
+    scores[~plain.attention.allowed(kind)] = -np.inf
+    for temperature in (0.25, 4.0):
+        powers = np.exp(scores / temperature - (scores / temperature).max(axis=-1, keepdims=True))
+        expected = powers / powers.sum(axis=-1, keepdims=True)
+        given = rows_of(changed_by(translator, change(kind, "temperature", amount=temperature)), kind)
+        np.testing.assert_allclose(given, expected, atol=1e-5)
+
+
+def test_every_changed_row_still_sums_to_one(translator: Translator) -> None:
+    for kind in KINDS:
+        changes: list[Any] = [change(kind, action, amount=3.0) for action in (*TO_PLACES, "uniform", "temperature")]
+        changes += [
+            Drag(kind=kind, layer=1, head=2, row=3, column=2, amount=0.7),
+            Copy(kind=kind, layer=1, head=2, from_layer=0, from_head=4),
+            Borrow(kind=kind, layer=1, head=2, text=SENTENCES[2]),
+            Borrow(kind=kind, layer=1, head=None, text=SENTENCES[1]),
+        ]
+        for each in changes:
+            changed = changed_by(translator, each)
+            for looked in KINDS:
+                np.testing.assert_allclose(changed.attention.of(looked).sum(axis=-1), 1, atol=1e-5, err_msg=str(each))
+
+
+def test_without_a_layer_the_heads_of_all_layers_are_changed(translator: Translator) -> None:
+    for kind, layers in (("encoder", ENCODER_LAYERS), ("decoder", DECODER_LAYERS), ("cross", DECODER_LAYERS)):
+        every = Intervention(kind=kind, layer=None, head=3, action="remove")  # type: ignore[arg-type]
+        single = [change(kind, "remove", layer=layer, head=3) for layer in range(layers)]  # type: ignore[arg-type]
+        together, one_by_one = changed_by(translator, every), changed_by(translator, *single)
+        assert together.log_probability == one_by_one.log_probability
+        assert (together.attention.of(kind)[:, 3] == 0).all()  # type: ignore[arg-type]
+        assert (together.attention.of(kind)[:, 2] != 0).any()  # type: ignore[arg-type]
+
+
+# ---------------------------------------------------------------- one weight, and the maps of others
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("amount", [0.0, 0.3, 1.0])
+def test_one_dragged_weight_and_the_others_keep_their_proportions(
+    translator: Translator, kind: Kind, amount: float
+) -> None:
+    plain = rows_of(changed_by(translator), kind)
+    drag = Drag(kind=kind, layer=1, head=2, row=4, column=3, amount=amount)
+    changed = changed_by(translator, drag)
+    given = rows_of(changed, kind)
+    expected = plain[4] * (1 - amount) / (1 - plain[4, 3])
+    expected[3] = amount
+    np.testing.assert_allclose(given[4], expected, atol=1e-6)
+    np.testing.assert_allclose(np.delete(given, 4, axis=0), np.delete(plain, 4, axis=0), atol=1e-6)
+    assert (given[~changed.attention.allowed(kind)] == 0.0).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_weight_dragged_out_of_a_row_that_looks_at_one_token_is_shared_evenly(
+    translator: Translator, kind: Kind
+) -> None:
+    drag = Drag(kind=kind, layer=1, head=2, row=4, column=4, amount=0.4)
+    changed = changed_by(translator, change(kind, "same"), drag)
+    may = changed.attention.allowed(kind)[4]
+    expected = np.where(may, 0.6 / (may.sum() - 1), 0.0)
+    expected[4] = 0.4
+    np.testing.assert_allclose(rows_of(changed, kind)[4], expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("from_layer", [0, 1])
+def test_a_copy_looks_where_another_head_looks(translator: Translator, kind: Kind, from_layer: int) -> None:
+    copied = changed_by(translator, Copy(kind=kind, layer=1, head=2, from_layer=from_layer, from_head=4))
+    given = copied.attention.of(kind)
+    np.testing.assert_allclose(given[1, 2], given[from_layer, 4], atol=1e-6)
+    assert np.abs(given[1, 2] - rows_of(changed_by(translator), kind)).max() > 1e-3
+
+
+def test_a_copy_takes_what_other_changes_left(translator: Translator) -> None:
+    copy_of = Copy(kind="cross", layer=1, head=2, from_layer=0, from_head=4)
+    for order in itertools.permutations([copy_of, change("cross", "previous", layer=0, head=4)]):
+        changed = changed_by(translator, *order)
+        np.testing.assert_allclose(rows_of(changed, "cross"), pointed_rows(changed, "cross", -1), atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("other", [SENTENCES[1], SENTENCES[2]], ids=["shorter", "longer"])
+def test_a_borrowed_map_is_the_heads_own_in_the_other_sentence(translator: Translator, kind: Kind, other: str) -> None:
+    theirs = rows_of(translator.translate(other), kind)
+    plain = rows_of(changed_by(translator), kind)
+    changed = changed_by(translator, Borrow(kind=kind, layer=1, head=2, text=other))
+    given = rows_of(changed, kind)
+    rows, columns = min(len(theirs), len(given)), min(theirs.shape[1], given.shape[1])
+    for row in range(len(given)):
+        if row >= rows or not theirs[row, :columns].any():
+            np.testing.assert_allclose(given[row], plain[row], atol=1e-5)
+            continue
+        expected = np.zeros(given.shape[1])
+        expected[:columns] = theirs[row, :columns] / theirs[row, :columns].sum()
+        np.testing.assert_allclose(given[row], expected, atol=1e-5)
+
+
+SEVERAL = (
+    Drag(kind="cross", layer=1, head=2, row=3, column=2, amount=0.9),
+    Drag(kind="decoder", layer=0, head=1, row=2, column=1, amount=0.8),
+    Copy(kind="cross", layer=2, head=0, from_layer=1, from_head=3),
+    Borrow(kind="cross", layer=0, head=4, text=SENTENCES[2]),
+    Borrow(kind="decoder", layer=1, head=1, text=SENTENCES[2]),
+    Intervention(kind="cross", layer=0, head=1, action="previous"),
+    Intervention(kind="decoder", layer=2, head=3, action="previous"),
+    Zero(side="decoder", layer=0, part="feed_forward"),
+    Zero(side="encoder", layer=1, part="residual"),
+    PositionChange(side="encoder", action="shuffle", amount=5),
+    PositionChange(side="decoder", action="shift", amount=2),
+    WordChange(action="mask", start=4, end=8),
+)
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary", "alibi", "relative", "none"])
+def test_a_step_with_a_cache_sees_every_change_as_the_whole_pass_does(positions: str) -> None:
+    """Greedy words are chosen row by row; a pass over all of them must find each the likeliest."""
+    translator = tiny_translator(positions=positions)
+    for text in (TEXT, SENTENCES[2]):
+        written = translator.translate(text, interventions=SEVERAL, max_length=15)
+        plain = translator.translate(text, max_length=15)
+        assert ids_of(written) != ids_of(plain)
+        for token in written.target_tokens:
+            assert token.alternatives[0].id == token.id
+        again = translator.translate(text, target=tuple(ids_of(written)), interventions=SEVERAL)
+        assert again.log_probability == pytest.approx(written.log_probability, abs=1e-5)
+
+
+def test_several_changes_in_a_padded_batch_do_what_they_do_alone(translator: Translator) -> None:
+    texts = [SENTENCES[0], SENTENCES[2], SENTENCES[3]]
+    changes = SEVERAL[:-1]  # the first word of another sentence has other characters
+    for text, one in zip(texts, translator.translate_batch(texts, interventions=changes, max_length=15), strict=True):
+        alone = translator.translate(text, interventions=changes, max_length=15)
+        assert ids_of(one) == ids_of(alone)
+        for kind in KINDS:
+            np.testing.assert_allclose(one.attention.of(kind), alone.attention.of(kind), atol=1e-5)
+
+
+# ---------------------------------------------------------------- layers and positions
+
+
+@pytest.mark.parametrize("side", ["encoder", "decoder"])
+def test_a_layer_without_its_feed_forward_network_is_one_whose_last_matrix_is_zero(
+    translator: Translator, side: Any
+) -> None:
+    model = copy.deepcopy(translator.model)
+    with torch.no_grad():
+        narrow: Any = model.get_submodule(f"{side}.layers.1.feed_forward.narrow")
+        narrow.weight.zero_()
+        narrow.bias.zero_()
+    expected = Translator(model, *tokenizers(), step_weights="plain").translate(TEXT, target=TARGET)
+    given = changed_by(translator, Zero(side=side, layer=1, part="feed_forward"))
+    assert given.log_probability == pytest.approx(expected.log_probability, abs=1e-5)
+    assert given.log_probability != pytest.approx(changed_by(translator).log_probability, abs=1e-3)
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+@pytest.mark.parametrize(("side", "parts"), [("encoder", 2), ("decoder", 3)])
+def test_a_layer_without_its_residual_sums_passes_on_what_its_parts_write_alone(
+    side: Any, parts: int, norm_first: bool
+) -> None:
+    translator = tiny_translator(norm_first=norm_first)
+    model = copy.deepcopy(translator.model)
+    layer: Any = model.get_submodule(f"{side}.layers.1")
+    sums = [module for name, module in layer.named_children() if name.startswith("around_")]
+    assert len(sums) == parts
+    for residual in sums:
+        if norm_first:
+            residual.forward = lambda x, sublayer, norm=residual.norm: sublayer(norm(x))
+        else:
+            residual.forward = lambda x, sublayer, norm=residual.norm: norm(sublayer(x))
+    expected = Translator(model, *tokenizers(), step_weights="plain").model
+    ids = torch.tensor([[5, 6, 7, 8]]), torch.tensor([[1, 9, 4]])
+    with torch.inference_mode():
+        plain, by_hand = translator.model(*ids), expected(*ids)
+        with intervening(translator.model, [Zero(side=side, layer=1, part="residual")]):
+            given = translator.model(*ids)
+    torch.testing.assert_close(given, by_hand, atol=1e-5, rtol=1e-5)
+    assert (plain - given).abs().max() > 1e-3
+
+
+ENCODINGS = ["sinusoidal", "sinusoidal_halves", "learned", "rotary", "alibi", "relative"]
+
+
+@pytest.mark.parametrize("positions", ENCODINGS)
+def test_without_positions_the_encoder_sees_a_bag_of_words(positions: str) -> None:
+    model = tiny_translator(positions=positions).model
+    ids, mixed = torch.tensor([[5, 6, 7, 8, 9]]), [3, 0, 4, 1, 2]
+    with torch.inference_mode():
+        plain, plain_mixed = model.encode(ids).vectors, model.encode(ids[:, mixed]).vectors
+        with intervening(model, [PositionChange(side="encoder", action="no_positions")]):
+            bag, bag_mixed = model.encode(ids).vectors, model.encode(ids[:, mixed]).vectors
+    torch.testing.assert_close(bag[:, mixed], bag_mixed, atol=1e-5, rtol=1e-5)
+    assert (plain[:, mixed] - plain_mixed).abs().max() > 1e-3
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "sinusoidal_halves", "learned"])
+def test_without_added_positions_the_embedding_is_all_there_is(positions: str) -> None:
+    model = tiny_translator(positions=positions).model
+    off = [PositionChange(side="encoder", action="no_positions")]
+    with torch.inference_mode(), intervening(model, off), watch(model, "encoder.embedding.*") as seen:
+        model.encode(torch.tensor([[5, 6, 7]]))
+    torch.testing.assert_close(seen["encoder.embedding.positioned"], seen["encoder.embedding.embedded"])
+
+
+@pytest.mark.parametrize("positions", ENCODINGS)
+def test_shifted_tokens_stand_where_a_longer_sentence_has_them(positions: str) -> None:
+    """Where distances alone count, a shift changes nothing; where a table counts, its later rows are added."""
+    model = tiny_translator(positions=positions).model
+    ids = torch.tensor([[5, 6, 7]])
+    with torch.inference_mode():
+        plain = model.encode(ids).vectors
+        with intervening(model, [PositionChange(side="encoder", action="shift", amount=4)]):
+            with watch(model, "encoder.embedding.*") as seen:
+                shifted = model.encode(ids).vectors
+            if positions in ("rotary", "alibi", "relative"):
+                torch.testing.assert_close(shifted, plain, atol=1e-4, rtol=1e-4)
+                return
+    added = seen["encoder.embedding.positioned"] - seen["encoder.embedding.embedded"]
+    encoding: Any = model.encoder.embedding.positions
+    torch.testing.assert_close(added[0], encoding.picture(7)[4:], atol=1e-5, rtol=1e-5)
+    assert (shifted - plain).abs().max() > 1e-3
+
+
+@pytest.mark.parametrize("positions", ENCODINGS)
+def test_shuffled_tokens_are_those_of_a_sentence_in_another_order(positions: str) -> None:
+    """Tokens that change places are, but for their order in memory, the sentence with its words in that order."""
+    model = tiny_translator(positions=positions).model
+    ids = torch.tensor([[5, 6, 7, 8, 9, 10, 11, 12]])  # one whole block
+    shuffle = PositionChange(side="encoder", action="shuffle", amount=3)
+    with torch.inference_mode():
+        with intervening(model, [shuffle]), watch(model, "encoder.embedding.positions.places") as seen:
+            shuffled = model.encode(ids).vectors
+        places = seen["encoder.embedding.positions.places"]
+        assert sorted(places.tolist()) == list(range(8))
+        assert places.tolist() != list(range(8))
+        ordered = model.encode(ids[:, places.argsort()]).vectors
+    torch.testing.assert_close(shuffled[:, places.argsort()], ordered, atol=1e-5, rtol=1e-5)
+
+
+def test_shifts_end_at_the_last_row_of_a_learned_table() -> None:
+    model = tiny_translator(positions="learned").model
+    far = [PositionChange(side="encoder", action="shift", amount=9999)]
+    with torch.inference_mode(), intervening(model, far), watch(model, "encoder.embedding.*") as seen:
+        model.encode(torch.tensor([[5, 6, 7]]))
+    added = seen["encoder.embedding.positioned"] - seen["encoder.embedding.embedded"]
+    encoding: Any = model.encoder.embedding.positions
+    torch.testing.assert_close(added[0], encoding.table[-1:].expand(3, -1), atol=1e-5, rtol=1e-5)
+
+
+# ---------------------------------------------------------------- nobody else
+
+
+def test_another_visitor_is_never_affected() -> None:
+    """Two at once: one with every head off, one as it is, each many times, gets exactly what it gets alone."""
+    translator = tiny_translator()
+    off = tuple(Intervention(kind=kind, layer=None, head=None, action="remove") for kind in KINDS)
+    off += (PositionChange(side="encoder", action="no_positions"), Zero(side="decoder", layer=0, part="residual"))
+    alone = {changes: translator.translate(TEXT, interventions=changes, max_length=9) for changes in ((), off)}
+    assert ids_of(alone[()]) != ids_of(alone[off])
+    wrong: list[str] = []
+
+    def visit(changes: tuple[Any, ...]) -> None:
+        for _ in range(12):
+            answer = translator.translate(TEXT, interventions=changes, max_length=9)
+            if ids_of(answer) != ids_of(alone[changes]) or answer.log_probability != alone[changes].log_probability:
+                wrong.append(answer.text)
+
+    visitors = [threading.Thread(target=visit, args=(changes,)) for changes in ((), off)]
+    for visitor in visitors:
+        visitor.start()
+    for visitor in visitors:
+        visitor.join()
+    assert not wrong
+    assert count_hooks(translator.model) == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_head_off_equals_a_model_whose_output_columns_are_zero(translator: Translator, kind: Kind) -> None:
+    layers = ENCODER_LAYERS if kind == "encoder" else DECODER_LAYERS
+    for layer, head in itertools.product(range(layers), range(HEADS)):
+        model = copy.deepcopy(translator.model)
+        attention: Any = model.get_submodule(attention_path(kind, layer))
+        with torch.no_grad():
+            attention.output.weight[:, head * HEAD_WIDTH : (head + 1) * HEAD_WIDTH] = 0.0
+        by_hand = Translator(model, *tokenizers(), step_weights="plain").translate(TEXT, target=TARGET)
+        given = changed_by(translator, change(kind, "remove", layer=layer, head=head))
+        chances = [[token.probability for token in each.target_tokens] for each in (given, by_hand)]
+        np.testing.assert_allclose(chances[0], chances[1], atol=1e-6)

@@ -75,13 +75,13 @@ def hooks_of(model: nn.Module) -> int:
 def test_every_place_worth_seeing_has_its_name(model: Transformer) -> None:
     expected = set()
     for side, layers in (("encoder", ENCODER_LAYERS), ("decoder", DECODER_LAYERS)):
-        expected |= {f"{side}.embedding.embedded", f"{side}.embedding.positioned"}
+        expected |= {f"{side}.embedding.{place}" for place in ("embedded", "positioned", "positions.places")}
         for layer in range(layers):
             for attention in ["self_attention"] + ["cross_attention"] * (side == "decoder"):
                 expected |= {f"{side}.layers.{layer}.{attention}.{place}" for place in ATTENTION}
-                expected.add(f"{side}.layers.{layer}.around_{attention}.stream")
-            expected.add(f"{side}.layers.{layer}.around_feed_forward.stream")
-            expected.add(f"{side}.layers.{layer}.feed_forward.hidden")
+                expected |= {f"{side}.layers.{layer}.around_{attention}.{place}" for place in ("carried", "stream")}
+            expected |= {f"{side}.layers.{layer}.around_feed_forward.{place}" for place in ("carried", "stream")}
+            expected |= {f"{side}.layers.{layer}.feed_forward.{place}" for place in ("hidden", "output")}
     assert set(all_probes(model)) == expected | {"decoder.output.logits"}
 
 

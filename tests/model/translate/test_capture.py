@@ -381,6 +381,11 @@ def test_everything_can_be_captured_and_is_cropped_of_padding(translator: Transl
         assert shapes["decoder.layers.2.around_cross_attention.stream"] == target + width
         assert shapes["encoder.layers.0.feed_forward.hidden"] == (*source, D_FF)
         assert shapes["decoder.layers.0.feed_forward.hidden"] == (*target, D_FF)
+        assert shapes["decoder.layers.0.feed_forward.output"] == target + width
+        assert (shapes["encoder.embedding.positions.places"], shapes["decoder.embedding.positions.places"]) == (
+            source,
+            target,
+        )
         assert shapes["decoder.layers.1.cross_attention.keys"] == (HEADS, *source, HEAD_WIDTH)
         assert shapes["decoder.layers.1.cross_attention.values"] == (HEADS, *source, HEAD_WIDTH)
         assert shapes["decoder.layers.1.self_attention.keys"] == (HEADS, *target, HEAD_WIDTH)

@@ -452,11 +452,11 @@ def test_where_memory_runs_out_a_batch_is_split_and_nothing_changes(
 ) -> None:
     encode, sizes = translator.model.encode, []
 
-    def scarce(source_ids: torch.Tensor, *, padded: bool) -> Any:
+    def scarce(source_ids: torch.Tensor, mask: Any = None, *, padded: bool) -> Any:
         sizes.append(len(source_ids))
         if len(source_ids) > 2:
             raise torch.OutOfMemoryError("CUDA out of memory.")
-        return encode(source_ids, padded=padded)
+        return encode(source_ids, mask, padded=padded)
 
     monkeypatch.setattr(translator.model, "encode", scarce)
     assert [ids_of(one) for one in translator.translate_batch(SENTENCES)] == [ids_of(one) for one in greedy]
@@ -467,7 +467,7 @@ def test_where_memory_runs_out_a_batch_is_split_and_nothing_changes(
 def test_where_memory_is_too_small_for_one_sentence_words_say_so(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(source_ids: torch.Tensor, *, padded: bool) -> Any:
+    def fail(source_ids: torch.Tensor, mask: Any, *, padded: bool) -> Any:
         raise torch.OutOfMemoryError("CUDA out of memory.")
 
     monkeypatch.setattr(translator.model, "encode", fail)

@@ -1,0 +1,241 @@
+"""What may be changed before a sentence is translated: frozen records, which a request carries, a link and the API too.
+
+`model/core/interventions.py` carries out those of heads, layers and positions; a `WordChange` changes the sentence
+itself (`model/translate/words_changed.py`). A change as names and values, as JSON has it, becomes a record by
+`change_from`: its `action` says which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+from headlight.model.errors import RequestError, not_choice, not_whole, shown
+
+Kind = Literal["encoder", "decoder", "cross"]
+KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
+Side = Literal["encoder", "decoder"]
+SIDES: tuple[Side, ...] = ("encoder", "decoder")
+Action = Literal["remove", "uniform", "scale", "temperature", "previous", "next", "same"]
+ACTIONS: tuple[Action, ...] = ("remove", "uniform", "scale", "temperature", "previous", "next", "same")
+MOST_CHANGES = 400  # of one request: more than any model has heads of one kind that a page shows
+MOST_PLACES = 10_000  # layers, heads, rows and columns are below
+
+
+@dataclass(frozen=True, kw_only=True)
+class Intervention:
+    """One change to where heads look.
+
+    `remove`: nowhere. `uniform`: everywhere alike. `scale`: all weights times the amount. `temperature`: the scores
+    divided by the amount, so that above one a row is flatter and below one sharper. `previous`, `next`, `same`: at the
+    token one place back, one place on, or at its own place; a row that may not look there looks at its own place, and
+    where that is hidden, too, everywhere alike.
+    """
+
+    kind: Kind
+    layer: int | None  # None: all layers
+    head: int | None  # None: all heads of the layer
+    action: Action
+    amount: float = 1.0  # the factor of "scale", the temperature of "temperature"
+
+    def __post_init__(self) -> None:
+        _one_of(self, "kind", KINDS)
+        _one_of(self, "action", ACTIONS)
+        if self.layer is not None:
+            check_whole(self, "layer", 0, MOST_PLACES)
+        if self.head is not None:
+            check_whole(self, "head", 0, MOST_PLACES)
+        check_real(self, "amount", 0.01 if self.action == "temperature" else 0.0, 100.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drag:
+    """One weight of one row becomes `amount`; the others share the rest in their old proportions."""
+
+    kind: Kind
+    layer: int
+    head: int
+    row: int  # tokens, counted from 0: of the encoder the token that looks, else the token being written
+    column: int
+    amount: float
+    action: Literal["drag"] = "drag"
+
+    def __post_init__(self) -> None:
+        _one_of(self, "kind", KINDS)
+        _one_of(self, "action", ("drag",))
+        for name in ("layer", "head", "row", "column"):
+            check_whole(self, name, 0, MOST_PLACES)
+        check_real(self, "amount", 0.0, 1.0)
+        if self.kind == "decoder" and self.column > self.row:
+            raise not_whole("column", self.column, 0, self.row)  # what is not yet written
+
+
+@dataclass(frozen=True, kw_only=True)
+class Copy:
+    """A head looks where another one of its kind looks: one of its own layer, or of an earlier one."""
+
+    kind: Kind
+    layer: int
+    head: int
+    from_layer: int
+    from_head: int
+    action: Literal["copy"] = "copy"
+
+    def __post_init__(self) -> None:
+        _one_of(self, "kind", KINDS)
+        _one_of(self, "action", ("copy",))
+        for name in ("layer", "head", "from_head"):
+            check_whole(self, name, 0, MOST_PLACES)
+        check_whole(self, "from_layer", 0, self.layer)  # a later layer has not looked yet
+
+
+@dataclass(frozen=True, kw_only=True)
+class Borrow:
+    """A head looks where it looks in another sentence, which is translated beforehand, as it is.
+
+    Rows and columns that the other sentence lacks keep their own weights, and none; each row still sums to one.
+    """
+
+    kind: Kind
+    layer: int
+    head: int | None  # None: all heads of the layer
+    text: str
+    action: Literal["borrow"] = "borrow"
+
+    def __post_init__(self) -> None:
+        _one_of(self, "kind", KINDS)
+        _one_of(self, "action", ("borrow",))
+        check_whole(self, "layer", 0, MOST_PLACES)
+        if self.head is not None:
+            check_whole(self, "head", 0, MOST_PLACES)
+        _text(self, "text")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Zero:
+    """A layer without its feed-forward network, or without its residual sums: only what its parts write goes on."""
+
+    side: Side
+    layer: int
+    part: Literal["feed_forward", "residual"]
+    action: Literal["zero"] = "zero"
+
+    def __post_init__(self) -> None:
+        _one_of(self, "side", SIDES)
+        _one_of(self, "part", ("feed_forward", "residual"))
+        _one_of(self, "action", ("zero",))
+        check_whole(self, "layer", 0, MOST_PLACES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PositionChange:
+    """Where the tokens of one side stand, as the model sees it.
+
+    `no_positions`: nowhere, so that their order is lost. `shuffle`: within each run of eight tokens, by the seed
+    `amount`. `shift`: so many places further on (a negative amount: back, but not before the first).
+    """
+
+    side: Side
+    action: Literal["no_positions", "shuffle", "shift"]
+    amount: int = 0
+
+    def __post_init__(self) -> None:
+        _one_of(self, "side", SIDES)
+        _one_of(self, "action", ("no_positions", "shuffle", "shift"))
+        check_whole(self, "amount", -MOST_PLACES if self.action == "shift" else 0, MOST_PLACES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordChange:
+    """Some characters of the sentence: hidden from all attention (`mask`), left out (`erase`), or replaced (`swap`)."""
+
+    action: Literal["mask", "erase", "swap"]
+    start: int  # characters of the sentence as the model reads it
+    end: int
+    text: str = ""  # what stands there instead
+
+    def __post_init__(self) -> None:
+        _one_of(self, "action", ("mask", "erase", "swap"))
+        check_whole(self, "start", 0, 10**6)
+        check_whole(self, "end", self.start + 1, 10**6 + 1)
+        _text(self, "text")
+
+
+Change = Intervention | Drag | Copy | Borrow | Zero | PositionChange | WordChange
+CHANGES: tuple[type[Change], ...] = (Intervention, Drag, Copy, Borrow, Zero, PositionChange, WordChange)
+RECORDS: dict[str, type[Change]] = {
+    **dict.fromkeys(ACTIONS, Intervention),
+    "drag": Drag,
+    "copy": Copy,
+    "borrow": Borrow,
+    "zero": Zero,
+    **dict.fromkeys(("no_positions", "shuffle", "shift"), PositionChange),
+    **dict.fromkeys(("mask", "erase", "swap"), WordChange),
+}
+
+
+def change_from(values: Any) -> Change:
+    """The record of a change from its names and values, every one checked; `layer` and `head` may be null."""
+    if not isinstance(values, Mapping):
+        raise RequestError(
+            "wrong_type", field="interventions", name="interventions", given=shown(values), needed="[{…}]"
+        )
+    action = values.get("action")
+    if not isinstance(action, str) or action not in RECORDS:
+        raise not_choice("action", action, RECORDS)
+    record = RECORDS[action]
+    known = {field.name: field for field in fields(record)}
+    for name in values:
+        if name not in known:
+            raise RequestError("unknown_name", field="interventions", given=shown(name), choices=", ".join(known))
+    given = {name: _plain(value) for name, value in values.items()}
+    if record is Intervention:
+        given = {"layer": None, "head": None} | given
+    if record is Borrow:
+        given = {"head": None} | given
+    for name, field in known.items():
+        if name not in given and field.default is field.default_factory:  # both are MISSING
+            raise RequestError("missing", field="interventions", name=name)
+    made: Change = record(**given)
+    return made
+
+
+def change_values(change: Change) -> dict[str, Any]:
+    """A change as names and values, without those that have their default."""
+    return {
+        field.name: getattr(change, field.name)
+        for field in fields(change)
+        if field.name == "action" or getattr(change, field.name) not in (None, field.default)
+    }
+
+
+def _plain(value: Any) -> Any:
+    """JavaScript has one type of number: 2.0 is a whole one, too."""
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 10**15 else value
+
+
+def check_whole(record: object, name: str, low: int, high: int) -> None:
+    """Raise an error unless the field of this name is a whole number of this range."""
+    value = getattr(record, name)
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        raise not_whole(name, value, low, high)
+
+
+def check_real(record: object, name: str, low: float, high: float) -> None:
+    """Raise an error unless the field of this name is a number of this range."""
+    value = getattr(record, name)
+    if not isinstance(value, int | float) or isinstance(value, bool) or not low <= value <= high:
+        raise RequestError("not_number", field=name, name=name, given=shown(value), low=low, high=high)
+
+
+def _one_of(record: object, name: str, choices: tuple[str, ...]) -> None:
+    value = getattr(record, name)
+    if not isinstance(value, str) or value not in choices:
+        raise not_choice(name, value, choices)
+
+
+def _text(record: object, name: str) -> None:
+    value = getattr(record, name)
+    if not isinstance(value, str):
+        raise RequestError("not_text", field=name, name=name, given=shown(value))

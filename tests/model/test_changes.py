@@ -1,0 +1,102 @@
+"""Changes as data: names and values in, frozen records out, and back; whatever a browser may send is checked."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from headlight.model.changes import (
+    CHANGES,
+    RECORDS,
+    Borrow,
+    Change,
+    Copy,
+    Drag,
+    Intervention,
+    PositionChange,
+    WordChange,
+    Zero,
+    change_from,
+    change_values,
+)
+from headlight.model.errors import RequestError
+
+EACH: tuple[Change, ...] = (
+    Intervention(kind="cross", layer=0, head=3, action="remove"),
+    Intervention(kind="cross", layer=None, head=None, action="temperature", amount=4.0),
+    Intervention(kind="encoder", layer=2, head=None, action="scale", amount=0.5),
+    Drag(kind="cross", layer=0, head=3, row=2, column=5, amount=0.25),
+    Copy(kind="decoder", layer=2, head=0, from_layer=1, from_head=7),
+    Borrow(kind="encoder", layer=0, head=None, text="Guten Tag."),
+    Zero(side="decoder", layer=1, part="residual"),
+    PositionChange(side="encoder", action="no_positions"),
+    PositionChange(side="decoder", action="shift", amount=-3),
+    WordChange(action="mask", start=4, end=8),
+    WordChange(action="swap", start=4, end=8, text="Kater"),
+)
+
+
+@pytest.mark.parametrize("change", EACH, ids=str)
+def test_a_change_comes_back_from_its_names_and_values(change: Change) -> None:
+    sent = json.loads(json.dumps(change_values(change)))
+    assert change_from(sent) == change
+    assert hash(change_from(sent)) == hash(change)
+
+
+def test_every_record_and_every_action_is_tried_above() -> None:
+    assert {type(change) for change in EACH} == set(CHANGES)
+    for action, record in RECORDS.items():
+        assert record in CHANGES, action
+
+
+def test_what_is_left_out_has_its_default() -> None:
+    given = change_from({"action": "remove", "kind": "cross"})
+    assert given == Intervention(kind="cross", layer=None, head=None, action="remove")
+    assert change_from({"action": "remove", "kind": "cross", "layer": 1.0}) == Intervention(
+        kind="cross", layer=1, head=None, action="remove"
+    )
+    assert change_values(given) == {"kind": "cross", "action": "remove"}
+
+
+@pytest.mark.parametrize(
+    ("values", "word"),
+    [
+        (5, "wrong_type"),
+        ({}, "not_choice"),
+        ({"action": ["remove"]}, "not_choice"),
+        ({"action": "explode"}, "not_choice"),
+        ({"action": "remove"}, "missing"),
+        ({"action": "remove", "kind": "all"}, "not_choice"),
+        ({"action": "remove", "kind": {}}, "not_choice"),
+        ({"action": "remove", "kind": "cross", "layer": -1}, "not_whole"),
+        ({"action": "remove", "kind": "cross", "layer": True}, "not_whole"),
+        ({"action": "remove", "kind": "cross", "row": 1}, "unknown_name"),
+        ({"action": "temperature", "kind": "cross", "amount": 0}, "not_number"),
+        ({"action": "scale", "kind": "cross", "amount": 1e9}, "not_number"),
+        ({"action": "scale", "kind": "cross", "amount": "much"}, "not_number"),
+        ({"action": "drag", "kind": "cross", "layer": 0, "head": 0, "row": 1, "column": 1}, "missing"),
+        (
+            {"action": "drag", "kind": "decoder", "layer": 0, "head": 0, "row": 1, "column": 2, "amount": 0.5},
+            "not_whole",
+        ),
+        ({"action": "copy", "kind": "cross", "layer": 0, "head": 0, "from_layer": 1, "from_head": 0}, "not_whole"),
+        ({"action": "borrow", "kind": "cross", "layer": 0, "text": 5}, "not_text"),
+        ({"action": "zero", "side": "cross", "layer": 0, "part": "residual"}, "not_choice"),
+        ({"action": "zero", "side": "encoder", "layer": 0, "part": "all"}, "not_choice"),
+        ({"action": "shuffle", "side": "encoder", "amount": -1}, "not_whole"),
+        ({"action": "mask", "start": 4, "end": 4}, "not_whole"),
+        ({"action": "mask", "start": "4", "end": 5}, "not_whole"),
+    ],
+)
+def test_a_change_that_makes_no_sense_is_an_error(values: Any, word: str) -> None:
+    with pytest.raises(RequestError) as caught:
+        change_from(values)
+    assert caught.value.word == word
+
+
+def test_no_number_of_json_is_mistaken_for_another() -> None:
+    for number in (float("inf"), 1e300, -0.5):
+        with pytest.raises(RequestError):
+            change_from({"action": "remove", "kind": "cross", "layer": number})

@@ -1,0 +1,114 @@
+"""Words that are hidden, left out or replaced: the sentence that the model reads instead, and what nobody looks at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from headlight.model.changes import WordChange
+from headlight.model.errors import RequestError
+from headlight.model.translate.words_changed import ChangedText, change_words
+from tests.tiny import SENTENCES, tiny_translator
+
+TEXT = "Der Hund, ja, schläft."
+
+
+def change(action: Any, word: str, text: str = "", within: str = TEXT) -> WordChange:
+    start = within.index(word)
+    return WordChange(action=action, start=start, end=start + len(word), text=text)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected", "hidden"),
+    [
+        ([change("swap", "Hund", "Kater")], "Der Kater, ja, schläft.", []),
+        ([change("erase", "Der")], "Hund, ja, schläft.", []),
+        ([change("erase", "ja")], "Der Hund,, schläft.", []),
+        ([change("erase", "Hund, ja,")], "Der schläft.", []),
+        ([change("erase", "schläft.")], "Der Hund, ja,", []),
+        ([change("swap", "Hund", " ")], "Der, ja, schläft.", []),
+        ([change("mask", "Hund")], TEXT, ["Hund"]),
+        ([change("mask", "schläft"), change("swap", "Der", "Dieser")], "Dieser Hund, ja, schläft.", ["schläft"]),
+        ([change("erase", "Der"), change("mask", "ja"), change("mask", "Hund")], "Hund, ja, schläft.", ["Hund", "ja"]),
+        ([change("swap", "ja", "e\u0301h")], "Der Hund, éh, schläft.", []),
+        ([], TEXT, []),
+    ],
+)
+def test_words_change_where_they_stand(changes: list[WordChange], expected: str, hidden: list[str]) -> None:
+    changed = change_words(TEXT, changes)
+    assert changed.text == expected
+    assert [changed.text[span.start : span.end] for span in changed.hidden] == hidden
+
+
+def test_the_order_in_which_changes_are_given_does_not_count() -> None:
+    changes = [change("swap", "Der", "Dieser"), change("mask", "ja"), change("erase", "schläft.")]
+    assert change_words(TEXT, changes) == change_words(TEXT, changes[::-1])
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ([change("mask", "Hund"), change("swap", "nd, j", "x")], "words_overlap"),
+        ([WordChange(action="erase", start=0, end=len(TEXT))], "nothing_left"),
+        ([WordChange(action="erase", start=3, end=len(TEXT) + 1)], "not_whole"),
+        ([change("swap", "Hund", "\ud800")], "half_character"),
+    ],
+)
+def test_what_cannot_be_carried_out_is_an_error(changes: list[WordChange], word: str) -> None:
+    with pytest.raises(RequestError) as caught:
+        change_words(TEXT, changes)
+    assert caught.value.word == word
+
+
+def test_a_swapped_word_is_another_sentence() -> None:
+    translator = tiny_translator()
+    swap = change("swap", "Hund", "Kater", SENTENCES[0])
+    changed, other = (
+        translator.translate(SENTENCES[0], interventions=(swap,)),
+        translator.translate(SENTENCES[0].replace("Hund", "Kater")),
+    )
+    assert changed.source_text == other.source_text
+    assert [token.id for token in changed.target_tokens] == [token.id for token in other.target_tokens]
+    assert changed.log_probability == pytest.approx(other.log_probability, abs=1e-5)
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+def test_no_token_looks_at_a_masked_word(beam: int) -> None:
+    translator = tiny_translator()
+    mask = change("mask", "Hund", within=SENTENCES[0])
+    changed = translator.translate(SENTENCES[0], interventions=(mask,), beam_size=beam)
+    plain = translator.translate(SENTENCES[0], beam_size=beam)
+    hidden = [place for place, token in enumerate(changed.source_tokens) if mask.start <= token.start < mask.end]
+    assert changed.attention.hidden == tuple(hidden)
+    assert hidden
+    others = [place for place in range(len(changed.source_tokens)) if place not in hidden]
+    for kind in ("encoder", "cross"):
+        maps = changed.attention.of(kind)  # type: ignore[arg-type]
+        assert (maps[..., hidden] == 0).all()
+        np.testing.assert_allclose(maps[..., others].sum(axis=-1), 1, atol=1e-5)
+        allowed = changed.attention.allowed(kind)  # type: ignore[arg-type]
+        assert not allowed[:, hidden].any()
+        assert allowed[:, others].all()
+        assert (plain.attention.of(kind)[..., hidden] > 0).all()  # type: ignore[arg-type]
+    assert changed.attention.allowed("decoder").sum() == np.tril(changed.attention.allowed("decoder")).sum()
+    assert changed.source_tokens == plain.source_tokens
+
+
+def test_a_masked_word_is_masked_in_a_padded_batch_and_in_a_stream_too() -> None:
+    translator = tiny_translator()
+    mask = (WordChange(action="mask", start=0, end=3),)
+    texts = list(SENTENCES[:4])
+    for text, one in zip(texts, translator.translate_batch(texts, interventions=mask, max_length=9), strict=True):
+        alone = translator.translate(text, interventions=mask, max_length=9)
+        streamed: Any = list(translator.stream(text, interventions=mask, max_length=9))[-1].translation
+        for other in (alone, streamed):
+            assert one.text == other.text
+            assert one.attention.hidden == other.attention.hidden != ()
+            np.testing.assert_allclose(one.attention.cross, other.attention.cross, atol=1e-5)
+
+
+def test_a_plain_sentence_has_nothing_hidden() -> None:
+    assert change_words(TEXT, []) == ChangedText(TEXT, ())
+    assert tiny_translator().translate(TEXT, max_length=5).attention.hidden == ()
