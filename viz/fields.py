@@ -23,7 +23,7 @@ from headlight.model.records import KINDS, DecodingOptions, Kind, TranslationReq
 from headlight.viz.errors import PageError, page_error, shown
 from headlight.viz.settings import Settings
 from headlight.viz.theme import PALETTES
-from headlight.viz.values import Choice, Head, Layer, OneHead, Real, Switch, Text, Value, Whole, Words
+from headlight.viz.values import Changes, Choice, Head, Layer, OneHead, Real, Switch, Text, Value, Whole, Words
 
 Merged = Literal["mean", "max"]
 Place = int | Merged
@@ -86,6 +86,7 @@ REQUEST: tuple[Field, ...] = (
     _request("prefix", Words(), ids=True, api=BOTH),
     _request("source_language", Text(LANGUAGE), link=True, api=BOTH),
     _request("target_language", Text(LANGUAGE), link=True, api=BOTH),
+    _request("interventions", Changes(), api=BOTH),
 )
 # fmt: on
 

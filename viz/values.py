@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-from headlight.viz.errors import PageError, shown
+from headlight.model.changes import MOST_CHANGES, Borrow, Change, WordChange, change_from
+from headlight.model.errors import ModelError
+from headlight.viz.errors import PageError, page_error, shown
 from headlight.viz.settings import Settings
 
 MOST_PLACES = 1000  # of layers and heads: beyond any model; the page goes to the nearest that there is
@@ -165,6 +167,31 @@ class OneHead(Value):
         if not isinstance(value, list | tuple) or len(value) != 2:
             raise PageError(name, "not_choice", {"name": name, "choices": "[layer, head], null", "given": shown(value)})
         return self.layer.check(name, value[0], settings), self.head.check(name, value[1], settings)
+
+
+@dataclass(frozen=True)
+class Changes(Value):
+    """What is changed of heads, layers, positions and words: a list of names with values, each of them checked."""
+
+    name, annotation = "changes", list[dict[str, Any]]
+    most: int = MOST_CHANGES
+
+    def check(self, name: str, value: Any, settings: Settings) -> tuple[Change, ...]:
+        if value is None:
+            return ()
+        if not isinstance(value, list | tuple):
+            raise PageError(name, "wrong_type", {"name": name, "given": shown(value), "needed": "[{…}]"})
+        if len(value) > self.most:
+            raise PageError(name, "too_many_changes", {"given": len(value), "limit": self.most})
+        try:
+            changes = tuple(change_from(each) for each in value)
+        except ModelError as error:
+            refused = page_error(error)
+            raise PageError(name, refused.word, refused.values) from error
+        for change in changes:
+            if isinstance(change, WordChange | Borrow):
+                check_text(name, change.text, limit=settings.max_characters)
+        return changes
 
 
 # ---------------------------------------------------------------- single checks, also for what is no field

@@ -13,6 +13,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headlight.model.changes import (
+    Borrow,
+    Copy,
+    Drag,
+    Intervention,
+    PositionChange,
+    WordChange,
+    Zero,
+    change_values,
+)
 from headlight.model.records import KINDS, DecodingOptions, TranslationRequest
 from headlight.viz.errors import PageError
 from headlight.viz.fields import (
@@ -66,6 +76,17 @@ def check(values: Any) -> tuple[TranslationRequest, Selection]:
     return request_from(asked, LIMITS), selection_from(looks, LIMITS)
 
 
+CHANGES = (
+    Intervention(kind="cross", layer=None, head=2, action="temperature", amount=0.25),
+    Drag(kind="decoder", layer=1, head=0, row=4, column=2, amount=0.125),
+    Copy(kind="encoder", layer=2, head=1, from_layer=0, from_head=4),
+    Borrow(kind="cross", layer=0, head=None, text="Ja & <b>nein</b>."),
+    Zero(side="decoder", layer=0, part="residual"),
+    PositionChange(side="encoder", action="shift", amount=-2),
+    WordChange(action="swap", start=0, end=3, text="Die"),
+)
+
+
 @st.composite
 def requests(draw: st.DrawFn) -> TranslationRequest:
     beam = draw(st.integers(1, 7))
@@ -86,7 +107,8 @@ def requests(draw: st.DrawFn) -> TranslationRequest:
     if which != "text":
         request = replace(request, **{which: given_words})
     codes = st.sampled_from(["", "deu_Latn", "en→de", "a&b"])
-    return replace(request, source_language=draw(codes), target_language=draw(codes))
+    changes = draw(st.lists(st.sampled_from(CHANGES), max_size=5).map(tuple))
+    return replace(request, source_language=draw(codes), target_language=draw(codes), interventions=changes)
 
 
 @st.composite
@@ -122,13 +144,14 @@ def sent(values: dict[str, Any], names: set[str]) -> dict[str, Any]:
 @given(requests(), selections())
 def test_every_request_and_selection_arrives_as_it_was_sent(request: TranslationRequest, chosen: Selection) -> None:
     values = asdict(request) | asdict(request.options)
+    values["interventions"] = [change_values(change) for change in request.interventions]
     assert request_from(sent(values, {row.name for row in REQUEST}), LIMITS) == request
     assert selection_from(sent(asdict(chosen), SELECTED), LIMITS) == chosen
 
 
 def test_the_table_has_every_field_of_a_request_once() -> None:
     records = {each.name for record in (TranslationRequest, DecodingOptions) for each in fields(record)}
-    inside = {"options", "interventions", "capture", "alternatives"}  # asked for by code alone
+    inside = {"options", "capture", "alternatives"}  # asked for by code alone
     names = [row.name for row in (*REQUEST, *SELECTION)]
     assert len(names) == len(set(names))
     assert {row.name for row in REQUEST} == records - inside

@@ -1,7 +1,7 @@
 """A translation as the browser gets it: one JSON text with tokens, and every weight as a 16-bit number in base64.
 
 A weight w is sent as round(65,535 w): the error is at most 0.0000077, at 2.7 bytes a weight. Zero and one stay exact.
-Masked cells are not marked: the kind of attention tells which they are.
+Masked cells are not marked: the kind of attention tells which they are, and `hidden` the words that are masked.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from headlight.model.changes import change_values
 from headlight.model.measures.patterns import Pattern, patterns
-from headlight.model.records import KINDS, FloatArray, Reliability, Token, Translation
+from headlight.model.records import KINDS, FloatArray, Reliability, Token, Translation, TranslationRequest
 from headlight.viz.labels import labels
 
 FULL = 65_535  # the number that stands for a weight of one
@@ -40,6 +41,7 @@ def answer_values(translation: Translation, about: Mapping[str, Any]) -> dict[st
             "prefix": request.prefix,
             "source_language": request.source_language,
             "target_language": request.target_language,
+            **_interventions(request),
         },
         "source_text": translation.source_text,
         "text": translation.text,
@@ -47,6 +49,7 @@ def answer_values(translation: Translation, about: Mapping[str, Any]) -> dict[st
         "target": tokens_values(translation.target_tokens),
         "start": tokens_values((translation.start_token,))[0],
         "attention": {kind: weights_values(translation.attention.of(kind)) for kind in KINDS},
+        **({"hidden": list(translation.attention.hidden)} if translation.attention.hidden else {}),
         "patterns": patterns_values(translation, about.get("best_head")),
         "hypotheses": [dataclasses.asdict(each) for each in translation.hypotheses],
         "tree": [dataclasses.astuple(node) for node in translation.tree.nodes],
@@ -57,6 +60,12 @@ def answer_values(translation: Translation, about: Mapping[str, Any]) -> dict[st
         "device": translation.device,
         "seconds": sum(dataclasses.astuple(translation.timing)),
     }
+
+
+def _interventions(request: TranslationRequest) -> dict[str, Any]:
+    """What was changed, if anything was."""
+    changes = [change_values(change) for change in request.interventions]
+    return {"interventions": changes} if changes else {}
 
 
 def reliability_values(reliability: Reliability | None) -> dict[str, Any] | None:

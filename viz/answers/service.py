@@ -142,10 +142,12 @@ class Service:
                 request = request_from(values, self.settings, defaults.decoding)
             request = translator.request(defaults.checked(request, most))
             batch = translator.checker.prepare([request])  # cuts all texts into tokens, and runs nothing
+            others = [translator.checker.prepare([other]) for other in translator.checker.others(request)]
         for name, ids in (
             ("text", batch.sources[0]),
             ("target", batch.targets[0] or ()),
             ("prefix", batch.prefixes[0]),
+            *(("interventions", other.sources[0]) for other in others),
         ):
             if len(ids) > most:
                 raise PageError(name, "too_many_tokens", {"name": name, "given": len(ids), "limit": most})

@@ -24,7 +24,7 @@ from headlight.viz.answers.payload import reliability_values
 from headlight.viz.answers.service import Service
 from headlight.viz.api.arguments import bind
 from headlight.viz.errors import PageError
-from headlight.viz.fields import BOTH, SELECTION, Merged, Place, parameters, selection_from
+from headlight.viz.fields import BOTH, SELECTION, Field, Merged, Place, parameters, selection_from
 from headlight.viz.values import check_place
 from headlight.viz.wire.gradio_inside import describe, function_named
 from headlight.viz.wire.visitors import GONE, VISITOR
@@ -109,12 +109,20 @@ def signature_of(endpoint: str) -> inspect.Signature:
                 row.name,
                 inspect.Parameter.POSITIONAL_OR_KEYWORD,
                 annotation=row.value.annotation,
-                default=inspect.Parameter.empty if row.required else "" if row.default is None else row.default,
+                default=_default(row),
             )
             for row in parameters(endpoint)
         ],
         return_annotation=dict[str, Any],
     )
+
+
+def _default(row: Field) -> Any:
+    if row.required:
+        return inspect.Parameter.empty
+    if isinstance(row.default, tuple):
+        return list(row.default)  # as JSON has it
+    return "" if row.default is None else row.default
 
 
 def documentation_of(endpoint: str) -> str:

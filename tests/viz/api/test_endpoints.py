@@ -67,7 +67,7 @@ def test_every_parameter_has_its_words_in_the_panel_and_in_the_docstring(server:
             said += 1
         (result,) = info[f"/{name}"]["returns"]
         assert "hint" in result["python_type"]["description"]
-    assert said == 19
+    assert said == 21
 
 
 @pytest.mark.parametrize(
@@ -84,6 +84,32 @@ def test_options_do_what_they_say(server: Server, service: Service, data: Any, o
     truth = service.translator().translate(BEER, **options)
     assert (answer["text"], answer["stopped"]) == (truth.text, truth.stopped)
     assert answer["score"] == pytest.approx(truth.score, abs=1e-5)
+
+
+CHANGES = [
+    {"action": "remove", "kind": "cross", "layer": 0},
+    {"action": "temperature", "kind": "encoder", "layer": 1, "head": 2, "amount": 4},
+    {"action": "swap", "start": 14, "end": 18, "text": "cola"},
+]
+
+
+def test_changes_are_carried_out_as_in_code(server: Server, service: Service) -> None:
+    truth = service.translator().translate(BEER, interventions=CHANGES)
+    plain = service.translator().translate(BEER)
+    answer = server.call("translate", *[BEER, *BLANKS[1:]], CHANGES).values
+    assert (answer["text"], answer["score"]) == (truth.text, pytest.approx(truth.score, abs=1e-5))
+    assert truth.score != pytest.approx(plain.score, abs=1e-3)
+    maps = server.call("attention", BEER, "cross", 0, 1, *BLANKS[1:], CHANGES).values
+    assert "cola" in "".join(maps["columns"])
+    assert np.array(maps["weights"]).sum() == 0
+    assert server.call("translate", BEER).values["text"] == plain.text
+
+
+def test_a_masked_word_has_no_weights_at_all(server: Server) -> None:
+    mask = [{"action": "mask", "start": 0, "end": 3}]
+    weights = server.call("attention", BEER, "cross", 0, 1, *BLANKS[1:], mask).values["weights"]
+    assert {row[0] for row in weights} == {None}
+    assert None not in [weight for row in weights for weight in row[1:]]
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
@@ -108,6 +134,8 @@ def test_answers_are_small(server: Server) -> None:
     assert len(server.call("attention", BEER).text) < 1500
 
 
+BLANKS = ["a", "", 1, 1.0, "", "", "", ""]  # whatever comes before the interventions
+OFF = {"action": "remove", "kind": "cross", "layer": 0, "head": 1}
 WRONG: list[tuple[str, list[Any], str]] = [
     ("translate", [None], "text must be text, but null was given"),
     ("translate", [7], "text must be text, but 7 was given"),
@@ -131,6 +159,20 @@ WRONG: list[tuple[str, list[Any], str]] = [
     ("translate", ["a", "", 1, "x"], "length_penalty must be a number from 0 to 10,"),
     ("translate", ["a", "", 1, 1, 5], "target must be text or a list of token ids"),
     ("translate", ["a", "", 1, 1, "b", "c"], "cannot both be given"),
+    ("translate", [*BLANKS, "x"], 'interventions must be [{…}], but "x" was given'),
+    ("translate", [*BLANKS, {"action": "remove"}], "interventions must be [{…}], but an object was given"),
+    ("translate", [*BLANKS, ["x"]], 'interventions must be [{…}], but "x" was given'),
+    ("translate", [*BLANKS, [{"action": "explode"}]], "action must be one of remove, uniform, scale, temperature"),
+    ("translate", [*BLANKS, [{"action": "remove"}]], "kind is missing"),
+    ("translate", [*BLANKS, [OFF | {"layer": 2}]], "layer must be a whole number from 0 to 1, but 2 was given"),
+    ("translate", [*BLANKS, [OFF | {"head": 4}]], "head must be a whole number from 0 to 3, but 4 was given"),
+    ("translate", [*BLANKS, [{}] * 401], "There are 401 changes, but at most 400"),
+    ("translate", [*BLANKS, [{"action": "erase", "start": 0, "end": 1}]], "No word of the sentence is left"),
+    ("translate", [*BLANKS, [{"action": "mask", "start": 0, "end": 9}]], "end must be a whole number from 1 to 1"),
+    ("translate", [*BLANKS, [{"action": "swap", "start": 0, "end": 1, "text": "x" * 500}]], "at most 499"),
+    ("translate", [*BLANKS, [{"action": "swap", "start": 0, "end": 1, "text": "a b c " * 21}]], "at most 61"),
+    ("translate", [*BLANKS, [{"action": "borrow", "kind": "cross", "layer": 0, "text": "a b c " * 21}]], "at most 61"),
+    ("translate", [*BLANKS, [{"action": "borrow", "kind": "cross", "layer": 0, "text": " "}]], "Type a sentence"),
     ("attention", ["a", "sideways"], "kind must be one of encoder, decoder, cross"),
     ("attention", ["a", "cross", 2], "layer must be a whole number from 0 to 1"),
     ("attention", ["a", "cross", "mean"], "layer must be a whole number from 0 to 1"),
@@ -161,8 +203,8 @@ def test_a_wrong_argument_is_named_and_no_model_runs(
         ("call/translate", {"data": {"text": "a"}}, 422, "not_data"),
         ("call/translate", {"data": "a"}, 422, "not_data"),
         ("call/translate", {"data": []}, 422, "missing"),
-        ("call/translate/", {"data": ["a"] * 9}, 422, "too_many_values"),
-        ("call/attention", {"data": ["a"] * 12}, 422, "too_many_values"),
+        ("call/translate/", {"data": ["a"] * 10}, 422, "too_many_values"),
+        ("call/attention", {"data": ["a"] * 13}, 422, "too_many_values"),
         ("call/translate", {"data": ["a"], "session_hash": 5}, 422, "wrong_field"),
         ("call/translate", {"data": [{"path": "/etc/passwd", "meta": {"_type": "gradio.FileData"}}]}, 422, "no_files"),
         ("call/nothing", {"data": ["a"]}, 404, "unknown_endpoint"),
@@ -286,6 +328,7 @@ def test_the_documentation_has_types_defaults_and_words_and_hides_the_inside(ser
         "prefix": ("str", ""),
         "source_language": ("str", ""),
         "target_language": ("str", ""),
+        "interventions": ("list[dict(str, Any)]", []),
     }
     head = next(each for each in about["/attention"]["parameters"] if each["parameter_name"] == "head")
     assert (head["python_type"]["type"], head["parameter_default"]) == ("int | str", "mean")
