@@ -91,7 +91,10 @@ def test_arguments_that_are_left_out_are_filled_in() -> None:
     visit = Visit()
     visit(CALL, [b'{"data": ["\\ud800"], "session_hash": "s"}'], content_length="41")
     assert visit.reached is not None
-    assert json.loads(visit.reached["body"]) == {"data": ["\ud800", "", 1, 1.0, "", "", "", "", []], "session_hash": "s"}
+    assert json.loads(visit.reached["body"]) == {
+        "data": ["\ud800", "", 1, 1.0, "", "", "", "", []],
+        "session_hash": "s",
+    }
     assert int(visit.reached["length"]) == len(visit.reached["body"])
 
 
