@@ -112,9 +112,23 @@ def visiting(browser: Browser, address: str) -> Iterator[Visit]:
     contexts: list[BrowserContext] = []
     watch = Watch(address, [])
 
-    def open_page(hash_: str = "", *, width: int = 1280, height: int = 900, **options: Any) -> Page:
+    def open_page(
+        hash_: str = "",
+        *,
+        width: int = 1280,
+        height: int = 900,
+        live: bool | None = False,
+        script: str = "",
+        **options: Any,
+    ) -> Page:
+        """`live`: the page translates while one types, or not; `None`: as it does for a new visitor."""
         options.setdefault("locale", "en-US")
         context = browser.new_context(viewport={"width": width, "height": height}, **options)
+        if live is not None:  # by default nothing is asked that a test does not ask for itself
+            choice = f"localStorage.setItem('headlight-live', '{'on' if live else 'off'}')"
+            context.add_init_script(f"localStorage.getItem('headlight-live') ?? {choice}")
+        if script:
+            context.add_init_script(script)
         context.grant_permissions(["clipboard-read", "clipboard-write"])
         context.set_default_timeout(PATIENCE)
         contexts.append(context)

@@ -6,6 +6,9 @@
 The next turn goes to the address that has the fewest turns and has waited longest; within an address, to the session by
 the same rule. So many requests from one address delay that address alone. A visitor holds one turn less than there are,
 so that a second visitor never waits for all work of the first.
+
+A request of somebody who still types waits apart (`join_live`). It has a turn only while no other request waits or
+runs, and gives it up once one comes (`is_quiet`), so that typing delays no answer that somebody asked for.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from headlight.viz.errors import PageError
 
 REMEMBERED = 1000  # visitors whose last turn is remembered
 GLANCE = 0.3  # seconds between two looks at whether a visitor has left
+MOST_LIVE = 256  # waiting requests of people who type
 FORGOTTEN = 10.0  # seconds after which an abandoned place is dropped
 
 
@@ -36,8 +40,8 @@ class Visitor(NamedTuple):
 class Place:
     """One visitor's place in the queue, then the turn itself. Leaving the `with` block gives it back."""
 
-    def __init__(self, line: Line, visitor: Visitor, number: int) -> None:
-        self.visitor, self.number = visitor, number
+    def __init__(self, line: Line, visitor: Visitor, number: int, *, live: bool = False) -> None:
+        self.visitor, self.number, self.live = visitor, number, live
         self.name = secrets.token_urlsafe(12)  # the browser names it to come back to it
         self.granted = self.over = False
         self.left_at: float | None = None  # when its request left it, to come back later
@@ -71,6 +75,7 @@ class Line:
         self._number = 0
         self._waiting: list[Place] = []
         self._running: list[Place] = []
+        self._live: list[Place] = []  # waiting requests of those who type
         self._last: OrderedDict[Visitor | str, int] = OrderedDict()  # the number of each visitor's last turn
         self._lock = Lock()
         self._changed = Condition(self._lock)
@@ -93,6 +98,29 @@ class Line:
             self._waiting.append(place)
             self._grant()
             return place
+
+    def join_live(self, visitor: Visitor) -> Place:
+        """A place after all others, of which a visitor has one at a time: an older one is over."""
+        with self._changed:
+            if self.closed:
+                raise PageError("text", "leaving")
+            self._drop_forgotten()
+            for place in [each for each in self._live if each.visitor == visitor]:
+                place.over = True
+                self._live.remove(place)
+            if len(self._live) >= MOST_LIVE:
+                raise PageError("text", "line_full", {"before": len(self._live)})
+            self._number += 1
+            place = Place(self, visitor, self._number, live=True)
+            self._live.append(place)
+            self._grant()
+            return place
+
+    def is_quiet(self) -> bool:
+        """Whether no request but those of people who type waits or runs."""
+        with self._changed:
+            self._drop_forgotten()
+            return self._is_quiet()
 
     def find(self, name: str, visitor: Visitor) -> Place | None:
         """The place of this name, if it was parked by this visitor and is not forgotten yet."""
@@ -137,7 +165,7 @@ class Line:
         """See `Place.leave`."""
         with self._changed:
             place.over = True
-            for places in (self._waiting, self._running):
+            for places in (self._waiting, self._running, self._live):
                 if place in places:
                     places.remove(place)
             self._grant()
@@ -169,16 +197,27 @@ class Line:
     def _grant(self) -> None:
         while len(self._running) < self.at_once:
             able = [place for place in self._order() if place.left_at is None and self._free(place.visitor)]
-            if not able:
+            place = able[0] if able else self._next_live()
+            if place is None:
                 break
-            place = able[0]
-            self._waiting.remove(place)
+            (self._live if place.live else self._waiting).remove(place)
             self._running.append(place)
             place.granted = True
             self._served(self._last, place)
             while len(self._last) > REMEMBERED:
                 self._last.popitem(last=False)
         self._changed.notify_all()
+
+    def _is_quiet(self) -> bool:
+        return not self._waiting and all(place.live for place in self._running)
+
+    def _next_live(self) -> Place | None:
+        """Who types and is next: one turn stays free for a request that somebody asks for."""
+        if not self._is_quiet() or len(self._running) >= max(1, self.at_once - 1):
+            return None
+        running = Counter(key for place in self._running for key in _keys(place))
+        able = [place for place in self._live if not running[place.visitor]]  # the last one of a visitor ends first
+        return min(able, key=lambda place: _rank(place, running, self._last), default=None)
 
     def _free(self, visitor: Visitor) -> bool:
         """Whether a turn is free for this visitor."""

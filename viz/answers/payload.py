@@ -90,6 +90,11 @@ def waiting_json(before: int, place: str = "") -> str:
     return _json({"what": "waiting", "before": before, **({"place": place} if place else {})})
 
 
+def busy_json() -> str:
+    """Others are served first: an answer to somebody who types has no turn now."""
+    return _json({"what": "busy"})
+
+
 def error_json(field: str, word: str, values: Mapping[str, Any]) -> str:
     """An error as a phrase of the word tables, with the field that it belongs to."""
     return _json({"what": "error", "field": field, "word": word, "values": dict(values)})

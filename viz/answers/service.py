@@ -7,7 +7,7 @@ reads one. An expected error becomes a `PageError`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from threading import Event
@@ -170,7 +170,7 @@ class Service:
         with _in_our_words():
             return self.answer_cache.answer(self._key(request), make), not made
 
-    def stream(self, request: TranslationRequest, stop: Event) -> Iterator[Progress]:
+    def stream(self, request: TranslationRequest, stop: Event) -> Generator[Progress]:
         """Progress after each word; the last carries the translation. A cached answer comes at once, and alone.
 
         Set `stop`, or close the iterator, and the work ends within one step, with no last progress. ZeroGPU answers in

@@ -15,7 +15,7 @@ import gradio as gr
 from headlight.viz.answers.examples import EXAMPLES
 from headlight.viz.answers.first import first_answer
 from headlight.viz.answers.model_values import answer_of, default_request, translators
-from headlight.viz.answers.payload import error_json, progress_json, reliability_values, waiting_json
+from headlight.viz.answers.payload import busy_json, error_json, progress_json, reliability_values, waiting_json
 from headlight.viz.answers.service import Cached, Service
 from headlight.viz.errors import PageError
 from headlight.viz.fields import OPTIONS
@@ -26,6 +26,10 @@ from headlight.viz.wire.widget import widget
 
 BREATH = 0.06  # seconds between two messages: often enough for the eye, seldom enough for the network
 GLANCE = 0.3  # seconds between two looks at how long the line is
+LIVE_GLANCE = 0.02  # seconds between two looks at whether who types has typed on
+LIVE_PATIENCE = 1.0  # seconds until who types is told that others are served first
+# What a live answer is made with, whatever was asked for: one pass over the sentence as it stands.
+LIVE: Mapping[str, Any] = {"beam_size": 1, "n_best": 1, "temperature": 0.0, "target": None, "prefix": None}
 OUR_FAULT = "our_fault"
 
 LOG = logging.getLogger(__name__)
@@ -84,7 +88,8 @@ class TranslateWidget(OneEach):
         except PageError as error:
             yield error_json(error.field, error.word, error.values)
             return
-        with self._only(request.session_hash or "") as stop, closing(self._in_line(values, stop)) as found:
+        messages = self._live if values.pop("live", None) is True else self._in_line
+        with self._only(request.session_hash or "", turn) as stop, closing(messages(values, stop)) as found:
             for message in found:
                 if stop.is_set():
                     return
@@ -107,6 +112,39 @@ class TranslateWidget(OneEach):
                     yield waiting_json(before)
             with closing(self._messages(values, stop)) as found:
                 yield from found
+
+    def _live(self, values: dict[str, Any], stop: Event) -> Generator[str]:
+        """The answer to a sentence that is still typed: greedy, after all other requests, and without progress."""
+        try:
+            place = self.service.line.join_live(VISITOR.get())
+        except PageError:
+            yield busy_json()
+            return
+        with place:
+            told = time.monotonic()
+            while not place.wait(LIVE_GLANCE):
+                if stop.is_set() or place.over or GONE.get()():
+                    return
+                if time.monotonic() - told > LIVE_PATIENCE:
+                    yield busy_json()
+                    return
+            yield from self._live_messages(values, stop)
+
+    def _live_messages(self, values: dict[str, Any], stop: Event) -> Generator[str]:
+        try:
+            asked = self.service.check({**values, **LIVE}, model_defaults=True)
+            with closing(self.service.stream(asked, stop)) as steps:
+                for progress in steps:
+                    if progress.translation is not None:
+                        yield answer_of(self.service, progress.translation, cached=isinstance(progress, Cached))
+                    elif not self.service.line.is_quiet():
+                        yield busy_json()
+                        return
+        except PageError as error:
+            yield error_json(error.field, error.word, error.values)
+        except Exception:
+            LOG.exception("A live translation failed.")
+            yield error_json("text", OUR_FAULT, {})
 
     def _messages(self, values: dict[str, Any], stop: Event) -> Generator[str]:
         try:

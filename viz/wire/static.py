@@ -26,6 +26,7 @@ SHEETS = (
     "frame/gradio",
     "frame/page",
     "translate/translate",
+    "translate/live",
     "translate/chooser",
     "headview/headview",
     "heads/explorer",

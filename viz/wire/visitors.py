@@ -24,7 +24,7 @@ class OneEach:
     """A widget whose jobs take a while: each visitor runs one at a time."""
 
     def __init__(self) -> None:
-        self._running: dict[str, Event] = {}
+        self._running: dict[str, tuple[Event, int]] = {}
         self._lock = Lock()
 
     def stop(self, request: gr.Request) -> None:
@@ -36,29 +36,39 @@ class OneEach:
         with self._lock:
             running = self._running.pop(request.session_hash or "", None)
         if running:
-            running.set()
+            running[0].set()
 
     @contextmanager
-    def _only(self, visitor: str) -> Iterator[Event]:
-        """Stop the visitor's last job. The event is set when this job must stop."""
-        stop = Event()
+    def _only(self, visitor: str, turn: Any = None) -> Iterator[Event]:
+        """Stop the visitor's last job. The event is set when this job must stop.
+
+        `turn`: the number of the request. Threads may begin two jobs in either order: the later request goes on.
+        """
+        stop, number = Event(), turn if is_turn(turn) else 0
         with self._lock:
-            last = self._running.get(visitor)
-            self._running[visitor] = stop
-        if last:
+            last, later = self._running.get(visitor, (None, number))
+            if later > number:
+                stop.set()
+            else:
+                self._running[visitor] = stop, number
+        if last and not stop.is_set():
             last.set()
         try:
             yield stop
         finally:
             with self._lock:
-                if self._running.get(visitor) is stop:  # a later request has its own entry
+                if self._running.get(visitor, (None, 0))[0] is stop:  # a later request has its own entry
                     del self._running[visitor]
+
+
+def is_turn(turn: Any) -> bool:
+    """Whether a value is the number of a request: Python refuses to write very long integers."""
+    return type(turn) is int and abs(turn) < MOST_TURN
 
 
 def with_turn(message: str, turn: Any) -> str:
     """The message with the number of its request: the browser ignores messages of an older one."""
-    plain = type(turn) is int and abs(turn) < MOST_TURN  # Python refuses to write very long integers
-    return message if not plain else f'{{"turn":{turn},{message[1:]}'
+    return message if not is_turn(turn) else f'{{"turn":{turn},{message[1:]}'
 
 
 def address_of(scope: Mapping[str, Any], *, on_a_space: bool) -> str:

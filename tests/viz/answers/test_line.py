@@ -160,3 +160,79 @@ def test_an_address_is_one_that_its_visitor_cannot_choose(
 ) -> None:
     scope = {"client": (client, 7) if client else None, "headers": [(b"x-forwarded-for", forwarded.encode())]}
     assert address_of(scope, on_a_space=on_a_space) == address
+
+
+def typing(line: Line, session: str, address: str = CROWD) -> Place:
+    return line.join_live(Visitor(address, session))
+
+
+def test_those_who_type_have_turns_only_while_nobody_else_waits_or_runs() -> None:
+    line = Line(2, 20)
+    (asked,) = joined(line, OTHER, ["s"])
+    first, second = typing(line, "a"), typing(line, "b")
+    assert not line.is_quiet()
+    assert (first.granted, second.granted) == (False, False)
+    asked.leave()
+    assert line.is_quiet()
+    assert (first.granted, second.granted) == (True, False)  # one turn stays free
+    (asked,) = joined(line, OTHER, ["s"])
+    assert asked.granted
+    assert not line.is_quiet()
+    first.leave()
+    assert not second.granted
+    asked.leave()
+    assert second.granted
+
+
+def test_with_one_turn_a_request_waits_until_who_types_gives_way() -> None:
+    line = Line(1, 20)
+    live = typing(line, "a")
+    (asked,) = joined(line, OTHER, ["s"])
+    assert (live.granted, asked.granted, line.is_quiet()) == (True, False, False)
+    live.leave()
+    assert asked.granted
+
+
+def test_a_newer_sentence_takes_the_place_of_an_older_one_of_its_visitor() -> None:
+    line = Line(3, 20)
+    running = typing(line, "a")
+    older = typing(line, "a")
+    assert (running.granted, older.granted) == (True, False)  # although a turn is free: one at a time
+    newer = typing(line, "a")
+    assert older.over
+    assert not older.wait(0)
+    running.leave()
+    assert newer.granted
+    assert not older.granted
+
+
+def test_those_who_type_take_turns_and_fill_no_place_of_others() -> None:
+    line = Line(2, 2)
+    first, second = typing(line, "a"), typing(line, "b")
+    again = typing(line, "a")
+    first.leave()
+    assert (second.granted, again.granted) == (True, False)  # whoever waited longest is next
+    assert joined(line, OTHER, "s")[0].granted
+
+
+def test_a_place_that_nobody_comes_back_to_does_not_silence_those_who_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = Line(1, 20)
+    (asked,) = joined(line, OTHER, ["s"])
+    (forgotten,) = joined(line, THIRD, ["t"])
+    assert line.park(forgotten)
+    asked.leave()
+    monkeypatch.setattr(line_module, "FORGOTTEN", -1.0)
+    assert typing(line, "a").granted
+
+
+def test_too_many_who_type_and_a_closed_line_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(line_module, "MOST_LIVE", 1)
+    line = Line(1, 20)
+    typing(line, "a")
+    typing(line, "b")
+    with pytest.raises(PageError, match="1 are before you"):
+        typing(line, "c")
+    line.close()
+    with pytest.raises(PageError) as caught:
+        typing(line, "d")
+    assert caught.value.word == "leaving"

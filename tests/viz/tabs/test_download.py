@@ -139,7 +139,7 @@ def test_a_listener_who_goes_away_ends_it(fetching: DownloadWidget, hub: Hub) ->
     hub.cuts = [11]  # of the weights: there are messages before they are here
     listening = messages_of(fetching, name=TOY)
     next(listening)
-    stop = fetching._running["one"]
+    stop = fetching._running["one"][0]
     listening.close()  # type: ignore[attr-defined]
     del listening
     assert stop.is_set()

@@ -87,6 +87,8 @@ export function lookOf(translation, { request, language, tab, ...wanted }) {
   return { ...look, ...withinTranslation(translation, look) };
 }
 
+const TYPING = 700; // milliseconds: browsers refuse an address that changes with every keystroke
+
 const given = (value) => value !== undefined && value !== null;
 
 /** What is shown, or what was asked for and could not be answered, as an address. */
@@ -114,21 +116,24 @@ export function writeLink() {
 export function watchState() {
   let waiting = 0;
   let here = null; // what this entry's translation was asked with; none yet: the next translation is this entry's
+  let typed = false; // this entry's translation came while its sentence was typed: what follows takes its place
   let known = location.hash;
   const keep = () => {
     clearTimeout(waiting);
+    const pause = state.translation?.live ? TYPING : 120;
     waiting = setTimeout(() => {
       if (state.busy || !state.translation) return; // until the translation is there, the address says what was asked for
       if (location.hash !== known) return; // another entry was chosen just now: what is shown must not be written into it
       const asked = JSON.stringify(state.unanswered ?? state.translation.asked());
-      const anew = here !== null && asked !== here;
+      const anew = here !== null && asked !== here && !typed;
+      if (asked !== here) typed = Boolean(state.translation.live) && !state.unanswered;
       here = asked;
       const hash = writeLink();
       if (hash === location.hash) return;
       history[anew ? 'pushState' : 'replaceState'](history.state, '', hash);
       known = location.hash;
       if (window.parent !== window) window.parent.postMessage({ queryString: '', hash }, '*');
-    }, 120);
+    }, pause);
   };
   on(['translation', 'busy', 'chosenLanguage', ...Object.keys(DEFAULTS)], keep);
   addEventListener('hashchange', () => {

@@ -42,6 +42,7 @@ export const page = createStore({
   theme: 'light',
   translation: null, // what is shown
   busy: false, // a newer one is on its way
+  still: false, // the sentence is being typed, and its translation follows: what is shown keeps its place
   unanswered: null, // a request that the server was gone for
   modelDefaults: {}, // the default options of each model, by its name
   fetched: 0, // models that came since the page was opened

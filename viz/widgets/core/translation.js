@@ -33,6 +33,8 @@ export class Translation {
   source_text;
   /** @type {any} the languages that its text looks like, where the model reads another */
   hint;
+  /** @type {boolean} it came while its sentence was typed */
+  live = false;
 
   /** @param {any} values what the server sent */
   constructor({ attention, ...values }) {

@@ -18,11 +18,12 @@ import { climbHead, pageHead } from './paging.js';
 import { listenToPointer, placeOf } from './pointing.js';
 import { mountReadout } from './readout.js';
 import { lightStrips } from './shading.js';
+import { holdStill } from './still.js';
 import { mountStrips } from './strips.js';
 import { mountWall } from './wall.js';
 
 const PIN = ['M5 1.5h5l-.7 5 2.2 2.5h-8l2.2-2.5zM7.5 9v5'];
-const ALL = ['kind', 'words', 'special', 'rescale', 'scale', 'palette', 'fit'];
+const ALL = ['kind', 'words', 'special', 'rescale', 'scale', 'palette', 'fit', 'still'];
 const HEAD = ['layer', 'head', 'preview', 'pinned', 'view', 'threshold'];
 const LOOK = ['row', 'column', 'hoverRow', 'hoverColumn'];
 
@@ -133,6 +134,7 @@ class HeadView {
     if (!this.source || !this.open()) return;
     const { state } = this.store;
     if (this.marks) this.marks = NO_MARKS;
+    holdStill(this, Boolean(state.still));
     this.drawKinds?.();
     this.wall.draw(this.source, state, this.names.wallName());
     this.strips?.draw(this.source.sentences(state.kind, state));

@@ -9,6 +9,7 @@ import { t } from '../core/words.js';
 import { MapLabels } from './maplabels.js';
 import { any, litLevels, litWeights, meant, together } from './marks.js';
 import { MANY, columnRoom, labelRoom } from './room.js';
+import { keptSizes } from './still.js';
 
 const WIDEST = 44; // pixels of a cell; on very wide windows more
 const TALLEST = 38;
@@ -29,6 +30,7 @@ export class Heatmap {
     this.difference = difference;
     this.rowLabels = rowLabels;
     this.named = named;
+    this.kept = null; // the sizes that stay while the sentence is typed
     this.shape = '';
     this.element = make('div', { class: 'map-scroll' });
     this.labels = new MapLabels(showing, { named, shades: !difference });
@@ -47,7 +49,8 @@ export class Heatmap {
     this.view = view;
     this.grid.setAttribute('aria-label', label);
     const tokens = (items) => items.map((item) => `${item.key} ${item.label}`).join();
-    const shape = [view.kind, tokens(view.rows), tokens(view.columns), width, this.showing.fit, page.language, page.theme].join();
+    const { fit, still } = this.showing;
+    const shape = [view.kind, tokens(view.rows), tokens(view.columns), width, fit, still, page.language, page.theme].join();
     if (shape !== this.shape) {
       this.shape = shape;
       this.measure(width);
@@ -59,14 +62,17 @@ export class Heatmap {
   }
 
   labelWidth() {
-    return this.rowLabels ? labelRoom(this.view, this.showing.fit) : 0;
+    return this.rowLabels ? (this.kept?.label ?? labelRoom(this.view, this.showing.fit)) : 0;
   }
 
   measure(width) {
     const { rows, columns } = this.view;
     const many = rows.length > MANY || columns.length > MANY;
+    const own = { columns: columns.length, label: labelRoom(this.view, this.showing.fit), above: columnRoom(columns) };
+    this.kept = this.showing.still ? keptSizes(this.kept, own) : null;
+    const { columns: across, above } = this.kept ?? own;
     const grown = Math.max(1, Math.min(1.5, width / ROOMY));
-    let cell = Math.min(WIDEST * grown, (width - this.labelWidth() - 2) / columns.length);
+    let cell = Math.min(WIDEST * grown, (width - this.labelWidth() - 2) / across);
     if (many && !this.showing.fit) cell = 20;
     this.cellWidth = cell >= 18 ? Math.floor(cell) : cell;
     this.tiny = this.cellWidth < 12;
@@ -75,7 +81,7 @@ export class Heatmap {
     this.cellHeight = this.low ? LINE : tall;
     this.gap = this.cellWidth >= 13 ? 1 : 0;
     this.scrolls = many && !this.showing.fit;
-    this.columnHeight = this.tiny ? FOLDED : columnRoom(columns);
+    this.columnHeight = this.tiny ? FOLDED : above;
   }
 
   get size() {

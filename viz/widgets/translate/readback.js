@@ -2,7 +2,8 @@
 
 import { call } from '../core/boot.js';
 
-const PAUSE = 400; // milliseconds after a translation: whoever types on is answered first
+const PAUSE = 400; // milliseconds after a translation: a reader who types on is answered first
+const TYPING = 2000; // the same after one that came while the sentence was typed
 
 export class ReadBack {
   /** `judge(translation)`: what is known of a translation's reliability has grown. */
@@ -18,7 +19,7 @@ export class ReadBack {
     clearTimeout(this.waits);
     this.latest = translation;
     if (!this.server?.read_back || !translation.way_back || translation.reliability?.back) return;
-    this.waits = setTimeout(() => this.ask(translation), PAUSE);
+    this.waits = setTimeout(() => this.ask(translation), translation.live ? TYPING : PAUSE);
   }
 
   async ask(translation) {

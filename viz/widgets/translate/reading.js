@@ -5,8 +5,8 @@ import { state } from '../core/state.js';
 import { languageName, t } from '../core/words.js';
 
 export class Reading {
-  /** `language` is its picker; `above` and `below`: what else stands round the `field`; `looks`: what its sentence looks like. `act()`: the button was pressed. */
-  constructor({ language, above, field, below, looks, options, act }) {
+  /** `language` is its picker; `above` and `below`: what else stands round the `field`; `looks`: what its sentence looks like; `live`: its switch. `act()`: the button was pressed. */
+  constructor({ language, above, field, below, looks, live, options, act }) {
     this.options = options;
     this.name = make('b', {});
     this.go = make('button', { type: 'button', class: 'go', onclick: act });
@@ -14,11 +14,12 @@ export class Reading {
     this.more = make('button', { type: 'button', class: 'link', 'aria-expanded': 'false', 'aria-controls': 'options' });
     this.more.addEventListener('click', () => this.unfold(options.hidden));
     language.name.append(make('label', { for: 'sentence' }, this.name));
+    const notes = make('div', { class: 'notes' }, field.error, looks, live.says);
     this.element = make('div', { class: 'side' });
     this.element.append(
       make('div', { class: 'label-row' }, language.element, ...above),
       make('div', { class: 'field' }, field.shades, field.element),
-      make('div', { class: 'under' }, this.go, this.hint, this.more, make('div', { class: 'notes' }, field.error, looks), ...below),
+      make('div', { class: 'under' }, this.go, this.hint, live.element, this.more, notes, ...below),
     );
   }
 

@@ -3,6 +3,7 @@
 import { Translation, placed } from '../core/translation.js';
 import { readLink } from '../core/link.js';
 import { ready } from '../core/page.js';
+import { keptPins } from '../core/pins.js';
 import { on, set, state } from '../core/state.js';
 import { shadedSpans } from '../parts/reliability.js';
 import { Chooser } from './chooser.js';
@@ -11,6 +12,7 @@ import { SentenceField } from './field.js';
 import { Fields } from './fields.js';
 import { isAsked, lookAt, defaultInstead, wantedBy } from './linked.js';
 import { LooksLike } from './looks.js';
+import { Live } from './live.js';
 import { mountOptions } from './options.js';
 import { ReadBack } from './readback.js';
 import { Reading } from './reading.js';
@@ -32,6 +34,8 @@ class TranslateWidget {
     this.build();
     watch('value', () => props.value && this.hear(JSON.parse(props.value))); // of a request that was stopped, nothing comes
     on(['language'], () => this.draw());
+    on(['still'], () => this.hold());
+    this.field.element.addEventListener('input', () => state.still && this.hold());
     on(['busy'], () => {
       this.reading.drawButton();
       this.looks.draw();
@@ -61,12 +65,15 @@ class TranslateWidget {
     this.examples = new Examples(config.examples, (model, text) => this.take(model, text));
     this.looks = new LooksLike({ go: (offer) => this.takeOffer(offer), text: () => this.field.text });
     this.field.element.addEventListener('input', () => this.looks.draw());
+    const about = { model: () => this.chooser.model, pending: () => (state.busy ? this.asked.text : null) };
+    this.live = new Live(this.field, { ask: () => this.askLive(), drop: () => this.turns.stop(), ...about });
     this.reading = new Reading({
       language: reads,
       above: [menu.element, this.examples.element],
       field: this.field,
       below: [offer.element, rules],
       looks: this.looks.element,
+      live: this.live,
       options: options.element,
       act: () => (state.busy ? this.stop() : this.translate()),
     });
@@ -115,7 +122,17 @@ class TranslateWidget {
     this.following = null;
     this.fields.show(request);
     this.written.stopped('');
+    this.live.replaced();
     this.turns.ask(request);
+  }
+
+  /** The sentence as it stands, while it is typed. What was asked for last remains so: its options are the visitor's. */
+  askLive() {
+    this.fields.clear();
+    this.cut = false;
+    this.tokens = [];
+    this.following = null;
+    this.turns.askLive(this.fields.request({ prefix: null, target: null }, this.asked));
   }
 
   /** What an address asked for, of a model that was not here then; a sentence that was typed since counts for more. */
@@ -192,6 +209,10 @@ class TranslateWidget {
 
   hear(message) {
     if (!this.turns.hears(message)) return;
+    if (this.turns.live) {
+      this.hearLive(message);
+      return;
+    }
     if (message.what === 'progress') {
       this.tokens = message.target;
       this.written.grow(placed(message.target, message.text), message.text, state.translation?.model.target ?? '');
@@ -203,12 +224,32 @@ class TranslateWidget {
     if (message.what === 'answer') this.arrive(new Translation(message));
   }
 
+  /** While one types: no fault is told, and every pin stays with its word. */
+  hearLive(message) {
+    if (message.what !== 'answer') {
+      this.live.hear(message);
+      return;
+    }
+    const translation = new Translation({ ...message, live: true });
+    const before = state.translation;
+    const same = before?.model.name === translation.model.name;
+    const look = same ? { hoverRow: null, hoverColumn: null, ...keptPins(before, translation, state) } : lookAt(translation, null);
+    this.written.stopped('');
+    this.show(translation, look);
+    this.live.answered(translation);
+  }
+
   /** The page's new translation. */
   arrive(translation) {
     const look = lookAt(translation, this.following);
     this.following = null;
     this.turns.end();
-    set({ translation, busy: false, preview: null, ...look });
+    this.show(translation, { busy: false, still: false, preview: null, ...look });
+    this.live.measure(translation);
+  }
+
+  show(translation, look) {
+    set({ translation, ...look });
     this.fields.settle(translation);
     this.draw();
     this.readBack.follow(translation);
@@ -226,8 +267,15 @@ class TranslateWidget {
     this.written.draw(model);
     this.examples.draw(this.field.text);
     this.looks.draw();
+    this.live.draw();
     this.fields.draw();
     this.showTranslation();
+  }
+
+  /** While one types, the translation keeps the room that it has, or that the sentence needs. */
+  hold() {
+    this.written.hold(state.still, this.field.element.offsetHeight);
+    this.root.classList.toggle('still', state.still);
   }
 
   showTranslation() {

@@ -10,13 +10,27 @@ export class Turns {
     this.trigger = trigger;
     this.watchdog = new Watchdog(lost);
     this.number = 0;
+    this.live = false; // whether the last request came from typing alone
   }
 
   ask(request) {
-    this.number += 1;
+    this.send(request, false);
     set({ busy: true, unanswered: null });
-    this.trigger('submit', { request: JSON.stringify({ turn: this.number, ...request }) });
     this.watchdog.wait();
+  }
+
+  /** The sentence as it stands while it is typed: what is shown stays as it is until the answer is there. */
+  askLive(request) {
+    this.send({ ...request, live: true }, true);
+    line.tell(this, null);
+    this.watchdog.end();
+    set({ busy: false, unanswered: null });
+  }
+
+  send(request, live) {
+    this.number += 1;
+    this.live = live;
+    this.trigger('submit', { request: JSON.stringify({ turn: this.number, ...request }) });
   }
 
   /** Whether a message belongs to the last request; if so, the server answers, and more messages are to come. */

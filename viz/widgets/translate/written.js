@@ -33,10 +33,11 @@ export class Written {
       this.unsure,
     );
     language.name.append(this.name);
+    this.out = make('div', { class: 'out' }, this.text);
     this.element = make('div', { class: 'side' });
     this.element.append(
       make('div', { class: 'label-row' }, language.element, key),
-      make('div', { class: 'out' }, this.text),
+      this.out,
       make('div', { class: 'under' }, this.meta, this.undo, this.note, this.back),
     );
   }
@@ -62,6 +63,12 @@ export class Written {
   stopped(word) {
     this.says = word;
     this.element.closest('.gradio-container')?.classList.toggle('stale', word === 'stopped_before');
+  }
+
+  /** Keep at least the room that the translation has, and `least` pixels; meanwhile no change of it is read out. */
+  hold(still, least) {
+    this.text.setAttribute('aria-live', still ? 'off' : 'polite');
+    this.out.style.minHeight = still ? `${Math.max(this.out.offsetHeight, least)}px` : '';
   }
 
   /** As far as it is written, in the language that the last one was in. */

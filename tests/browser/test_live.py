@@ -1,0 +1,285 @@
+"""As you type: a translation follows each pause, in order and in its place, gives way to others, and says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from threading import Event
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from headlight import Translator
+from headlight.model.records import Progress, TranslationRequest
+from headlight.viz.answers.line import Visitor
+from headlight.viz.tabs import translate as translate_tab
+from headlight.viz.tabs.translate import TranslateWidget
+from tests.browser.acting import modules, settled, state, translation
+from tests.browser.conftest import PATIENCE, Visit
+
+SENTENCE = "Der alte Mann liest heute eine Zeitung."
+LONGER = "Der Mann, der gestern im Garten war, liest heute eine Zeitung und trinkt mit seiner Frau einen Kaffee."
+BEGINNING = "Ein Hund schläft"
+
+# Every shift that no recent input excuses, what moved, and where the map stands after each answer.
+WATCH_SHIFTS = """
+window.shifts = [];
+new PerformanceObserver((list) => {
+  for (const { value, hadRecentInput, sources } of list.getEntries()) {
+    if (!hadRecentInput) shifts.push([value, sources.map(({ node }) => node?.className ?? node?.nodeName)]);
+  }
+}).observe({ type: 'layout-shift', buffered: true });
+"""
+PLACES = "() => ['.explorer .plane', '.explorer .wall-grid', '.explorer .topline'].map((name) => {"
+PLACES += "const { x, y } = document.querySelector(name).getBoundingClientRect(); return [x, y]; })"
+
+
+@dataclass
+class Asked:
+    """The requests that reached the models; one of them can be held after its first step."""
+
+    texts: list[tuple[str, int]] = field(default_factory=list)
+    hold: str = ""
+    stop: Event | None = None
+    held: Event = field(default_factory=Event)
+    let: Event = field(default_factory=Event)
+    over: Event = field(default_factory=Event)
+    steps_after: int = 0
+
+
+@pytest.fixture
+def asked(translate_widget: TranslateWidget, monkeypatch: pytest.MonkeyPatch) -> Iterator[Asked]:
+    asked = Asked()
+    tell = translate_widget.service.stream
+
+    def telling(request: TranslationRequest, stop: Event) -> Iterator[Progress]:
+        asked.texts.append((request.text, request.options.beam_size))
+        if request.text != asked.hold:
+            yield from tell(request, stop)
+            return
+        try:
+            for progress in tell(request, stop):
+                if not asked.held.is_set():
+                    asked.stop = stop
+                    asked.held.set()
+                    asked.let.wait(PATIENCE / 1000)
+                else:
+                    asked.steps_after += 1
+                yield progress
+        finally:
+            asked.over.set()
+
+    monkeypatch.setattr(translate_widget.service, "stream", telling)
+    yield asked
+    asked.let.set()
+
+
+def write(page: Page, text: str) -> None:
+    """Another sentence, by one keystroke."""
+    page.click("#sentence")
+    page.keyboard.press("Control+A")
+    page.keyboard.insert_text(text)
+
+
+def greedy(translator: Translator, text: str) -> str:
+    return translator.translate(text, beam_size=1, no_repeat=4).text
+
+
+def test_the_translation_follows_and_enter_makes_the_whole_answer(
+    visit: Visit, asked: Asked, translator: Translator
+) -> None:
+    page = visit(live=True)
+    modules(page)
+    write(page, SENTENCE)
+    settled(page, SENTENCE)
+    assert translation(page) == greedy(translator, SENTENCE)
+    assert asked.texts == [(SENTENCE, 1)]
+    assert page.locator(".explorer .columns .label").count() == len(state(page, "translation")["source"])
+    page.press("#sentence", "Enter")
+    page.wait_for_function("headlight.translation.request.options.beam_size === 4 && !headlight.busy")
+    assert translation(page) == translator.translate(SENTENCE, beam_size=4, no_repeat=4).text
+    assert asked.texts[1:] == [(SENTENCE, 4)]
+
+
+def test_a_newer_sentence_stops_the_older_one_and_no_answer_comes_late(
+    visit: Visit, asked: Asked, translator: Translator
+) -> None:
+    page = visit(live=True)
+    asked.hold = BEGINNING
+    page.evaluate("window.shown = []")
+    modules(page)
+    page.evaluate(
+        """() => new MutationObserver(() => shown.push(headlight.translation.request.text)).observe(
+            document.querySelector('.translate .out'), { childList: true, subtree: true })"""
+    )
+    write(page, BEGINNING)
+    assert asked.held.wait(PATIENCE / 1000)
+    page.keyboard.insert_text(" heute")
+    assert asked.stop is not None
+    assert asked.stop.wait(PATIENCE / 1000)
+    asked.let.set()
+    assert asked.over.wait(PATIENCE / 1000)
+    settled(page, f"{BEGINNING} heute")
+    assert asked.steps_after == 0
+    assert set(page.evaluate("shown")) == {f"{BEGINNING} heute"}
+    assert translation(page) == greedy(translator, f"{BEGINNING} heute")
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 900), (360, 740)])
+def test_nothing_moves_while_the_sentence_grows(visit: Visit, width: int, height: int) -> None:
+    page = visit(live=True, width=width, height=height, script=WATCH_SHIFTS)
+    modules(page)
+    write(page, "Der Mann,")
+    settled(page, "Der Mann,")
+    page.evaluate("shifts.length = 0")
+    places = page.evaluate(PLACES)
+    field_height = page.evaluate("document.querySelector('#sentence').offsetHeight")
+    words = LONGER.split()
+    for count in range(3, len(words) + 1):
+        text = " ".join(words[:count])
+        page.keyboard.type(f" {words[count - 1]}")
+        if page.evaluate("document.querySelector('#sentence').offsetHeight") != field_height:
+            field_height = page.evaluate("document.querySelector('#sentence').offsetHeight")
+            places = page.evaluate(PLACES)  # the sentence needs another line: what is below makes room at once
+        page.wait_for_timeout(600)  # a shift that comes later has no keystroke to excuse it
+        settled(page, text)
+        if width > 960:
+            assert page.evaluate(PLACES) == places, text
+    assert page.evaluate("shifts") == []
+
+
+def test_pinned_words_stay_pinned_while_others_change(visit: Visit) -> None:
+    page = visit(live=True)
+    modules(page)
+    write(page, "Der Hund schläft.")
+    settled(page, "Der Hund schläft.")
+    page.locator(".explorer .columns .label", has_text="Hund").click()
+    assert state(page, "column") == 1
+    write(page, "Der alte Hund schläft.")
+    settled(page, "Der alte Hund schläft.")
+    pinned = state(page, "column")
+    assert "Hund" in state(page, "translation")["source"][pinned]["label"]
+    assert pinned != 1
+    write(page, "Die Katze schläft.")
+    settled(page, "Die Katze schläft.")
+    assert state(page, "column") is None
+
+
+def test_a_half_typed_sentence_raises_no_complaint(visit: Visit, asked: Asked) -> None:
+    page = visit(live=True)
+    modules(page)
+    for text in (" ", "x " * 249 + "xyz", "y " * 400, ""):
+        write(page, text)
+        page.wait_for_timeout(400)
+        assert page.locator("#sentence-error").inner_text() == ""
+    write(page, SENTENCE)
+    settled(page, SENTENCE)
+    assert asked.texts[-1] == (SENTENCE, 1)
+
+
+def test_what_an_input_method_composes_waits_until_it_is_committed(visit: Visit, asked: Asked) -> None:
+    page = visit("#model=zh-en", live=True)
+    modules(page)
+    page.wait_for_function("() => headlight.translation.model.name === 'zh-en' && !headlight.busy")
+    page.click("#sentence")
+    page.keyboard.press("Control+A")
+    network = page.context.new_cdp_session(page)
+    before = len(asked.texts)
+    for letters in ("w", "wo", "wo a", "wo ai", "wo ai n", "wo ai ni"):
+        network.send("Input.imeSetComposition", {"text": letters, "selectionStart": 1, "selectionEnd": 1})
+        page.wait_for_timeout(250)
+    assert len(asked.texts) == before
+    network.send("Input.insertText", {"text": "我爱你。"})
+    settled(page, "我爱你。")
+    assert asked.texts[before:] == [("我爱你。", 1)]
+
+
+def test_under_load_live_backs_off_says_so_and_comes_back(
+    visit: Visit, translate_widget: TranslateWidget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(translate_tab, "LIVE_PATIENCE", 0.05)
+    page = visit(live=True)
+    modules(page)
+    says = page.locator(".translate .live-says")
+    with translate_widget.service.line.join(Visitor("198.51.100.7", "s")):
+        write(page, SENTENCE)
+        expect(says).to_have_text("Others are served first: Live follows more slowly.")
+        assert state(page, "busy") is False
+    settled(page, SENTENCE)
+    for text in (
+        "Das Haus",
+        "Das Haus ist",
+        "Das Haus ist alt",
+        "Das Haus ist alt und",
+    ):  # each answer in time lets it hurry
+        write(page, text)
+        settled(page, text)
+    expect(says).to_have_text("")
+
+
+def test_the_choice_is_remembered_and_off_asks_for_nothing(visit: Visit, asked: Asked) -> None:
+    page = visit(live=None)
+    switch = page.get_by_role("switch", name="Live")
+    expect(switch).to_be_checked()
+    switch.uncheck()
+    page.reload()
+    page.wait_for_selector(".explorer .plot .main-svg")
+    expect(switch).not_to_be_checked()
+    write(page, SENTENCE)
+    page.wait_for_timeout(600)
+    assert asked.texts == []
+    assert state(page, "still") is False
+    switch.check()  # what stands there is asked for at once
+    settled(page, SENTENCE)
+    assert asked.texts == [(SENTENCE, 1)]
+
+
+def test_a_phone_that_saves_data_is_asked_before_it_pays(visit: Visit) -> None:
+    saves = "Object.defineProperty(navigator, 'connection', { value: { saveData: true } })"
+    page = visit(live=None, script=saves)
+    switch = page.get_by_role("switch", name="Live")
+    expect(switch).not_to_be_checked()
+    switch.check()
+    page.reload()
+    expect(switch).to_be_checked()
+
+
+def test_a_model_that_needs_longer_is_live_only_for_who_wants_it(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
+    tell = translate_tab.answer_of
+
+    def slowly(*given: Any, **more: Any) -> str:
+        text, _, after = tell(*given, **{**more, "cached": False}).rpartition('"seconds":')
+        return f'{text}"seconds":0.9,{after.partition(",")[2]}' if "," in after else f'{text}"seconds":0.9}}'
+
+    monkeypatch.setattr(translate_tab, "answer_of", slowly)
+    page = visit(live=None)
+    modules(page)
+    switch = page.get_by_role("switch", name="Live")
+    expect(switch).to_be_checked()
+    for text in (BEGINNING, SENTENCE):
+        expect(switch).to_be_checked()  # a single answer may be slow by chance
+        write(page, text)
+        settled(page, text)
+    expect(switch).not_to_be_checked()
+    expect(page.locator(".translate .live-says")).to_have_text("Live is off: this model needs longer for a sentence.")
+    switch.check()
+    write(page, LONGER)
+    settled(page, LONGER)
+    expect(switch).to_be_checked()
+
+
+def test_typing_leaves_one_entry_in_the_history(visit: Visit) -> None:
+    page = visit(live=True)
+    modules(page)
+    first = state(page, "translation")["request"]["text"]
+    before = page.evaluate("history.length")
+    for text in ("Das Haus", "Das Haus ist", "Das Haus ist alt."):
+        write(page, text)
+        settled(page, text)
+        page.wait_for_function(
+            "(text) => location.hash.includes(new URLSearchParams({ text }).toString() + '&')", arg=text
+        )
+    assert page.evaluate("history.length") == before + 1
+    page.go_back()
+    settled(page, first)

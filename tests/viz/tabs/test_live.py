@@ -1,0 +1,134 @@
+"""What comes of a sentence while it is typed: a greedy answer after all others, or word that others come first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from threading import Event
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from headlight.model.records import Progress, TranslationRequest
+from headlight.viz.answers.line import Visitor
+from headlight.viz.answers.model_values import default_request
+from headlight.viz.answers.service import Service
+from headlight.viz.settings import Settings
+from headlight.viz.tabs import translate as translate_tab
+from headlight.viz.tabs.translate import TranslateWidget
+
+TYPED = "Der alte Mann liest seiner"
+OTHER = Visitor("198.51.100.7", "s")
+
+
+@pytest.fixture(scope="module")
+def service() -> Service:
+    return Service(Settings())
+
+
+@pytest.fixture
+def translate_widget(service: Service) -> TranslateWidget:
+    return TranslateWidget(service)
+
+
+def asked(widget: TranslateWidget, **values: Any) -> Iterator[str]:
+    event = SimpleNamespace(request=json.dumps(default_request(widget.service) | {"live": True} | values))
+    return widget.translate(event, SimpleNamespace(session_hash="one"))  # type: ignore[arg-type]
+
+
+def messages(widget: TranslateWidget, **values: Any) -> list[dict[str, Any]]:
+    return [json.loads(message) for message in asked(widget, **values)]
+
+
+def test_a_live_answer_is_greedy_and_comes_alone(
+    translate_widget: TranslateWidget, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(translate_tab, "BREATH", 0)
+    options = {"beam_size": 4, "temperature": 0.7, "target": "Something else.", "seed": 3}
+    (answer,) = messages(translate_widget, text=TYPED, turn=5, **options)
+    assert (answer["what"], answer["turn"]) == ("answer", 5)
+    greedy = service.translate(service.check({"text": TYPED, "beam_size": 1, "no_repeat": 4, "seed": 3}))
+    assert answer["text"] == greedy.text
+    assert answer["request"]["options"]["beam_size"] == 1
+    assert answer["request"]["target"] is None
+
+
+@pytest.mark.parametrize("live", [False, None, 1, "yes"])
+def test_only_true_is_live(translate_widget: TranslateWidget, live: Any) -> None:
+    answer = messages(translate_widget, text=TYPED, live=live)[-1]
+    assert answer["request"]["options"]["beam_size"] > 1
+
+
+def test_others_come_first_and_that_is_told(
+    translate_widget: TranslateWidget, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(translate_tab, "LIVE_PATIENCE", 0.05)
+    with service.line.join(OTHER):
+        assert messages(translate_widget, text=TYPED, turn=6) == [{"turn": 6, "what": "busy"}]
+    assert messages(translate_widget, text=TYPED)[0]["what"] == "answer"
+    assert service.line.is_quiet()
+
+
+def test_a_live_answer_gives_way_within_a_step(
+    translate_widget: TranslateWidget, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+    tell = service.stream
+
+    def stepping(request: TranslationRequest, stop: Event) -> Iterator[Progress]:
+        for progress in tell(request, stop):
+            steps.append(progress.text)
+            if len(steps) == 1:
+                places.append(service.line.join(OTHER))
+            yield progress
+
+    places: list[Any] = []
+    monkeypatch.setattr(service, "stream", stepping)
+    found = messages(translate_widget, text="Eine Frau kauft am Morgen frisches Brot.")
+    assert [each["what"] for each in found] == ["busy"]
+    assert len(steps) == 1
+    places[0].leave()
+
+
+def test_a_newer_sentence_stops_the_older_one_within_a_step(
+    translate_widget: TranslateWidget, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+    newer: list[dict[str, Any]] = []
+    tell = service.stream
+
+    def stepping(request: TranslationRequest, stop: Event) -> Iterator[Progress]:
+        for progress in tell(request, stop):
+            seen.append(request.text)
+            yield progress
+            if len(seen) == 1:  # who types has typed on: their next request stops this one, and waits for its end
+                monkeypatch.setattr(translate_tab, "LIVE_PATIENCE", 0)
+                newer.extend(messages(translate_widget, text="Ein Kind spielt im Garten.", turn=2))
+
+    monkeypatch.setattr(service, "stream", stepping)
+    assert messages(translate_widget, text="Ein Kind spielt", turn=1) == []
+    assert seen == ["Ein Kind spielt"]
+    assert [each["turn"] for each in newer] == [2]
+
+
+def test_what_cannot_be_translated_is_a_message(translate_widget: TranslateWidget) -> None:
+    (message,) = messages(translate_widget, text="x" * 501)
+    assert (message["what"], message["word"]) == ("error", "too_long")
+
+
+def test_a_closing_server_is_busy(
+    translate_widget: TranslateWidget, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service.line, "closed", True)
+    assert [each["what"] for each in messages(translate_widget, text=TYPED)] == ["busy"]
+
+
+def test_of_two_requests_that_begin_in_the_wrong_order_the_later_one_goes_on(translate_widget: TranslateWidget) -> None:
+    later = asked(translate_widget, text="Ein Kind spielt im Garten.", turn=9)
+    with translate_widget._only("one", 9) as stop:
+        assert messages(translate_widget, text="Ein Kind spielt", turn=8) == []
+        assert not stop.is_set()
+        found = [json.loads(message) for message in later]
+        assert stop.is_set()  # as by every request that is not older
+    assert [each["what"] for each in found] == ["answer"]

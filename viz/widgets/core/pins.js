@@ -1,0 +1,29 @@
+// A pinned word stays pinned while the sentence around it changes.
+
+import { axes } from './view.js';
+
+/** Where the item at `place` of one list is in another: counted from the start, from the end, or found by its name alone. */
+export function keptPlace(place, before, after) {
+  if (place === null || place >= before.length) return null;
+  const shorter = Math.min(before.length, after.length);
+  let start = 0;
+  while (start < shorter && before[start] === after[start]) start++;
+  if (place < start) return place;
+  let end = 0;
+  while (end < shorter - start && before.at(-1 - end) === after.at(-1 - end)) end++;
+  if (place >= before.length - end) return place + after.length - before.length;
+  const name = before[place];
+  const only = (list) => list.indexOf(name) === list.lastIndexOf(name);
+  return after.includes(name) && only(before) && only(after) ? after.indexOf(name) : null;
+}
+
+/** The row and column of `look` in another translation: those of the same words, or none. */
+export function keptPins(before, after, look) {
+  const named = (translation) => axes(translation, look.kind, look);
+  const [old, now] = [named(before), named(after)];
+  const labels = (items) => items.map(({ label }) => label);
+  return {
+    row: keptPlace(look.row, labels(old.rows), labels(now.rows)),
+    column: keptPlace(look.column, labels(old.columns), labels(now.columns)),
+  };
+}

@@ -1,0 +1,239 @@
+// "Live": while the sentence is typed, a greedy translation of what stands there follows each pause of the fingers. Enter
+// makes the whole answer. Under load it asks less often, and says so.
+
+import { make } from '../core/dom.js';
+import { set, state } from '../core/state.js';
+import { t } from '../core/words.js';
+
+const PAUSE = 120; // milliseconds after the last keystroke
+const SLOW = 0.15; // seconds of a model's own time from which on Live is not on by itself
+const LATE = 1000; // milliseconds until an answer from which on the next one is asked for less soon
+const FIRST_STEP = 500;
+const LONGEST = 4000; // milliseconds between two questions of who backs off
+const PATIENCE = 8000; // milliseconds without an answer after which the question is given up
+const SKIPPED = 3; // questions in a row without an answer, after which one is waited for
+const CLICK = 350; // milliseconds that a click takes
+const MEASURED = 3; // answers of a model whose own time counts
+const KEY = 'headlight-live';
+
+/** What the visitor chose once: 'on', 'off', or nothing. A browser that keeps nothing tells nothing. */
+function remembered() {
+  try {
+    return localStorage.getItem(KEY);
+  } catch {
+    return null;
+  }
+}
+
+function remember(choice) {
+  try {
+    localStorage.setItem(KEY, choice);
+  } catch {
+    // It counts for this visit.
+  }
+}
+
+const savesData = () =>
+  Boolean(/** @type {any} */ (navigator).connection?.saveData) || matchMedia('(prefers-reduced-data: reduce)').matches;
+
+export class Live {
+  /** `ask()` sends the sentence as it stands; `drop()`: nothing comes of that. `model()`: the name of the chosen one. `pending()`: the sentence whose whole answer is on its way. */
+  constructor(field, { ask, drop, model, pending }) {
+    this.pending = pending;
+    this.field = field;
+    this.ask = ask;
+    this.drop = drop;
+    this.model = model;
+    this.choice = remembered();
+    this.composing = false; // an input method has not made up its mind
+    this.waits = null; // the timer of the next look
+    this.asked = null; // {text, at}: the question that is not answered yet
+    this.missed = false; // the sentence has changed since, and waits for the answer
+    this.skipped = 0;
+    this.vain = null; // the last sentence that no answer came for
+    this.pause = PAUSE;
+    this.word = ''; // the phrase that is said
+    this.times = new Map(); // model → its own seconds for the last answers
+    this.box = make('input', { type: 'checkbox', role: 'switch', 'aria-describedby': 'live-says' });
+    this.label = make('span', {});
+    this.element = make('label', { class: 'live' }, this.box, make('i', { 'aria-hidden': 'true' }), this.label);
+    this.says = make('span', { class: 'quiet live-says', id: 'live-says', role: 'status' });
+    this.box.addEventListener('change', () => this.choose(this.box.checked));
+    const { element } = field;
+    element.addEventListener('compositionstart', () => this.compose(true));
+    element.addEventListener('compositionend', () => this.compose(false));
+    element.addEventListener('input', () => this.typed());
+    element.addEventListener('focus', () => clearTimeout(this.rests));
+    element.addEventListener('blur', () => this.restSoon());
+  }
+
+  // ---------------------------------------------------------------- on or off
+
+  get on() {
+    if (this.choice) return this.choice === 'on';
+    return !savesData() && !this.isSlow();
+  }
+
+  choose(on) {
+    this.choice = on ? 'on' : 'off';
+    remember(this.choice);
+    this.pause = PAUSE;
+    this.word = '';
+    if (on) this.look();
+    else this.end();
+    this.draw();
+  }
+
+  /** Whether the model itself needs too long for the sentence; a single slow answer may be the machine's fault. */
+  isSlow() {
+    const times = this.times.get(this.model()) ?? [];
+    return times.length > 1 && Math.min(...times) > SLOW;
+  }
+
+  /** A model's own time for an answer: of a beam it is at least this for one hypothesis. */
+  measure(translation) {
+    if (translation.cached || !translation.seconds) return;
+    const { options } = translation.request;
+    const name = translation.model.name;
+    const before = this.times.get(name) ?? [];
+    this.times.set(name, [...before, translation.seconds / options.beam_size].slice(-MEASURED));
+    this.draw();
+  }
+
+  // ---------------------------------------------------------------- asking
+
+  /** A keystroke: the sentence is asked for once the fingers rest. */
+  typed() {
+    if (!this.on) return;
+    set({ still: true });
+    this.soon();
+  }
+
+  /** Ask, unless there is nothing to ask for, or an answer is waited for first. */
+  look() {
+    const { text } = this.field;
+    this.waits = null;
+    if (!this.on || this.field.fault()) {
+      this.forget();
+      return;
+    }
+    if (text === (this.asked ? this.asked.text : this.shown())) return;
+    this.missed = Boolean(this.asked) && (this.pause > PAUSE || this.skipped >= SKIPPED);
+    if (this.missed) return;
+    this.skipped = this.asked ? this.skipped + 1 : 0;
+    this.asked = { text, at: performance.now() };
+    clearTimeout(this.givesUp);
+    this.givesUp = setTimeout(() => this.giveUp(text), PATIENCE);
+    this.ask();
+  }
+
+  /** The sentence whose translation stands there, or comes without us, if the chosen model makes it. */
+  shown() {
+    if (this.pending() !== null) return this.pending();
+    const { translation } = state;
+    return translation?.model.name === this.model() ? translation.request.text : null;
+  }
+
+  /** Nothing more is asked, and what was asked is of no interest. */
+  forget() {
+    const waited = this.asked;
+    this.replaced();
+    if (waited) this.drop();
+  }
+
+  /** Another request takes the place of ours. */
+  replaced() {
+    clearTimeout(this.waits);
+    this.waits = null;
+    clearTimeout(this.givesUp);
+    this.asked = null;
+    this.missed = false;
+    this.skipped = 0;
+  }
+
+  /** Live is off: nothing holds still for what might come. */
+  end() {
+    this.forget();
+    this.rest();
+  }
+
+  /** The reader turns from the sentence to what is shown: a click on it meets what is there, and then it may move. */
+  restSoon() {
+    clearTimeout(this.rests);
+    this.rests = setTimeout(() => this.rest(), CLICK);
+  }
+
+  rest() {
+    clearTimeout(this.rests);
+    set({ still: false });
+  }
+
+  // ---------------------------------------------------------------- hearing
+
+  /** A message that answers a question of ours. A half-typed sentence is no fault, so none is told. */
+  hear(message) {
+    if (message.what === 'busy') this.backOff();
+    if (message.what === 'error') this.settle();
+  }
+
+  /** The answer is shown. */
+  answered(translation) {
+    const took = this.asked ? performance.now() - this.asked.at : 0;
+    if (took > LATE) this.wait(Math.max(this.pause, FIRST_STEP));
+    else this.wait(this.pause > 2 * PAUSE ? this.pause / 2 : PAUSE);
+    this.settle();
+    this.measure(translation);
+  }
+
+  /** Nothing more comes of the last question; a sentence that waited for that is looked at. */
+  settle() {
+    const { missed } = this;
+    clearTimeout(this.givesUp);
+    this.asked = null;
+    this.missed = false;
+    this.skipped = 0;
+    if (missed && this.waits === null) this.soon();
+  }
+
+  /** No answer came: once more, unless that was asked for in vain already. */
+  giveUp(text) {
+    this.missed ||= text !== this.vain;
+    this.vain = text;
+    this.settle();
+  }
+
+  /** Others are served first: the same again, later. */
+  backOff() {
+    this.wait(Math.min(LONGEST, Math.max(FIRST_STEP, 2 * this.pause)));
+    this.replaced();
+    this.soon();
+  }
+
+  compose(begins) {
+    this.composing = begins;
+    this.typed();
+  }
+
+  /** Look once nothing was typed for a while; what an input method still composes is not yet the sentence. */
+  soon() {
+    clearTimeout(this.waits);
+    this.waits = this.composing ? null : setTimeout(() => this.look(), this.pause);
+  }
+
+  wait(pause) {
+    this.pause = pause;
+    this.word = pause > PAUSE ? 'live_busy' : '';
+    this.draw();
+  }
+
+  // ---------------------------------------------------------------- drawing
+
+  draw() {
+    this.box.checked = this.on;
+    this.label.textContent = t('live');
+    this.element.title = t('live_says');
+    const word = !this.choice && this.isSlow() ? 'live_slow' : this.on ? this.word : '';
+    const says = word ? t(word) : '';
+    if (this.says.textContent !== says) this.says.textContent = says;
+  }
+}
