@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -19,6 +20,7 @@ MOST = 42  # requests, Gradio's own 35 among them
 LONG = " ".join(["Der alte Mann wohnt hier."] * 8)
 QUICK = ".explorer .plot > canvas"
 DRAWN = ".explorer .plot .main-svg"
+HINT = re.compile(r'<link rel="(?:module)?preload" [^>]*href="([^"]+)">')
 
 
 @contextmanager
@@ -29,7 +31,7 @@ def without_plotly(browser: Browser, address: str, **options: Any) -> Iterator[t
     page = context.new_page()
     held: list[Route] = []
     page.route("**/plotly.js", lambda route: held.append(route))  # Playwright wants a plain function
-    page.goto(address)
+    page.goto(address, wait_until="commit")  # a page counts as loaded only when Plotly is there
     page.wait_for_selector(QUICK)
     page.wait_for_function("() => document.querySelector('.explorer .plot > canvas').width > 0")
     yield page, held
@@ -54,8 +56,32 @@ def test_a_first_visit_asks_for_few_things(visit: Visit) -> None:
     page = visit()
     asked = page.evaluate("performance.getEntriesByType('resource').map((each) => each.name)")
     ours = [name.rpartition("/")[2] for name in asked if "/headlight/" in name]
+    files = [name for name in asked if not name.endswith("favicon.ico")]  # the browser itself may ask again for that
+    assert len(files) == len(set(files))  # a hint in the wrong mode would fetch its file twice
     assert sorted(ours) == ["headlight.js", "plotly.js"]  # words, colours and styles came with them
     assert 1 + len([name for name in asked if name.startswith("http")]) <= MOST
+
+
+def test_the_page_hints_at_what_it_asks_for_anyway_and_at_nothing_else(browser: Browser, address: str) -> None:
+    hints: list[str] = []
+
+    def without_hints(route: Route) -> None:
+        answer = route.fetch()
+        hints.extend(HINT.findall(answer.text()))
+        route.fulfill(response=answer, body=HINT.sub("", answer.text()))
+
+    context = browser.new_context()
+    page = context.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url.removeprefix(f"{address}")))
+    page.route(address, without_hints)
+    page.goto(address)
+    page.wait_for_selector(DRAWN)
+    context.close()
+    assert len(hints) > 20
+    assert set(hints) <= set(asked)
+    modules = {name for name in asked if name.startswith("assets/") and name.endswith(".js")}
+    assert modules <= set(hints)
 
 
 @pytest.mark.parametrize(

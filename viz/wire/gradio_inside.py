@@ -44,6 +44,18 @@ def queue_of_page(page: Any) -> Any:
     return getattr(page, "_queue", None)
 
 
+def kinds_of(page: Any) -> frozenset[str]:
+    """The kinds of components on a page, by Gradio's names for them."""
+    components = (getattr(page, "config", None) or {}).get("components", [])
+    return frozenset(kind for each in components if isinstance(kind := each.get("type"), str))
+
+
+def theme_file(page: Any) -> str:
+    """The address of a page's theme, relative to the page; empty where there is none."""
+    digest = getattr(page, "theme_hash", None)
+    return f"theme.css?v={digest}" if digest else ""
+
+
 def describe(component: Any, name: str, **said: str) -> None:
     """Set what the API panel says of an argument or a result; without Gradio's table, its name alone."""
     component.label = name

@@ -8,12 +8,8 @@ import re
 
 import pytest
 from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
-from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from headlight.viz.wire.first_visit import FirstVisit
 from headlight.viz.wire.static import FILES, MODULES, SHEETS, WIDGETS, content, modules, place, routes, styles, version
 
 OTHERS = ["../app.py", "%2e%2e/app.py", "widget.py", "", "core", "core/state.js", "words/en.json", "headlight.js/"]
@@ -70,28 +66,6 @@ def test_caches_keep_the_right_version_for_a_year_and_ask_for_any_other(client: 
 @pytest.mark.parametrize("name", OTHERS)
 def test_nothing_else_is_served(client: TestClient, name: str) -> None:
     assert client.get(f"/headlight/{version(MODULES)}/{name}").status_code == 404
-
-
-async def page(_: Request) -> HTMLResponse:
-    return HTMLResponse("<p>" + "x" * 10_000)
-
-
-@pytest.mark.parametrize(("root", "path", "is_page"), [("", "/", True), ("/below", "/below/", True), ("", "/a", False)])
-def test_the_page_alone_is_compressed_and_names_the_modules(root: str, path: str, is_page: bool) -> None:
-    app = FirstVisit(Starlette(routes=[Route("/", page), Route("/a", page)]))
-    answer = TestClient(app, root_path=root).get(path)
-    assert len(answer.text) == 10_003
-    assert answer.headers.get("content-encoding") == ("gzip" if is_page else None)
-    hint = f"<{place(MODULES)}>; rel=modulepreload; fetchpriority=low"
-    assert answer.headers.get("link") == (hint if is_page else None)
-
-
-def test_what_is_no_page_gets_no_hint() -> None:
-    async def picture(_: Request) -> Response:
-        return Response(b"x", media_type="image/png")
-
-    answer = TestClient(FirstVisit(Starlette(routes=[Route("/", picture)]))).get("/")
-    assert "link" not in answer.headers
 
 
 def test_every_sheet_belongs_to_the_page() -> None:
