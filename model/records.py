@@ -29,6 +29,21 @@ BoolArray = npt.NDArray[np.bool_]
 
 # ---------------------------------------------------------------- what is asked
 
+# The lowest and the highest value of each option of decoding that is a number. `n_best` ends at the beam.
+WHOLE_RANGES: Mapping[str, tuple[int, int]] = MappingProxyType(
+    {
+        "beam_size": (1, 64),
+        "top_k": (0, 1_000_000),
+        "seed": (0, 2**63 - 1),
+        "no_repeat": (0, 100),
+        "alternatives": (0, 50),
+        "max_length": (1, 4096),
+    }
+)
+REAL_RANGES: Mapping[str, tuple[float, float]] = MappingProxyType(
+    {"length_penalty": (0.0, 10.0), "temperature": (0.0, 10.0), "top_p": (0.0, 1.0)}
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class DecodingOptions:
@@ -46,17 +61,12 @@ class DecodingOptions:
     alternatives: int = 5  # how many candidates of each step are reported
 
     def __post_init__(self) -> None:
-        check_whole(self, "beam_size", 1, 64)
+        for name, (low, high) in WHOLE_RANGES.items():
+            if name != "max_length" or self.max_length is not None:
+                check_whole(self, name, low, high)
         check_whole(self, "n_best", 1, self.beam_size)
-        check_whole(self, "top_k", 0, 1_000_000)
-        check_whole(self, "seed", 0, 2**63 - 1)
-        check_whole(self, "no_repeat", 0, 100)
-        check_whole(self, "alternatives", 0, 50)
-        if self.max_length is not None:
-            check_whole(self, "max_length", 1, 4096)
-        check_real(self, "length_penalty", 0.0, 10.0)
-        check_real(self, "temperature", 0.0, 10.0)
-        check_real(self, "top_p", 0.0, 1.0)
+        for name, (lowest, highest) in REAL_RANGES.items():
+            check_real(self, name, lowest, highest)
         if self.temperature > 0 and self.beam_size > 1:
             raise RequestError("sampling_with_beam", field="beam_size")
         if self.top_p == 0.0:

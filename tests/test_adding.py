@@ -27,8 +27,8 @@ OPTION = {
             "    least_length: int = 0  # tokens before the end at least\n    alternatives: int = 5  #",
         ),
         (
-            '        check_whole(self, "no_repeat", 0, 100)\n',
-            '        check_whole(self, "no_repeat", 0, 100)\n        check_whole(self, "least_length", 0, 50)\n',
+            '        "no_repeat": (0, 100),\n',
+            '        "no_repeat": (0, 100),\n        "least_length": (0, 50),\n',
         ),
     ],
     "model/decoding/step.py": [
@@ -50,7 +50,8 @@ OPTION = {
     "viz/fields.py": [
         (
             '    _request("target_language"',
-            '    _request("least_length", Whole(0, 50), link=True, page=True),\n    _request("target_language"',
+            '    _request("least_length", Whole(*WHOLE_RANGES["least_length"]), link=True, page=True),\n'
+            '    _request("target_language"',
         ),
     ],
 }

@@ -4,7 +4,7 @@ A request decides the answer; a selection decides what of it is on the screen. F
 a browser or a program sends, the signatures and the documentation of the API, the permalink, the options of the page
 and those of Two models. `browser_fields` is the table as the browser gets it.
 
-A new option of decoding: its row in `REQUEST`, its field in `DecodingOptions`, and its words (`option_NAME`,
+A new option of decoding: its row in `REQUEST`, its field and range in `model/records.py`, and its words (`option_NAME`,
 `field_NAME`; `api_NAME` where the API takes it). Programs pass arguments by position, too: a row for the API goes last
 among those.
 """
@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from headlight.model.errors import ModelError
-from headlight.model.records import KINDS, DecodingOptions, Kind, TranslationRequest
+from headlight.model.records import KINDS, REAL_RANGES, WHOLE_RANGES, DecodingOptions, Kind, TranslationRequest
 from headlight.viz.errors import PageError, page_error, shown
 from headlight.viz.settings import Settings
 from headlight.viz.theme import PALETTES
@@ -30,7 +30,8 @@ Place = int | Merged
 LayerPlace = int | Literal["mean"]
 OneOf = tuple[LayerPlace, Place]
 
-TOKENS = 4096  # of a sentence, beyond any
+BEAM = WHOLE_RANGES["beam_size"]
+TOKENS = WHOLE_RANGES["max_length"][1]  # of a sentence, beyond any
 SAFE = 2**53 - 1  # as far as JavaScript can count
 NAME = 100  # characters of a model's name
 LANGUAGE = 40  # characters of what a model calls a language
@@ -73,15 +74,15 @@ def _request(name: str, value: Value, **more: Any) -> Field:
 REQUEST: tuple[Field, ...] = (
     _request("text", Text("max_characters"), link=True, api=BOTH, always=True, required=True),
     _request("model", Text(NAME), link=True, api=BOTH),
-    _request("beam_size", Whole(1, 64, "max_beam"), link=True, page=True, api=BOTH),
-    _request("length_penalty", Real(0.0, 10.0), link=True, page=True, api=BOTH),
-    _request("temperature", Real(0.0, 10.0), link=True, page=True),
+    _request("beam_size", Whole(*BEAM, "max_beam"), link=True, page=True, api=BOTH),
+    _request("length_penalty", Real(*REAL_RANGES["length_penalty"]), link=True, page=True, api=BOTH),
+    _request("temperature", Real(*REAL_RANGES["temperature"]), link=True, page=True),
     _request("seed", Whole(0, SAFE), link=True, page=True),
-    _request("n_best", Whole(1, 64, "max_beam")),
-    _request("max_length", Whole(1, TOKENS, "max_tokens", empty=True)),
-    _request("top_k", Whole(0, 1_000_000)),
-    _request("top_p", Real(0.0, 1.0)),
-    _request("no_repeat", Whole(0, 100)),
+    _request("n_best", Whole(*BEAM, "max_beam")),
+    _request("max_length", Whole(*WHOLE_RANGES["max_length"], "max_tokens", empty=True)),
+    _request("top_k", Whole(*WHOLE_RANGES["top_k"])),
+    _request("top_p", Real(*REAL_RANGES["top_p"])),
+    _request("no_repeat", Whole(*WHOLE_RANGES["no_repeat"])),
     _request("target", Words(), link=True, ids=True, page=True, api=BOTH),
     _request("prefix", Words(), ids=True, api=BOTH),
     _request("source_language", Text(LANGUAGE), link=True, api=BOTH),
@@ -115,7 +116,7 @@ class Selection:
     pinned: OneOf | None = _row(OneHead(), None)  # the other side of a comparison
     beside_head: OneOf | None = _row(OneHead(), None)  # of the second model; None: the one most like the first's
     beside: str = _row(Text(NAME), "")  # the second of two models; empty: one that reads the same language
-    beside_beam: int | None = _row(Whole(1, 64, "max_beam", empty=True), None)  # None: as wide as the first model's
+    beside_beam: int | None = _row(Whole(*BEAM, "max_beam", empty=True), None)  # None: as wide as the first model's
     beside_same: bool = _row(Switch(), False)  # the second model reads the first one's translation
 
 
