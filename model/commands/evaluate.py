@@ -61,7 +61,10 @@ def _translator(arguments: argparse.Namespace) -> tuple[str, str]:
             lines, beam_size=arguments.beam, length_penalty=arguments.length_penalty, no_repeat=arguments.no_repeat
         )
 
-    scores = evaluate_translations(translate, sources, references, hypotheses_path=arguments.hypotheses)
+    language = translator.languages.target or ""
+    scores = evaluate_translations(
+        translate, sources, references, language=language, hypotheses_path=arguments.hypotheses
+    )
     decoding = f"beam {arguments.beam}, length penalty {arguments.length_penalty:g}"
     return f"{arguments.model} on {arguments.source}, {decoding}\n{scores}", scores.to_json()
 

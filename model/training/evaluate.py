@@ -57,7 +57,12 @@ def read_test(source: Path, target: Path) -> tuple[list[str], list[str]]:
 
 
 def evaluate_translations(
-    translate: Translate, sources: list[str], references: list[str], *, hypotheses_path: Path | None = None
+    translate: Translate,
+    sources: list[str],
+    references: list[str],
+    *,
+    language: str = "",
+    hypotheses_path: Path | None = None,
 ) -> Scores:
     """Translate, score, and write the translations, one a line."""
     started = time.perf_counter()
@@ -65,11 +70,16 @@ def evaluate_translations(
     seconds = time.perf_counter() - started
     if hypotheses_path is not None:
         write_text(hypotheses_path, "".join(f"{line}\n" for line in hypotheses))
-    return score(hypotheses, references, seconds=seconds)
+    return score(hypotheses, references, language=language, seconds=seconds)
 
 
-def score(hypotheses: Sequence[str], references: Sequence[str], *, seconds: float = 0.0) -> Scores:
-    """Scores of translations that are there already."""
+def words_of_bleu(language: str) -> str:
+    """How sacreBLEU finds the words that BLEU counts: of Chinese, each character is one."""
+    return "zh" if language == "zh" else "13a"
+
+
+def score(hypotheses: Sequence[str], references: Sequence[str], *, language: str = "", seconds: float = 0.0) -> Scores:
+    """Scores of translations into a language that are there already."""
     if len(hypotheses) != len(references):
         raise TrainingError(
             f"There are {len(hypotheses):,} translations, but {len(references):,} references. "
@@ -80,7 +90,7 @@ def score(hypotheses: Sequence[str], references: Sequence[str], *, seconds: floa
         from sacrebleu.metrics.chrf import CHRF
     except ImportError as error:
         raise TrainingError("Scoring needs sacreBLEU: pip install -r requirements-train.txt") from error
-    bleu, chrf = BLEU(), CHRF()
+    bleu, chrf = BLEU(tokenize=words_of_bleu(language)), CHRF()
     bleu_score, chrf_score = bleu.corpus_score(hypotheses, [references]), chrf.corpus_score(hypotheses, [references])
     words = sum(len(line.split()) for line in hypotheses)
     return Scores(

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import torch
 import torch.distributed as dist
 
+from headlight.model.core.attention import choose_kernels
 from headlight.model.errors import TrainingError
 
 PRECISIONS = ("auto", "float32", "bfloat16")
@@ -70,6 +71,7 @@ def choose_device(name: str, processes: Processes) -> torch.device:
     if device.type == "cuda":
         if not torch.cuda.is_available():
             raise TrainingError(f"--device {name}: this PyTorch sees no GPU. Leave --device out to train on the CPU.")
+        choose_kernels()
         torch.set_float32_matmul_precision("high")  # TF32 wherever bfloat16 is not used
     return device
 

@@ -122,7 +122,8 @@ class Run:
         held_out = []
         for spec in recipe.validation:
             held = read_text((spec,), recipe, data, self.report)
-            held_out.append(HeldOut(_name(spec), held, self.task.encode(held, tokenizers, recipe)))
+            encoded = self.task.encode(held, tokenizers, recipe)
+            held_out.append(HeldOut(_name(spec), held, encoded, recipe.target_language))
         plain = self.task.encode(text, tokenizers, recipe)
         epochs = EpochData(text, plain, tokenizers, recipe, self.folder, self.processes)
         return tokenizers, epochs, held_out, text.digest

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from headlight.model.core.transformer import Memory, Transformer
 from headlight.model.training.batches import Sentences, SpecialIds, make_batch, plan_in_order, target_tokens
+from headlight.model.training.evaluate import words_of_bleu
 from headlight.model.training.loss import translation_losses
 from headlight.model.training.prepare import Text, Tokenizers
 
@@ -25,6 +26,7 @@ class HeldOut:
     name: str
     text: Text
     sentences: Sentences
+    language: str = ""  # of its targets
 
 
 @torch.no_grad()
@@ -90,7 +92,8 @@ def validate(
     for held in held_out:
         values[f"loss {held.name}"] = validation_loss(model, held.sentences, tokenizers.special, device)
         if has_sacrebleu():
-            values[f"bleu {held.name}"] = bleu(*sample_translations(model, held, tokenizers, device))
+            hypotheses, references = sample_translations(model, held, tokenizers, device)
+            values[f"bleu {held.name}"] = bleu(hypotheses, references, held.language)
     mean = sum(values[f"loss {held.name}"] for held in held_out) / len(held_out)
     return {"loss": mean, **values}
 
@@ -100,8 +103,8 @@ def has_sacrebleu() -> bool:
     return find_spec("sacrebleu") is not None
 
 
-def bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
-    """Corpus BLEU."""
+def bleu(hypotheses: Sequence[str], references: Sequence[str], language: str) -> float:
+    """Corpus BLEU of translations into a language."""
     import sacrebleu
 
-    return float(sacrebleu.corpus_bleu(hypotheses, [references]).score)
+    return float(sacrebleu.corpus_bleu(hypotheses, [references], tokenize=words_of_bleu(language)).score)

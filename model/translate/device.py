@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import torch
 
+from headlight.model.core.attention import choose_kernels
 from headlight.model.errors import DeviceError, NoMemoryError
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -43,6 +44,8 @@ def choose_device(wish: str | torch.device | None = None) -> DeviceChoice:
         reason = f"{why}; using {_words(device)}"
     else:
         device, reason = _best_device()
+    if device.type == "cuda":
+        choose_kernels()
     dtype, type_reason = _choose_dtype(device)
     return DeviceChoice(device, dtype, f"{reason}; {type_reason}.")
 

@@ -57,3 +57,10 @@ def test_confusion_and_accuracy_by_hand() -> None:
         classify([2], [0], ["negative", "positive"])
     with pytest.raises(TrainingError, match="2 labels, but 1 predictions"):
         classify([0, 1], [0], ["negative", "positive"])
+
+
+def test_chinese_is_scored_by_its_characters() -> None:
+    one_of_six_differs = score(["我喜欢这本书。"], ["我喜欢那本书。"], language="zh")
+    assert one_of_six_differs.bleu > 20, "as one long word it would be all wrong"
+    assert "tok:zh" in one_of_six_differs.bleu_signature
+    assert "tok:13a" in score(["a b c d"], ["a b c d"], language="en").bleu_signature

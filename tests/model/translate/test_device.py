@@ -59,6 +59,19 @@ def test_cuda_comes_before_mps_and_mps_before_the_cpu(machine: Machine) -> None:
     assert choose_device().dtype == torch.float32
 
 
+def test_on_a_gpu_no_kernel_is_planned_for_every_length_anew(machine: Machine) -> None:
+    before = torch.backends.cuda.cudnn_sdp_enabled()
+    try:
+        torch.backends.cuda.enable_cudnn_sdp(True)
+        choose_device()
+        assert torch.backends.cuda.cudnn_sdp_enabled(), "the CPU's choice changes nothing"
+        machine.has(cuda=1)
+        choose_device()
+        assert not torch.backends.cuda.cudnn_sdp_enabled()
+    finally:
+        torch.backends.cuda.enable_cudnn_sdp(before)
+
+
 def test_a_gpu_computes_in_bfloat16_where_it_can_and_else_in_float16(machine: Machine) -> None:
     machine.has(cuda=1, capability=(8, 0))
     assert choose_device().dtype == torch.bfloat16
