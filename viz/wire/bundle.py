@@ -2,7 +2,8 @@
 
 Our modules have a form that needs no parser: each import stands at the beginning of a line and names what it takes
 from a relative path, and exported are functions, classes and constants by their own names. A module becomes a function
-that runs once and returns its exports, after those that it needs. Any other form is an error.
+that runs once and returns its exports, after those that it needs. Any other form is an error. Comments of whole lines
+stay at home: an eighth of what travels.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ IMPORT = re.compile(r"^import \{([^{}]*)\} from '(\.{1,2}/[\w./-]+\.js)';$", re.
 EXPORT = re.compile(r"^export (?=(?:async function|function|class|const) (\w+))", re.MULTILINE)
 EXPORTS = re.compile(r"^export \{([^{}]*)\};$", re.MULTILINE)
 FAMILIAR = re.compile(r"^(\w+)(?: as (\w+))?$")  # one name of a list
+COMMENT = re.compile(r"^[ \t]*(?:/\*(?:(?!\*/).)*\*/|//[^\n]*)[ \t]*$", re.MULTILINE | re.DOTALL)  # of whole lines
 LATE = re.compile(r"^(?!\s*(?:\*|//|/\*)).*\bimport\(", re.MULTILINE)  # not in comments, where types name modules so
 FORBIDDEN = {
     "</script": "would end the script that the saved page holds",
@@ -81,6 +83,9 @@ def wrapped(path: str, source: str) -> str:
     if known != len(STATEMENT.findall(source)):
         forms = "import { a, b as c } from './d.js'; and export function, class, const, or { a, b as c };"
         raise BundleError(f"{path} imports or exports in a form that the bundle does not take. It takes {forms}")
+    source = COMMENT.sub(lambda found: "\n" * found[0].count("\n"), source)
+    if any(line.count("`") % 2 for line in source.split("\n")):
+        raise BundleError(f"{path} has a template of several lines, in which a line may look like a comment.")
     if LATE.search(source):
         raise BundleError(f"{path} imports a module late; name it at the beginning.")
     for text, why in FORBIDDEN.items():

@@ -24,6 +24,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 PAGE = b"text/html"
 SMALL = 1000  # bytes; a smaller body is not worth compressing
+QUICK = 6  # of 9 levels: 9 takes 4 ms more for a page, and saves less than 1 ms of a home's line
 BASE = re.compile(rb"<base [^>]*>")  # relative addresses count from here
 # A hint must ask in the same mode as the request that it is for, or the browser loads the file twice.
 SCRIPT, SHEET = '<link rel="modulepreload" href="{}">', '<link rel="preload" as="style" crossorigin href="{}">'
@@ -35,7 +36,7 @@ class FirstVisit:
 
     def __init__(self, app: App) -> None:
         self.app = app
-        self.compressed = GZipMiddleware(self._with_hints, minimum_size=SMALL)
+        self.compressed = GZipMiddleware(self._with_hints, minimum_size=SMALL, compresslevel=QUICK)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Compress the page and add the hints; let other requests pass."""

@@ -84,6 +84,21 @@ def test_a_fault_is_told_with_the_line_of_its_module(tmp_path: Path) -> None:
     assert f"core/numbers.js:{line}" in said.replace("\\", "/")
 
 
+def test_comments_of_whole_lines_stay_at_home_and_the_others_travel(tmp_path: Path) -> None:
+    lines = [
+        "/**",
+        " * Says // it, isn't it?",
+        " */",
+        "  // now",
+        "const said = '/* kept */'; // kept",
+        "/* and */ said;",
+    ]
+    built = bundle({"main.js": "\n".join([*lines, "export function main() {", "  return said;", "}"])}, {})
+    kept = built.code.split("\n")[3:-4]
+    assert kept[:6] == ["", "", "", "", *lines[4:]]
+    assert run(f"{built.code}console.log(modules['main.js'].main());", tmp_path).strip() == "/* kept */"
+
+
 def test_the_map_counts_on_from_the_last_line() -> None:
     # 16 is the first number that needs two digits; a step back is odd.
     assert mappings([(0, 0), None, (1, 16), (0, 15)]) == "AAAA;;ACgBA;ADDA"
@@ -113,6 +128,7 @@ def test_the_pages_own_modules_fit() -> None:
         ("import { ONE as } from './core/numbers.js';", "no name"),
         ("const late = () => import('./core/numbers.js');", "imports a module late"),
         ("const end = '</script>';", "end the script"),
+        ("const text = `one\n// two`;", "several lines"),
         ("import { x } from './nowhere.js';", "not there"),
         ("import { main } from './main.js';", "in a circle"),
     ],
