@@ -39,6 +39,14 @@ def make_run(recipe: Recipe, data: Path, folder: Path, **session: Any) -> Run:
     return Run(recipe, data, folder, chosen, Setting(torch.device("cpu"), "float32"), Processes())
 
 
+def first_model(folder: Path, steps: int = 3, **fields: Any) -> Path:
+    """A model in `folder / "model"` for another run to begin with; gives the sentences that it was trained on."""
+    data = first_lines(folder, 20)
+    make_run(make_recipe(steps=steps, **fields), data, folder / "first").train()
+    export_run(folder / "first", folder / "model", weights="last", storage="float32")
+    return data
+
+
 def losses(folder: Path) -> dict[int, float]:
     with (folder / "curve.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -225,9 +233,7 @@ def test_separate_vocabularies_reach_the_model_folder(tmp_path: Path) -> None:
 
 
 def test_a_run_begins_with_the_weights_of_another_model(tmp_path: Path) -> None:
-    data = first_lines(tmp_path, 20)
-    make_run(make_recipe(steps=3), data, tmp_path / "first").train()
-    export_run(tmp_path / "first", tmp_path / "model", weights="last", storage="float32")
+    data = first_model(tmp_path)
     recipe = make_recipe(steps=2, start=str(tmp_path / "model"))
     run = make_run(recipe, data, tmp_path / "second")
     begun = load_checkpoint(tmp_path / "model").model.state_dict()
@@ -239,45 +245,31 @@ def test_a_run_begins_with_the_weights_of_another_model(tmp_path: Path) -> None:
     assert f"begins with the weights of {tmp_path / 'model'}" in (tmp_path / "other" / "README.md").read_text("utf-8")
 
 
-def test_a_new_source_language_begins_anew_and_the_rest_with_the_start(tmp_path: Path) -> None:
-    """The rest: all weights but the source's vectors, and the target's vocabulary."""
-    data = first_lines(tmp_path, 20)
-    make_run(make_recipe(steps=3), data, tmp_path / "first").train()
-    export_run(tmp_path / "first", tmp_path / "model", weights="last", storage="float32")
-    recipe = make_recipe(
-        steps=2, start=str(tmp_path / "model"), new_source=True, tokenizer={"shared": False, "vocabulary": 290}
-    )
-    run = make_run(recipe, data, tmp_path / "second")
+@pytest.mark.parametrize(
+    ("new", "other", "own_weights"),
+    [
+        ("source", "target", {"encoder.embedding.table.weight"}),
+        ("target", "source", {"decoder.embedding.table.weight", "decoder.output.words.weight"}),
+    ],
+)
+def test_a_new_language_begins_anew_and_the_rest_with_the_start(
+    tmp_path: Path, new: str, other: str, own_weights: set[str]
+) -> None:
+    """The rest: all weights but the new language's vectors, and the other language's vocabulary."""
+    data = first_model(tmp_path)
+    fields = {f"new_{new}": True, "tokenizer": {"shared": False, "vocabulary": 290}}
+    run = make_run(make_recipe(steps=2, start=str(tmp_path / "model"), **fields), data, tmp_path / "second")
     begun = load_checkpoint(tmp_path / "model").model.state_dict()
     own = run.trainer.model.state_dict()
-    assert {name for name in own if not torch.equal(own[name], begun[name])} == {"encoder.embedding.table.weight"}
+    assert {name for name in own if not torch.equal(own[name], begun[name])} == own_weights
     vocabulary = (tmp_path / "model" / "tokenizer.json").read_bytes()
-    assert (tmp_path / "second" / "target_tokenizer.json").read_bytes() == vocabulary
-    assert (tmp_path / "second" / "source_tokenizer.json").read_bytes() != vocabulary
-    assert run.train()
-
-
-def test_a_new_target_language_begins_anew_and_the_rest_with_the_start(tmp_path: Path) -> None:
-    data = first_lines(tmp_path, 20)
-    make_run(make_recipe(steps=3), data, tmp_path / "first").train()
-    export_run(tmp_path / "first", tmp_path / "model", weights="last", storage="float32")
-    settings = {"shared": False, "vocabulary": 290}
-    recipe = make_recipe(steps=2, start=str(tmp_path / "model"), new_target=True, tokenizer=settings)
-    run = make_run(recipe, data, tmp_path / "second")
-    begun = load_checkpoint(tmp_path / "model").model.state_dict()
-    own = run.trainer.model.state_dict()
-    changed = {name for name in own if not torch.equal(own[name], begun[name])}
-    assert changed == {"decoder.embedding.table.weight", "decoder.output.words.weight"}
-    vocabulary = (tmp_path / "model" / "tokenizer.json").read_bytes()
-    assert (tmp_path / "second" / "source_tokenizer.json").read_bytes() == vocabulary
-    assert (tmp_path / "second" / "target_tokenizer.json").read_bytes() != vocabulary
+    assert (tmp_path / "second" / f"{other}_tokenizer.json").read_bytes() == vocabulary
+    assert (tmp_path / "second" / f"{new}_tokenizer.json").read_bytes() != vocabulary
     assert run.train()
 
 
 def test_a_new_vocabulary_of_a_known_language_begins_with_the_mean_of_the_old_pieces(tmp_path: Path) -> None:
-    data = first_lines(tmp_path, 20)
-    make_run(make_recipe(steps=3), data, tmp_path / "first").train()
-    export_run(tmp_path / "first", tmp_path / "model", weights="last", storage="float32")
+    data = first_model(tmp_path)
     settings = {"shared": False, "vocabulary": 420}
     recipe = make_recipe(
         steps=2, start=str(tmp_path / "model"), new_source=True, vectors_of_pieces=True, tokenizer=settings
@@ -300,9 +292,7 @@ def test_a_new_vocabulary_of_a_known_language_begins_with_the_mean_of_the_old_pi
 
 
 def test_a_start_of_other_sizes_or_none_is_refused(tmp_path: Path) -> None:
-    data = first_lines(tmp_path, 20)
-    make_run(make_recipe(steps=1), data, tmp_path / "first").train()
-    export_run(tmp_path / "first", tmp_path / "model", weights="last")
+    data = first_model(tmp_path, steps=1)
     with pytest.raises(TrainingError, match="has other sizes"):
         make_run(make_recipe(start=str(tmp_path / "model"), model=MODEL | {"d_ff": 29}), data, tmp_path / "second")
 
@@ -311,10 +301,8 @@ DEEPER = {"norm_first": True, "final_norm": True, "encoder_layers": 3, "decoder_
 
 
 def test_a_run_that_begins_with_a_shallower_model_computes_the_same_until_its_first_step(tmp_path: Path) -> None:
-    data = first_lines(tmp_path, 20)
     shallow = MODEL | {"norm_first": True, "final_norm": True}
-    make_run(make_recipe(steps=3, model=shallow), data, tmp_path / "first").train()
-    export_run(tmp_path / "first", tmp_path / "model", weights="last", storage="float32")
+    data = first_model(tmp_path, model=shallow)
     start = load_checkpoint(tmp_path / "model").model
     run = make_run(make_recipe(steps=2, start=str(tmp_path / "model"), model=MODEL | DEEPER), data, tmp_path / "second")
     grown = run.trainer.model.eval()
@@ -332,10 +320,8 @@ def test_a_run_that_begins_with_a_shallower_model_computes_the_same_until_its_fi
 
 
 def test_a_blend_lies_between_a_run_and_the_shallower_model_it_began_with(tmp_path: Path) -> None:
-    data = first_lines(tmp_path, 20)
     shallow = MODEL | {"norm_first": True, "final_norm": True}
-    make_run(make_recipe(steps=3, model=shallow), data, tmp_path / "first").train()
-    export_run(tmp_path / "first", tmp_path / "model", weights="last", storage="float32")
+    data = first_model(tmp_path, model=shallow)
     recipe = make_recipe(steps=5, start=str(tmp_path / "model"), model=MODEL | DEEPER)
     make_run(recipe, data, tmp_path / "second", until=4).train()
     blend = Blend(tmp_path / "model", 0.25)
@@ -370,9 +356,7 @@ def test_a_blend_lies_between_a_run_and_the_shallower_model_it_began_with(tmp_pa
 def test_a_start_that_does_not_fit_into_a_deeper_model_is_refused_in_words(
     tmp_path: Path, first: dict[str, Any], second: dict[str, Any]
 ) -> None:
-    data = first_lines(tmp_path, 20)
-    make_run(make_recipe(steps=1, model=MODEL | first), data, tmp_path / "first").train()
-    export_run(tmp_path / "first", tmp_path / "model", weights="last")
+    data = first_model(tmp_path, steps=1, model=MODEL | first)
     with pytest.raises(TrainingError, match=r"has other sizes than the recipe's model\. Give both the same"):
         make_run(make_recipe(start=str(tmp_path / "model"), model=MODEL | second), data, tmp_path / "second")
 

@@ -7,7 +7,7 @@ import pickle
 import shutil
 import sys
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from threading import Barrier, Event
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from headlight.model.records import KINDS, Progress, Translation
+from headlight.model.records import KINDS, Progress, Translation, TranslationRequest
 from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.translate.judge import Judge
 from headlight.model.translate.translator import Translator
@@ -267,14 +267,20 @@ def test_a_stream_ends_within_one_step_of_being_stopped(
     assert fresh.translate(request).text == "i want a beer ."  # and nobody waits for what was stopped
 
 
+def waiting(pool: ThreadPoolExecutor, service: Service, request: TranslationRequest) -> Future[list[Progress]]:
+    """A second stream of a request that already has one, from when it waits for the first."""
+    second = pool.submit(lambda: list(service.stream(request, Event())))
+    while service.answer_cache.waiting(service._key(request)) == 0:
+        assert not second.done()
+    return second
+
+
 def test_who_waits_takes_over_from_a_stream_that_is_left(fresh: Service) -> None:
     request = fresh.check({"text": BEER})
     first = fresh.stream(request, Event())
     next(first)
     with ThreadPoolExecutor(1) as pool:
-        other = pool.submit(lambda: list(fresh.stream(request, Event())))
-        while fresh.answer_cache.waiting(fresh._key(request)) == 0:
-            assert not other.done()
+        other = waiting(pool, fresh, request)
         first.close()  # type: ignore[attr-defined]
         reports = other.result(60)
     assert reports[-1].text == "i want a beer ."
@@ -287,9 +293,7 @@ def test_two_streams_of_one_request_are_made_once(fresh: Service, monkeypatch: p
     first = fresh.stream(request, Event())
     next(first)
     with ThreadPoolExecutor(1) as pool:
-        other = pool.submit(lambda: list(fresh.stream(request, Event())))
-        while fresh.answer_cache.waiting(fresh._key(request)) == 0:
-            assert not other.done()
+        other = waiting(pool, fresh, request)
         _, answer = news_of(first)
         (only,) = other.result(60)
     assert only.translation is answer

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from headlight.viz.answers.service import Service
 from headlight.viz.api.endpoints import ENDPOINTS, ROWS, documentation_of
 from headlight.viz.settings import Settings
 from headlight.viz.words import say
-from tests.viz.serving import GRADIO_WARNS, Server, assert_clean, served
+from tests.viz.serving import GRADIO_WARNS, Server, assert_clean
 
 pytestmark = [pytest.mark.filterwarnings(f"ignore:{message}") for message in GRADIO_WARNS]
 BEER = "ich mochte ein bier"
@@ -26,12 +25,6 @@ SETTINGS = Settings(model="toy", max_characters=499, max_tokens=61, max_beam=7, 
 @pytest.fixture(scope="module")
 def service() -> Service:
     return Service(SETTINGS)
-
-
-@pytest.fixture(scope="module")
-def server(service: Service) -> Iterator[Server]:
-    with served(service) as found:
-        yield found
 
 
 def test_a_sentence_is_translated_with_the_chances_of_its_tokens(server: Server, service: Service) -> None:

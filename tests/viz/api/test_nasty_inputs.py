@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError
 from headlight.viz.settings import Settings
 from headlight.viz.words import say
-from tests.viz.serving import GRADIO_WARNS, Answer, Server, assert_clean, served
+from tests.viz.serving import GRADIO_WARNS, Answer, Server, assert_clean
 
 pytestmark = [pytest.mark.filterwarnings(f"ignore:{message}") for message in GRADIO_WARNS]
 INPUTS = json.loads((Path(__file__).parents[2] / "data" / "nasty_inputs.json").read_text(encoding="utf-8"))["inputs"]
@@ -59,12 +58,6 @@ def may_be_refused(case: dict[str, Any], model: str) -> bool:
 @pytest.fixture(scope="module")
 def service() -> Service:
     return Service(SETTINGS)
-
-
-@pytest.fixture(scope="module")
-def server(service: Service) -> Iterator[Server]:
-    with served(service) as found:
-        yield found
 
 
 @pytest.fixture
