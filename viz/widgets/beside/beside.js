@@ -3,7 +3,7 @@
 
 import { Translation } from '../core/translation.js';
 import { call } from '../core/boot.js';
-import { icon, make, touch } from '../core/dom.js';
+import { make, toggle, touch } from '../core/dom.js';
 import { ready } from '../core/page.js';
 import { on, page, set, state } from '../core/state.js';
 import { LET_GO } from '../core/store.js';
@@ -63,13 +63,9 @@ class Beside {
       side.store.on(['layer', 'head', 'preview'], () => this.open() && this.drawAlike());
     }
     this.menus = new SecondModel(this.config, this.sides);
-    this.followName = make('span', {});
-    this.follow = make(
-      'button',
-      { type: 'button', class: 'pin', onclick: () => this.toggleFollow() },
-      icon(15, SHARED, { width: 1.4 }),
-      this.followName,
-    );
+    const [follow, followName] = toggle(SHARED, () => this.toggleFollow());
+    this.follow = follow;
+    this.followName = followName;
     this.sides[1].heads.end.before(this.follow);
     this.alike = new Alike({
       choose: (head) => set({ besideHead: head }),

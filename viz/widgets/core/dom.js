@@ -47,6 +47,12 @@ export function icon(box, paths, { fill = 'none', width = 1.5 } = {}) {
   return picture;
 }
 
+/** A toggle with a small picture; its name is written into the second of the two when it is drawn. */
+export function toggle(paths, onclick) {
+  const name = make('span', {});
+  return [make('button', { type: 'button', class: 'pin', onclick }, icon(15, paths, { width: 1.4 }), name), name];
+}
+
 /** A phrase in which one part stands out: the parts around `{name}` are text, the part itself an element. */
 export function phrase(template, parts) {
   const pieces = template.split(/(\{\w+\})/).filter(Boolean);

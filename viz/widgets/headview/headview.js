@@ -1,7 +1,7 @@
 // One view of attention: all heads small, one of them large, and what is meant on it lit in every part at once. It holds
 // nothing of the page: what there is to see is its source, what one looks at is its store. Several live side by side.
 
-import { icon, make, replace } from '../core/dom.js';
+import { make, replace, toggle } from '../core/dom.js';
 import { on as onPage } from '../core/state.js';
 import { LET_GO, comparing, same, shown } from '../core/store.js';
 import { t } from '../core/words.js';
@@ -92,13 +92,9 @@ class HeadView {
     this.next = next;
     this.title = make(this.names.heading, { class: 'numeric' });
     this.announced = make('p', { class: 'hidden-text', 'aria-live': 'polite' }); // chosen heads, not those pointed at
-    this.pinText = make('span', {});
-    this.pin = make(
-      'button',
-      { type: 'button', class: 'pin', onclick: () => this.togglePin() },
-      icon(15, PIN, { width: 1.4 }),
-      this.pinText,
-    );
+    const [pin, pinText] = toggle(PIN, () => this.togglePin());
+    this.pin = pin;
+    this.pinText = pinText;
     this.end = make('div', { class: 'end' }, forms); // a host's own buttons stand there, too
     const turn = make('div', { class: 'turn' }, previous, next, this.title);
     this.topline = make('div', { class: 'topline' }, turn, parts.has('pin') ? this.pin : null, this.end);
