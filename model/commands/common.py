@@ -37,7 +37,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 
 
 def add_decoding(parser: argparse.ArgumentParser) -> None:
-    """How the next word is chosen."""
+    """Add the arguments of decoding: beam, length penalty, sampling and the like."""
     parser.add_argument(
         "--beam", type=int, metavar="N", help="width of the beam; 1: greedy (the model's habit, else 1; so below)"
     )
@@ -57,7 +57,7 @@ def add_decoding(parser: argparse.ArgumentParser) -> None:
 
 
 def decoding_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The options that `add_decoding` asked for, as `translate` takes them; the rest are the defaults of the model."""
+    """The arguments of `add_decoding` as `translate` takes them; the model's defaults fill the rest."""
     names = ("length_penalty", "max_length", "no_repeat", "temperature", "top_k", "top_p", "seed")
     asked = {"beam_size": arguments.beam} | {name: getattr(arguments, name) for name in (*names, *LANGUAGES)}
     return {name: value for name, value in asked.items() if value is not None}
@@ -69,7 +69,7 @@ def load(arguments: argparse.Namespace) -> Translator:
 
 
 def model_folder(name: str) -> Path:
-    """The folder of a path, of a shipped model, or of a model of the Hub."""
+    """The model folder that a path, the name of a shipped model, or a Hub id names."""
     folder = find_folder(name)
     if folder.is_dir():
         return folder
@@ -82,13 +82,13 @@ def model_folder(name: str) -> Path:
 
 
 def is_id(name: str) -> bool:
-    """Whether a name without a folder can be an id on the Hub."""
+    """Whether a name that is no folder has the form of a Hub id."""
     return name.partition("@")[0].count("/") == 1 and not Path(name).is_absolute() and not Path(name).exists()
 
 
 def fetched(name: str, revision: str = "main", *, unasked: bool = False) -> Path:
-    """The folder of a model of the Hub, downloaded if need be, after a confirmation or `unasked`."""
-    from headlight.model.foreign.hub import fetch, read_id  # known only where something is to be fetched
+    """The folder of a Hub model, downloaded if it is missing: after a confirmation, or without one if `unasked`."""
+    from headlight.model.foreign.hub import fetch, read_id  # imported only when something is downloaded
 
     wanted = read_id(name, revision)
 
@@ -104,7 +104,7 @@ def fetched(name: str, revision: str = "main", *, unasked: bool = False) -> Path
 
 
 def _confirm(plan: Plan) -> bool:
-    """Ask the user for a confirmation; without a terminal the answer is no."""
+    """Ask the user to confirm; without a terminal the answer is no."""
     from headlight.model.foreign.hub import megabytes
 
     terms = f", licence {plan.licence}" if plan.licence else ""
@@ -133,7 +133,7 @@ class ProgressLine:
         self._in_place = sys.stderr.isatty()
 
     def add(self, lines: int) -> None:
-        """Some more lines are done."""
+        """Count more finished lines."""
         self.done += lines
         now = time.perf_counter()
         if self.done < self.total and now - self._shown < (0.2 if self._in_place else 5.0):

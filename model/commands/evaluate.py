@@ -98,7 +98,7 @@ def _by_kind(labelled: Labelled, predictions: list[int]) -> list[str]:
 
 
 def _heads_off(judge: Judge, labelled: Labelled) -> Iterator[str]:
-    """Accuracy without each head: it still stands in the sum, but adds nothing to it."""
+    """Accuracy without each head: its weights are set to zero, so it adds nothing to the layer's output."""
     yield "accuracy with one head off"
     config = judge.model.config
     for layer in range(config.layers):

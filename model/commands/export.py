@@ -1,4 +1,4 @@
-"""`python -m headlight export`: a training run → a model folder that ships."""
+"""`python -m headlight export`: a training run → a model folder to publish."""
 
 from __future__ import annotations
 

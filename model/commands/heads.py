@@ -1,4 +1,4 @@
-"""`python -m headlight heads`: how plainly each cross-attention head aligns words, against links drawn by hand."""
+"""`python -m headlight heads`: how well each cross-attention head aligns words, measured against hand-drawn links."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from headlight.model.text.drawn_links import BANDS, DrawnPair, read_links
 from headlight.model.text.languages import languages_of
 from headlight.model.translate.translator import Translator
 
-KEPT = 8  # heads that a model's folder tells of
+KEPT = 8  # heads that are written into the model's folder
 FOLDER = ASSETS / "corpora" / "links"
 
 
 class Head(NamedTuple):
-    """One head of cross-attention, and which row of its map speaks for a word."""
+    """One head of cross-attention, and which row of its map belongs to a word."""
 
     layer: int
     head: int
@@ -44,7 +44,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print a table of all heads, best first, and what the best of one half are worth on the other."""
+    """Print a table of all heads, best first, and the scores that the best heads of one half reach on the other."""
     source, target = _languages(arguments)
     path = table_of(source, target) if arguments.links is None else arguments.links
     pairs = read_links(path, source, target)
@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def table_of(source: str, target: str) -> Path:
-    """The table of these two languages that ships, whichever it begins with."""
+    """The shipped table of these two languages, in either order."""
     for path in (FOLDER / f"{source}-{target}.tsv", FOLDER / f"{target}-{source}.tsv"):
         if path.exists():
             return path
@@ -78,7 +78,7 @@ def table_of(source: str, target: str) -> Path:
 
 
 def count_heads(translator: Translator, pairs: Iterable[DrawnPair]) -> dict[Head, list[Errors]]:
-    """Each sentence is given with its translation: what is looked at is the attention, not the wording."""
+    """Count the errors of each head. The reference translation is forced, so only the attention is measured."""
     counts: dict[Head, list[Errors]] = {}
     for pair in pairs:
         result = translator.translate(pair.source.text, target=pair.target.text)
@@ -97,7 +97,7 @@ def count_heads(translator: Translator, pairs: Iterable[DrawnPair]) -> dict[Head
 
 
 def best_heads(counts: PerSentence, lengths: Sequence[int], kept: int = KEPT) -> list[dict[str, Any]]:
-    """The best heads on every other sentence, and their rates on the rest: what a head was chosen by flatters it."""
+    """The best heads on every other sentence, and their rates on the rest, which had no part in the choice."""
     chosen_by = {head: total(each[::2]).rate for head, each in counts.items()}
     best = sorted(chosen_by, key=lambda head: chosen_by[head])[:kept]
     return [
@@ -110,12 +110,12 @@ def best_heads(counts: PerSentence, lengths: Sequence[int], kept: int = KEPT) ->
 
 
 def total(sentences: Iterable[Errors]) -> Errors:
-    """The counts of all these sentences."""
+    """The sum of the counts of these sentences."""
     return reduce(plus, sentences, Errors())
 
 
 def among(sentences: Sequence[Errors], lengths: Sequence[int], band: tuple[int, int]) -> Iterable[Errors]:
-    """The counts of the sentences of so many words."""
+    """The counts of the sentences whose length lies in this band."""
     low, high = band
     return (each for each, length in zip(sentences, lengths, strict=True) if low <= length <= high)
 
@@ -139,7 +139,7 @@ def _told(sentences: Sequence[Errors]) -> str:
 
 
 def _languages(arguments: argparse.Namespace) -> tuple[str, str]:
-    """The two that are named, or else those of the model's name."""
+    """The two languages of the arguments, or else those of the model's name."""
     said = languages_of(Path(arguments.model).name)
     source, target = arguments.source or said[:1], arguments.target or said[1:]
     if not (source and target):

@@ -1,4 +1,4 @@
-"""`python -m headlight import FOLDER_OR_ID FOLDER`: a foreign model → a folder of ours, which gives the same.
+"""`python -m headlight import FOLDER_OR_ID FOLDER`: a third-party model → a Headlight folder with the same outputs.
 
 python -m headlight import Helsinki-NLP/opus-mt-de-en models/opus-de-en
 """
@@ -25,7 +25,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Fetch what is not here, and write the folder."""
+    """Download the model if it is not here, and write the folder."""
     source, origin, revision = Path(arguments.source), f"the folder {Path(arguments.source).name}", ""
     if not arguments.source or not source.is_dir():
         if not is_id(arguments.source):

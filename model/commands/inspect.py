@@ -23,7 +23,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Translate, write, and say in one line what was written."""
+    """Translate, write the file, and print one line about it."""
     write = WRITERS.get(arguments.output.suffix.lower())
     if write is None:
         raise CommandError(f"{arguments.output}: the name must end in {', '.join(WRITERS)}.")

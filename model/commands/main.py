@@ -31,11 +31,11 @@ COMMANDS = {
 def main(arguments: Sequence[str] | None = None, *, more: Mapping[str, tuple[str, str]] | None = None) -> int:
     """Run one command. An expected error is printed in one line, without a traceback.
 
-    `more` adds commands from above `headlight.model`: purpose and module.
+    `more` adds commands of the upper floors, each as its purpose and its module.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a pipe on Windows would take neither "ł" nor "的"
+        if isinstance(stream, io.TextIOWrapper):  # the default encoding of a pipe on Windows has neither "ł" nor "的"
             stream.reconfigure(encoding="utf-8")
     parser = argparse.ArgumentParser(
         prog="headlight", description="Translate, look at attention, make models, start the page."
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None, *, more: Mapping[str, tuple[str
     for name, purpose in ({name: purpose for name, (purpose, _) in higher.items()} | COMMANDS).items():
         command = commands.add_parser(name, help=purpose, description=purpose[0].upper() + purpose[1:] + ".")
         if name in given[:1]:
-            file = "importing" if name == "import" else name  # `import` is no name for a module
+            file = "importing" if name == "import" else name  # a module cannot be called `import`
             module = importlib.import_module(higher[name][1] if name in higher else f"headlight.model.commands.{file}")
             module.add(command)
             command.set_defaults(run_command=module.run)
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None, *, more: Mapping[str, tuple[str
         print(f"{parser.prog} {chosen.command}: {error}", file=sys.stderr)
         return 2
     except BrokenPipeError:
-        return 1  # the reader of our output has closed it
+        return 1  # the reader closed the pipe of standard output
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         print(f"{parser.prog} {chosen.command}: {where}{error.strerror or error}.", file=sys.stderr)
@@ -70,5 +70,5 @@ def main(arguments: Sequence[str] | None = None, *, more: Mapping[str, tuple[str
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except KeyboardInterrupt:  # before a command began: loading takes a second
+    except KeyboardInterrupt:  # also while the modules load, which takes a second
         sys.exit(130)

@@ -42,7 +42,7 @@ SEED = 1
 
 @dataclass(frozen=True)
 class Answer:
-    """One translation with its reference."""
+    """One translation with its reference and its back-translation."""
 
     translation: Translation
     reference: str
@@ -69,7 +69,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Fit, measure, print; and write where that is asked for."""
+    """Fit, measure and print; with `--write`, also write."""
     folder = model_folder(arguments.model)
     source, _, target = (arguments.languages or folder.resolve().name).partition("-")
     if not target:
@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
     print(section)
     if arguments.write:
         (folder / FILE).write_text(rule.to_json(), encoding="utf-8")
-        (folder / "confidence.json").unlink(missing_ok=True)  # an earlier kind of rule
+        (folder / "confidence.json").unlink(missing_ok=True)  # the rule of an earlier version
         replace_section(folder, "Reliability", section)
         sign_again(folder)
     return 0
@@ -118,7 +118,7 @@ def _pairs(arguments: argparse.Namespace, source: str, target: str) -> Iterator[
 
 
 def answers_to(pairs: Sequence[tuple[str, str]], translator: Translator, reverse: Translator | None) -> list[Answer]:
-    """Every sentence translated, and read back."""
+    """The answers to all sentences, each translated and translated back."""
     _, lengths = translator.checker.lines([source for source, _ in pairs], translator.checker.options(WAY))
     progress, answers = ProgressLine(len(pairs)), dict[int, Answer]()
     for places in batches_by_length(lengths, BATCH_TOKENS // int(WAY["beam_size"])):
@@ -131,7 +131,7 @@ def answers_to(pairs: Sequence[tuple[str, str]], translator: Translator, reverse
 
 
 def fit_rule(answers: Iterable[Answer], source: str, target: str, bound: float = BOUND) -> FittedRule:
-    """Fit one half of the answers, measure the other."""
+    """Fit the rule to one half of the answers and measure it on the other."""
     mixed = list(answers)
     random.Random(SEED).shuffle(mixed)  # noqa: S311 - which half an answer is in is no secret
     right = [
@@ -199,7 +199,7 @@ def _share(flagged: Sequence[bool], of: Sequence[bool]) -> float:
 
 
 def read_verdicts(path: Path, direction: str) -> dict[tuple[str, str], bool]:
-    """Whether an answer is right, by sentence and answer, as a person found."""
+    """A person's verdicts: sentence and answer → whether the answer is right."""
     with path.open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
         return {
@@ -210,7 +210,7 @@ def read_verdicts(path: Path, direction: str) -> dict[tuple[str, str], bool]:
 def _measure_plain(
     rule: FittedRule, translator: Translator, reverse: Translator | None, unread: Path | None
 ) -> dict[str, Any]:
-    """The rule against a reader, on plain sentences whose very answers were read."""
+    """Measure the rule against a person's verdicts, on the plain sentences whose present answers have one."""
     direction = f"{rule.source}-{rule.target}"
     with PLAIN.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
@@ -241,7 +241,7 @@ def _measure_plain(
 
 
 def _said(plain: dict[str, Any]) -> str:
-    """What was measured on the plain sentences, as rows of the card's table."""
+    """The measurements on the plain sentences, as rows of the card's table."""
     rows = []
     for name, title in (("alone", "alone"), ("with_back", "read back")):
         if name in plain:

@@ -29,7 +29,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Learn, save, and say what was learned; or measure what was."""
+    """Learn a vocabulary, save it and print its figures; or measure an existing one."""
     segment = segmenter_of([arguments.segment])
     if arguments.measure:
         if segment is None:

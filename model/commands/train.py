@@ -1,4 +1,4 @@
-"""`python -m headlight train RECIPE`: train a model, or go on with a run that was broken off."""
+"""`python -m headlight train RECIPE`: train a model, or resume an interrupted run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Train until the budget, the time or the person says stop."""
+    """Train until the budget or the time is spent, or the user stops the run."""
     for name in ("minutes", "keep", "report_every", "cool_down", "until"):
         given = getattr(arguments, name)
         if given is not None and not given > 0:

@@ -12,7 +12,7 @@ from headlight.model.commands.common import ProgressLine, add_decoding, add_mode
 from headlight.model.errors import CommandError, RequestError
 from headlight.model.translate.translator import Translator
 
-CHUNK = 10_000  # lines sorted by length together, so that standard input may be longer than memory
+CHUNK = 10_000  # lines that are sorted by length together; standard input may be larger than memory
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _tell_what_counts(translator: Translator, arguments: argparse.Namespace) -> None:
-    """Report the defaults that apply, and the generation rules that we do not have."""
+    """Print the generation defaults that apply, and the generation rules that Headlight does not have."""
     languages, left_out = translator.languages, translator.generation_defaults.left_out
     if languages.target and len(languages.targets) > 1 and arguments.target_language is None:
         count = len(languages.targets)

@@ -1,1 +1,1 @@
-"""What arrays say: NumPy in, NumPy out. Nothing here runs a model."""
+"""Measures of attention and of text: NumPy in, NumPy out. Nothing here runs a model."""

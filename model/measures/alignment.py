@@ -1,12 +1,12 @@
 """Which word comes from which: links between the words of two sentences, read off attention or drawn by hand.
 
-A link is a pair (word of the source, word of the target), counted from 0. Of a head, each written word is linked to the
-source word that it looked at most. How good such links are says the alignment error rate (Och and Ney 2003):
+A link is a pair (word of the source, word of the target), counted from 0. A head links each written word to the source
+word with the highest weight. The alignment error rate (Och and Ney 2003) measures such links:
 
     AER = 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|)
 
-for a head's links A, the sure links S and the possible links P ⊇ S. Its bounds say how far another choice of sentences
-could have moved it: 95% of the rates of many samples of the sentences, drawn with replacement, lie between them.
+for a head's links A, the sure links S and the possible links P ⊇ S. Its bounds show how much it depends on the choice
+of sentences: 95% of the rates of many samples of the sentences, drawn with replacement, lie between them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TAILS = (2.5, 97.5)  # per cent
 
 
 class Gold(NamedTuple):
-    """Links drawn by hand: those that everybody would draw, and those that somebody might (the sure among them)."""
+    """Hand-drawn links: the sure ones, and the possible ones, which include the sure ones."""
 
     sure: Links
     possible: Links
@@ -41,7 +41,7 @@ class Gold(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """What 95% of the samples lie between."""
+    """The two rates between which 95% of the samples lie."""
 
     low: float
     high: float
@@ -49,7 +49,7 @@ class Bounds(NamedTuple):
 
 @dataclass(frozen=True)
 class Errors:
-    """Counts that add up over sentences."""
+    """The counts of the alignment error rate. They add up over sentences."""
 
     linked: int = 0  # |A|
     sure: int = 0  # |S|
@@ -72,12 +72,12 @@ class Errors:
 
 
 def turned(links: Iterable[Link]) -> Links:
-    """Links with their sides exchanged."""
+    """The same links with source and target exchanged."""
     return frozenset((target, source) for source, target in links)
 
 
 def count_errors(links: Links, gold: Gold) -> Errors:
-    """One sentence's links against the hand-drawn ones."""
+    """The counts of one sentence: a head's links against the hand-drawn ones."""
     return Errors(len(links), len(gold.sure), len(links & gold.sure), len(links & gold.possible))
 
 
@@ -96,7 +96,7 @@ def error_bounds(sentences: Sequence[Errors], samples: int = SAMPLES, seed: int 
 
 
 def agreement(first: Iterable[Links], second: Iterable[Links]) -> float:
-    """How far two passes over the same sentences drew the same links: F1, 1 where they are the same."""
+    """The F1 score of two annotations of the same sentences: 1 if their links are the same."""
     pairs = list(zip(first, second, strict=True))
     drawn = sum(len(one) + len(other) for one, other in pairs)
     return 2 * sum(len(one & other) for one, other in pairs) / drawn if drawn else 1.0
@@ -107,8 +107,9 @@ def word_weights(
 ) -> FloatArray:
     """Attention between tokens, `[rows, columns]`, as attention between words: `[row words, column words]`.
 
-    What a word is looked at is the sum of its tokens, what it looks at their mean; a token across the border of two
-    words belongs to both, by its characters. Special tokens are no words, so a row may sum to less than one.
+    The weights of a word's tokens are summed over keys and averaged over queries. A token across the border of two
+    words belongs to both, in proportion to its characters. Special tokens are no words, so a row may sum to less than
+    one.
     """
     to_columns = _belonging(columns, column_words)  # [column words, columns]
     to_rows = _belonging(rows, row_words)  # [row words, rows]
@@ -126,7 +127,8 @@ def links_of(
     column_words: Spans,
     shift: int = 0,
 ) -> Links:
-    """Each written word's best source word. With `shift` 1, of the row after: there the written token is what looks."""
+    """The source word with the highest weight of each written word. With `shift` 1, the weights come from the next row,
+    in which the written token is the query."""
     if shift not in (0, 1):
         raise not_whole("shift", shift, 0, 1)
     moved = np.concatenate([weights[shift:], weights[len(weights) - shift :]]) if shift else weights
@@ -137,7 +139,7 @@ def links_of(
 
 
 def parse_links(text: str, source_words: int, target_words: int) -> Gold:
-    """`0-0 1?2`: word 0 of the source and word 0 of the target surely, 1 and 2 possibly; of so many words."""
+    """`0-0 1?2`: a sure link of word 0 to word 0, and a possible link of source word 1 to target word 2."""
     sure, possible = set[Link](), set[Link]()
     for entry in text.split():
         match = ENTRY.fullmatch(entry)

@@ -1,10 +1,10 @@
-"""chrF: how many runs of one to six letters a text shares with another (Popović 2015, https://aclanthology.org/W15-3049).
+"""chrF: the F-score of runs of one to six letters in two texts (Popović 2015, https://aclanthology.org/W15-3049).
 
     chrF = (1 + β²) · P · R / (β² · P + R),  β = 2
 
-P and R are the means of precision and recall over the run lengths that both texts are long enough for. Spaces do not
-count. This is what sacreBLEU gives for one sentence, without that package: a translation read back is compared by it
-while the page waits.
+P and R are the means of precision and recall over the run lengths that occur in both texts. Spaces do not count. The
+result equals sacreBLEU's for one sentence. The page compares back-translations by it, and sacreBLEU is installed for
+development alone.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections import Counter
 
 LONGEST = 6  # letters of a run
-BETA = 2  # recall counts so many times as much
+BETA = 2  # recall counts twice as much as precision
 
 
 def chrf(text: str, reference: str) -> float:
-    """How alike two texts are, from 0 to 100."""
+    """The chrF of two texts, from 0 to 100 for equal ones."""
     own, other = "".join(text.split()), "".join(reference.split())
     precision = recall = 0.0
     orders = 0

@@ -1,9 +1,9 @@
-"""Two sentences in tokens: which tokens of one stand for the same characters, or the same word, as tokens of the other.
+"""Matches the tokens of two sentences that stand for the same characters or the same word.
 
-Two models that read one sentence cut it differently. There characters decide: tokens that share one are a pair, and a
-unit is the shortest stretch that both sides cover with whole words. Two translations are two texts. Where they read the
-same, characters decide again; where they differ, words do: the longest series of words that both have in one order,
-case aside. What has no partner stays alone: nothing is guessed.
+Two models split one sentence into different tokens. Tokens that share a character are a pair, and a unit is the
+shortest stretch that both sides cover with whole words. Two translations are two texts. Equal texts are matched by
+characters as well; different ones by their longest common sequence of words, ignoring case. Words outside it have no
+partner: nothing is guessed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """How two sentences in tokens go together."""
+    """The matches of two tokenised sentences."""
 
     same: bool  # one text: matched by characters; otherwise by words in order
     units: tuple[Unit, ...]  # in reading order; every token of each side is in one of them
@@ -79,7 +79,7 @@ def match(first: Sequence[Token], first_text: str, second: Sequence[Token], seco
 
 
 def _words(tokens: Sequence[Token]) -> list[_Word]:
-    """The words of a sentence. What covers no character goes with the word after it, at the end with the last."""
+    """The words of a sentence. A token without characters joins the next word, at the end the last one."""
     found: list[_Word] = []
     waiting: Places = ()
     for run in group(tokens, lambda left, right: left.word is not None and left.word == right.word):
@@ -101,7 +101,7 @@ def _words(tokens: Sequence[Token]) -> list[_Word]:
 
 
 def _by_characters(first: list[_Word], second: list[_Word]) -> Iterator[_Both]:
-    """Words of one text, joined wherever a word of one side reaches into two of the other."""
+    """Units of one text: words are joined wherever a word of one side overlaps two of the other."""
     every = sorted([*((word, 0) for word in first), *((word, 1) for word in second)], key=lambda each: each[0].start)
     stretch: _Both = ([], [])
     end = 0
@@ -116,7 +116,7 @@ def _by_characters(first: list[_Word], second: list[_Word]) -> Iterator[_Both]:
 
 
 def _by_order(first: list[_Word], second: list[_Word], first_text: str, second_text: str) -> Iterator[_Both]:
-    """Words of two texts: the longest common series of both, and between its members what one side alone has."""
+    """Units of two texts: their longest common sequence of words, and between its members the words of one side."""
     ours = [first_text[word.start : word.end].lower() for word in first]
     theirs = [second_text[word.start : word.end].lower() for word in second]
     longest = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]  # [from this word on, from this word on]
@@ -140,7 +140,7 @@ def _by_order(first: list[_Word], second: list[_Word], first_text: str, second_t
 
 
 def _specials(first: Sequence[Token], second: Sequence[Token]) -> Iterator[Unit]:
-    """Special tokens of one name are partners: the first of that name with the first, and so on."""
+    """Special tokens with the same name match in order: the first with the first, and so on."""
     waiting: dict[str, list[int]] = defaultdict(list)
     for place, token in enumerate(second):
         if token.special:

@@ -1,7 +1,6 @@
-"""Maps of tokens → maps of words, maps without special tokens, many maps → one. A row that summed to one still does.
+"""Merges maps: tokens into words, away from special tokens, several maps into one. Rows that sum to one still do.
 
-A word is looked at as much as all its tokens together (a sum over keys), and looks as its tokens do on average (a mean
-over queries).
+The weights of a word's tokens are summed over keys and averaged over queries.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ def by_words(map: AttentionMap) -> AttentionMap:  # noqa: A002 (the field's own 
 
 
 def by_characters(map: AttentionMap) -> AttentionMap:  # noqa: A002
-    """The map in which the pieces of one character, unreadable alone, are one token."""
+    """The map in which the byte tokens of one character are one token."""
     return _merge(map, lambda left, right: right.piece > 0 and left.pieces == right.pieces)
 
 
 def without_special(map: AttentionMap, *, rescale: bool) -> tuple[AttentionMap, float]:  # noqa: A002
-    """The map of the sentence's own tokens, and the mean share of a row's weight that is hidden by that.
+    """The map without special tokens, and the mean share of a row's weight that they had.
 
-    Rows then sum to less than one; `rescale` makes them sum to one again, where anything is left.
+    Rows then sum to less than one; `rescale` makes them sum to one again unless they are all zero.
     """
     rows = [place for place, token in enumerate(map.rows) if not token.special]
     columns = [place for place, token in enumerate(map.columns) if not token.special]
@@ -65,7 +64,7 @@ def maximum(maps: Sequence[AttentionMap]) -> AttentionMap:
 
 
 def group(tokens: Sequence[Token], together: Callable[[Token, Token], bool]) -> Groups:
-    """Runs of tokens, cut wherever two neighbours do not belong together."""
+    """Runs of neighbouring tokens that belong together."""
     starts = [place for place, _ in enumerate(tokens) if not place or not together(tokens[place - 1], tokens[place])]
     return tuple(range(start, end) for start, end in pairwise([*starts, len(tokens)]))
 

@@ -1,14 +1,14 @@
-"""One honest name for what a head does, from its numbers, or "unclear".
+"""Names the pattern of a head from its weights, or calls it "unclear".
 
-Each pattern is a set of cells. Its share is the mean weight that a row gives to them; its chance, what a row would give
-that looked everywhere alike. A short sentence makes every pattern likely, so a pattern must beat chance, and it must
-earn the word "mostly":
+Each pattern is a set of cells. Its share is the mean weight that a row gives to these cells, and its chance is the
+share of a uniform row. In a short sentence every pattern has a large share, so a pattern must beat chance, and it must
+hold most of the weight:
 
     share ≥ 1/2    and    (share − chance) / (1 − chance) ≥ 1/2
 
-that is, half of what chance leaves open. Of several, the one with the largest excess, share − chance, gives the name.
-Rows without a choice, such as the first of the decoder, say nothing and do not count; neither does a pattern that fewer
-than half of the rows could follow.
+that is, half of what chance leaves open. Of several patterns, the one with the largest excess, share − chance, gives
+the name. Rows with a single allowed key, such as the first of the decoder, do not count, and neither does a pattern
+that fewer than half of the rows could follow.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ class Pattern:
 
     name: Name
     share: float  # of a row's weight that follows the pattern; of "unclear", that of the one that came closest
-    spread: float  # over about how many tokens a row spreads: the mean of exp(entropy)
+    spread: float  # the effective number of tokens that a row spreads over: the mean of exp(entropy)
 
 
 @dataclass(frozen=True, eq=False)
 class _Candidate:
-    """Cells that a name stands for, and what chance would give them."""
+    """The cells of a pattern, and their chance."""
 
     name: Name
     cells: BoolArray  # [rows, columns]
@@ -100,7 +100,7 @@ def _name_all(
 
 
 def _best(weights: FloatArray, candidates: list[_Candidate]) -> tuple[np.ndarray, np.ndarray]:
-    """Of each map the name, or "unclear", and the share of what came closest, `[maps]` each."""
+    """The name of each map, or "unclear", and the share of the closest pattern, `[maps]` each."""
     if not candidates:
         return np.full(len(weights), "unclear", dtype=object), np.zeros(len(weights))
     # A candidate as a map of its own, whose product with a head's is the mean over the rows of what they give to it.
@@ -145,7 +145,7 @@ def _candidates(allowed: BoolArray, columns: Sequence[Token], kind: Kind) -> lis
 
 
 def _one_word(weights: FloatArray, allowed: BoolArray, columns: Sequence[Token]) -> tuple[np.ndarray, np.ndarray]:
-    """Whether rows pick one word each, wherever it stands, and not all the same one: what aligning heads do.
+    """Whether each row picks one word and the rows pick different ones, as heads that align do.
 
     Of each map the answer, and the share that its rows give to their words, `[maps]` each.
     """

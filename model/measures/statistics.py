@@ -1,6 +1,6 @@
-"""What a head does in one number: how far, how widely, how surely it looks. Each measure gives `[layer, head]`.
+"""Measures of a head as one number: its distance, its entropy, its peak. Each measure gives `[layer, head]`.
 
-Rows that may look nowhere count in no mean. A measure that a map has no row for is NaN: there is no honest number.
+Wholly masked rows do not count. A measure is NaN for a map without any row that counts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from headlight.model.records import BoolArray, FloatArray, Kind, Translation
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """Where attention happens: who may look at whom, which keys are special, where a straight look would go."""
+    """The cells that a mask allows, which keys are special tokens, and the straight line through the map."""
 
     allowed: BoolArray  # [query, key]
     special: BoolArray  # [key]
@@ -24,7 +24,7 @@ class Place:
 
     @property
     def looking(self) -> BoolArray:
-        """The rows that may look anywhere at all, `[query]`."""
+        """The rows that the mask does not wholly cover, `[query]`."""
         return np.asarray(self.allowed.any(axis=1))
 
 
@@ -68,8 +68,8 @@ def entropy(weights: FloatArray, place: Place) -> FloatArray:
 
 
 def relative_entropy(weights: FloatArray, place: Place) -> FloatArray:
-    """How widely a row spreads of what it could: 0 one key alone, 1 all allowed keys alike. Rows without a choice
-    have no say."""
+    """Entropy over its maximum: 0 for one key alone, 1 for equal weights on all allowed keys. Rows with a single
+    allowed key do not count."""
     counts = place.allowed.sum(axis=1)  # [query]
     return _mean(row_entropy(weights) / np.log2(np.maximum(counts, 2)), counts > 1)
 
@@ -81,12 +81,12 @@ def distance(weights: FloatArray, place: Place) -> FloatArray:
 
 
 def special(weights: FloatArray, place: Place) -> FloatArray:
-    """Which share of a row rests on special tokens."""
+    """The share of a row's weight on special tokens."""
     return _mean(weights[..., place.special].sum(axis=-1), place.looking)
 
 
 def strongest(weights: FloatArray, place: Place) -> FloatArray:
-    """The highest weight anywhere in the map. Rows without a choice, which give all to their only key, have no say."""
+    """The highest weight of the map. Rows with a single allowed key do not count: that key has all their weight."""
     rows = place.allowed.sum(axis=1) > 1
     if not rows.any():
         return np.full(weights.shape[:2], np.nan, dtype=np.float32)
@@ -95,13 +95,13 @@ def strongest(weights: FloatArray, place: Place) -> FloatArray:
 
 
 def diagonal(weights: FloatArray, place: Place) -> FloatArray:
-    """Which share of a row lies straight ahead, within half a token."""
+    """The share of a row's weight within half a token of the straight line."""
     far = np.abs(np.arange(weights.shape[-1]) - place.line[:, None])  # [query, key]
     return _mean((weights * (far <= 0.5)).sum(axis=-1), place.looking)
 
 
 def confidence(weights: FloatArray, place: Place) -> FloatArray:
-    """How much a row gives to its strongest key, on average."""
+    """The mean over rows of the highest weight."""
     return _mean(weights.max(axis=-1), place.looking)
 
 

@@ -1,4 +1,4 @@
-"""The sentence as a person typed it → the sentence as a model reads it."""
+"""A sentence as typed → the sentence that a model reads."""
 
 from __future__ import annotations
 
@@ -51,5 +51,5 @@ def fold(text: str) -> str:
 
 
 def is_blank(text: str) -> bool:
-    """Whether there is nothing to see: white space of any width, control characters and joiners alone."""
+    """Whether a text has no visible character: only white space, control characters and joiners."""
     return all(character.isspace() or unicodedata.category(character) in _UNSEEN for character in text)

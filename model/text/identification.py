@@ -1,4 +1,4 @@
-"""The language of a text, by its script and its most frequent words; none where that is not clear.
+"""Identifies the language of a text by its script and its most frequent words; None where that is not clear.
 
 A script that one language alone writes decides by itself. Where several share one, each word of a text that is frequent
 in a language speaks for it, and a word of many languages speaks less for each: it counts one over their number. Letters

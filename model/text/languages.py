@@ -1,7 +1,7 @@
-"""Which languages a model reads and writes, and what it must be told to do so: plain frozen data.
+"""The languages that a model reads and writes, and the marks that select them, as frozen data.
 
-A model of many languages learns from marks which of them is meant: tokens before or after the source, words in front
-of it, or the first token of the translation. A `Language` says which marks are its own; `Languages` has all of them,
+Marks tell a multilingual model which language is meant: tokens before or after the source, words in front of it, or
+the first token of the translation. A `Language` says which marks are its own; `Languages` has all of them,
 and gives the `Route` of one translation.
 """
 
@@ -20,7 +20,7 @@ from headlight.model.records import Token
 FILE = "languages.json"
 SHOWN = 12  # choices that an error lists at most
 PAIR = re.compile(r"(?:opus-(?:mt-)?(?:tc-(?:base|big)-)?)?([a-z]{2,3})-([a-z]{2,3})")
-OTHER_CODES = {"jap": "ja"}  # what others call a language, and what it is called here
+OTHER_CODES = {"jap": "ja"}  # other codes of a language → the code that is used here
 
 
 def languages_of(name: str) -> tuple[str, ...]:
@@ -52,7 +52,7 @@ class Route:
 
 @dataclass(frozen=True, kw_only=True)
 class Languages:
-    """What a model can be asked for. One without choices has none here."""
+    """The choices that a model offers; empty for a model of one pair of languages."""
 
     sources: tuple[Language, ...] = ()
     targets: tuple[Language, ...] = ()

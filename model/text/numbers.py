@@ -1,4 +1,4 @@
-"""The numbers that a text names, in digits or in words: German, English, Chinese. Two sides of a translation compare.
+"""Finds the numbers of a text, in digits or in words (German, English, Chinese), and compares source and translation.
 
 A number has a value and its place in the text. Words that are numbers only sometimes ("ein", "second", 一) are unsure:
 they may answer a number of the other side, but none has to answer them. Clock times are one number each, in minutes of

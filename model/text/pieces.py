@@ -328,7 +328,7 @@ def _characters_of(run: Sequence[tuple[int, int]]) -> Iterator[tuple[str, list[i
 
 
 def _clean(characters: list[str], owners: list[list[int]]) -> None:
-    """Take the spaces before punctuation out, in place."""
+    """Remove the spaces before punctuation, in place."""
     for found, kept in CLEANED:
         text, place = "".join(characters), 0
         doomed: list[int] = []

@@ -1,4 +1,4 @@
-"""Where text is cut before a vocabulary is learned, which sub-words make one word, and where bytes stand in a text.
+"""Splits text before a vocabulary is learned, joins sub-words into words, and finds the places of bytes in a text.
 
 `PIECES` is the first cut: no token reaches across it. `word_indices` joins tokens again, so that a view can show
 attention word by word. Its rule, for a reader who has never thought about it:

@@ -80,13 +80,13 @@ class Subwords:
         return ends
 
     def _is_dropped(self, character: str) -> bool:
-        """Whether nothing, or a space too many, is left of a character."""
+        """Whether normalisation leaves nothing of a character, or a space that is dropped."""
         return not self._processor.normalize(character).strip(SPACES)
 
 
 @contextmanager
 def _damage_told() -> Iterator[None]:
-    """What the library complains of, as an error of ours."""
+    """The library's error as a `TokenizerError`."""
     try:
         yield
     except (RuntimeError, ValueError, OSError) as error:

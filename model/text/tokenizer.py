@@ -1,4 +1,4 @@
-"""Text to numbers and back: byte-level byte-pair encoding (https://arxiv.org/abs/1508.07909), nothing lost on the way.
+"""Text ↔ ids by byte-level byte-pair encoding (https://arxiv.org/abs/1508.07909), without loss.
 
 1. The text is cut into words, numbers, signs and runs of one script; a space stays with the word after it.
 2. Each is written as its UTF-8 bytes, and the learned merges join bytes to characters and characters to sub-words.
@@ -287,7 +287,7 @@ def _library(model: models.BPE, *, split_only: bool = False) -> tokenizers.Token
 
 
 def _complaint(content: dict[str, Any]) -> str:
-    """What is wrong with a tokenizer's file, if anything. Asked before the library reads it: damage can crash that."""
+    """What is wrong with a tokenizer's file, if anything. A damaged file can crash the library, so this comes first."""
     model = content["model"]
     if model["type"] != "BPE":
         return f"is not a byte-level BPE tokenizer but {model['type']}"

@@ -1,4 +1,4 @@
-"""What everything else expects of a vocabulary, however it cuts text: our own bytes, or SentencePiece's pieces."""
+"""The interface of all vocabularies: our own byte-level one, and SentencePiece's pieces."""
 
 from __future__ import annotations
 

@@ -33,8 +33,8 @@ def require_start(recipe: Recipe) -> None:
 def begin_with(model: nn.Module, recipe: Recipe, tokenizers: Tokenizers) -> None:
     """Take the weights of the recipe's `start`: the same sizes, or fewer layers of them.
 
-    Layers that `start` lacks come last and hand on what they get. A new vocabulary keeps the vectors that chance gave
-    it, or with `vectors_of_pieces` takes them from the vocabulary it replaces.
+    Layers that `start` lacks come last and compute the identity. A new vocabulary keeps its random vectors, or with
+    `vectors_of_pieces` takes them from the vocabulary that it replaces.
     """
     start = read_checkpoint(recipe.start, type(model))
     weights, own = start.model.state_dict(), model.state_dict()
@@ -64,7 +64,7 @@ def _renew(
 
 
 def pieces_of_entries(old: Vocabulary, new: Vocabulary) -> list[list[int]]:
-    """How the old vocabulary writes each entry of the new one: as the same entry, or in pieces; empty if it cannot."""
+    """The old vocabulary's ids for each entry of the new one: the same entry, or its pieces; empty without either."""
     same = {old.label(token_id): token_id for token_id in range(old.vocabulary_size)}
     found: list[list[int]] = []
     for token_id in range(new.vocabulary_size):
@@ -78,5 +78,5 @@ def pieces_of_entries(old: Vocabulary, new: Vocabulary) -> list[list[int]]:
 
 
 def _silent(name: str, tensor: Tensor) -> Tensor:
-    """A new layer's weight: chance, but zero where a sub-layer ends: with the norm first it adds nothing yet."""
+    """A new layer's weight: random, but zero where a sub-layer ends, so that with the norm first it adds nothing yet."""
     return torch.zeros_like(tensor) if SUBLAYER_END.search(name) else tensor

@@ -1,4 +1,4 @@
-"""One section of a model card anew, with the list of files and the checksums that follow from it."""
+"""Replaces one section of a model card, and renews the list of files and the checksums that depend on it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FILES = "Files"
 
 
 def replace_section(folder: Path, title: str, section: str) -> None:
-    """Put a section, heading included, in the place of the one of its title; of a new title, before the data."""
+    """Replace the section with the same heading; a section with a new heading goes before the data section."""
     path = folder / CARD
     card = path.read_text(encoding="utf-8") if path.exists() else f"# {folder.name}\n"
     found = _place(card, title)
@@ -24,7 +24,7 @@ def replace_section(folder: Path, title: str, section: str) -> None:
 
 
 def sign_again(folder: Path) -> None:
-    """After a file of a folder has changed: the card lists it, and SHA256SUMS tells of it."""
+    """Renew the card's list of files and SHA256SUMS after a file of the folder has changed."""
     replace_section(folder, FILES, files_in_words(folder))
     path = folder / CARD
     path.write_text(path.read_text(encoding="utf-8").rstrip() + "\n", encoding="utf-8")

@@ -1,6 +1,6 @@
-"""Training checkpoints: all that a run is at one step, in one safetensors file, its numbers as JSON in the header.
+"""Training checkpoints: the whole state of a run at one step, in one safetensors file with its numbers in the header.
 
-Not the shipping format: that is `model/folders/checkpoint.py`. No pickle is written or read.
+`model/folders/checkpoint.py` has the format of published models. No pickle is written or read.
 """
 
 from __future__ import annotations
@@ -64,14 +64,14 @@ def save(path: Path, groups: Mapping[str, Tensors], progress: Progress, about: M
     def write(part: Path) -> None:
         try:
             save_file(tensors, part, metadata=header)
-        except safetensors.SafetensorError as error:  # it wraps the system's error, disk full for one
+        except safetensors.SafetensorError as error:  # it wraps errors of the system, such as a full disk
             raise OSError(str(error)) from error
 
     write_atomically(path, write)
 
 
 def load(path: Path, device: torch.device | str = "cpu") -> tuple[dict[str, Tensors], Progress, dict[str, str]]:
-    """What `save` wrote."""
+    """Read what `save` wrote."""
     groups: dict[str, Tensors] = {}
     try:
         with safetensors.safe_open(path, framework="pt", device=str(device)) as file:
@@ -92,7 +92,7 @@ def load(path: Path, device: torch.device | str = "cpu") -> tuple[dict[str, Tens
 
 
 def remove_old(folder: Path, keep: int) -> None:
-    """Leave the newest few."""
+    """Remove all but the newest checkpoints."""
     for path in list_checkpoints(folder)[:-keep]:
         path.unlink(missing_ok=True)
 

@@ -1,4 +1,4 @@
-"""Learning to judge texts: labels in the place of translations, and accuracy in the place of BLEU."""
+"""Training of a classifier: labels instead of translations, and accuracy instead of BLEU."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Dropout that costs little on a CPU: one random byte a number instead of one random float.
+"""Dropout for CPUs: one random byte for each number instead of one random float.
 
-PyTorch draws a Bernoulli float64 for each number, which took a fifth of a step here.
+PyTorch draws a Bernoulli float64 for each number, which took a fifth of a training step.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def random_bytes(count: int, device: torch.device) -> Tensor:
 
 
 def use_byte_dropout(model: nn.Module) -> None:
-    """Put it in the place of every `nn.Dropout`; neither has weights, so checkpoints stay the same."""
+    """Replace every `nn.Dropout` of a model. Neither has weights, so checkpoints stay the same."""
     for module in list(model.modules()):
         for name, child in list(module.named_children()):
             if isinstance(child, nn.Dropout):

@@ -1,4 +1,4 @@
-"""A running average of the weights: better than the last ones at every moment, as if the rate had been lowered."""
+"""A running average of the weights: it scores better than the latest weights, as after a lower learning rate."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 class RunningAverage:
     """average ← decay · average + (1 − decay) · weights, with a short memory at first: (1 + n) / (10 + n) at step n."""
 
-    EVERY = 4  # steps: the same average to the eye, at a quarter of the cost
+    EVERY = 4  # steps: nearly the same average at a quarter of the cost
 
     def __init__(self, model: nn.Module, decay: float) -> None:
         self.decay = decay
@@ -55,9 +55,9 @@ class RunningAverage:
 
 
 def move_towards(averages: list[torch.Tensor], weights: list[torch.Tensor], part: float) -> None:
-    """Move each average by this part of its way to its weight, in place.
+    """Move each average towards its weight by this fraction of the difference, in place.
 
-    All at once where this PyTorch has its private operator for lists, which saves a call for each tensor.
+    One call moves all of them where PyTorch has its private operator for lists.
     """
     together = getattr(torch, "_foreach_lerp_", None)
     if together is not None:

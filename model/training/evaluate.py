@@ -21,7 +21,7 @@ Translate = Callable[[list[str]], list[str]]
 
 @dataclass(frozen=True, kw_only=True)
 class Scores:
-    """What sacreBLEU says of a test file, cased and detokenised, and how long the translations took."""
+    """sacreBLEU's scores of a test file, cased and detokenised, and the time of translation."""
 
     bleu: float
     bleu_signature: str
@@ -46,7 +46,7 @@ class Scores:
 
 
 def read_test(source: Path, target: Path) -> tuple[list[str], list[str]]:
-    """A whole test file, line by line: nothing is cleaned, nothing left out."""
+    """Read a whole test file: nothing is cleaned or left out."""
     if source.parent != target.parent:
         pairs = list(read_pairs(CorpusSpec(source=str(source), target=str(target)), Path()))
     else:

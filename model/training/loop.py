@@ -1,6 +1,6 @@
 """The training loop: batches in, weights out, and nothing lost when it is stopped.
 
-Chance is a function of (seed, step, process): a resumed run draws the same dropout as an unbroken one.
+Randomness is a function of (seed, step, process): a resumed run draws the same dropout as an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Trainer:
     def gradients(self, sentences: Sentences, batches: list[RowArray]) -> None:
         """Leave in the parameters the gradient of the mean loss over all target tokens of these batches.
 
-        Every process knows the whole plan, so all divide by the same global number of tokens without asking.
+        Every process knows the whole plan, so all divide by the same global number of tokens without communication.
         """
         self.optimiser.zero_grad(set_to_none=True)
         words = sum(self.task.count(sentences, rows) for rows in batches)
@@ -132,7 +132,7 @@ class Trainer:
         self.progress.tokens += words
 
     def share_sums(self) -> None:
-        """The first process takes over what the others have summed up; all must call this."""
+        """Add the sums of all processes in the first one; all must call this."""
         if self.processes.world > 1:
             torch.distributed.all_reduce(self.sums[:2])
         if not self.processes.first:
@@ -159,7 +159,7 @@ class Trainer:
     # ------------------------------------------------------------ stored and restored
 
     def tensors(self) -> dict[str, Tensors]:
-        """All that a checkpoint must hold."""
+        """The tensors of a checkpoint."""
         optimiser: Tensors = {}
         for name, parameter in self.model.named_parameters():
             for key, value in self.optimiser.state.get(parameter, {}).items():

@@ -1,4 +1,4 @@
-"""Label-smoothed cross entropy: be right, but never too sure (Szegedy et al. 2015, section 5.4 of the paper)."""
+"""Label-smoothed cross entropy (Szegedy et al. 2015, section 5.4 of the paper)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run tells while it runs: a line of progress, a CSV of the curve, TensorBoard when asked."""
+"""Reports of a run: a line of progress, a CSV of the curve, and TensorBoard on request."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COLUMNS = ("step", "epoch", "seconds", "rate", "loss", "smoothed_loss", "gradien
 
 
 class Curve:
-    """A CSV that grows by a row now and then; a resumed run first drops the rows it will write again."""
+    """A CSV that grows row by row. A resumed run first drops the rows that it will write again."""
 
     def __init__(self, path: Path, columns: tuple[str, ...], *, step: int) -> None:
         self.path = path
@@ -43,7 +43,7 @@ def _line(columns: tuple[str, ...], row: Mapping[str, Any]) -> str:
 
 
 class Reporter:
-    """Writes lines, and one line that renews itself when a person watches; only the first process speaks."""
+    """Writes lines, and on a terminal one line that is rewritten in place; only the first process writes."""
 
     def __init__(self, *, speaks: bool = True) -> None:
         self.speaks = speaks
@@ -51,14 +51,14 @@ class Reporter:
         self._pending = False
 
     def __call__(self, line: str) -> None:
-        """A line that stays."""
+        """Write a line that stays."""
         if self.speaks:
             sys.stdout.write(("\r\x1b[K" if self._pending else "") + line + "\n")
             sys.stdout.flush()
             self._pending = False
 
     def progress(self, line: str) -> None:
-        """A line that the next one replaces on a terminal."""
+        """Write a line that the next one replaces on a terminal."""
         if not self.live:
             self(time.strftime("%H:%M:%S ") + line)
         elif self.speaks:

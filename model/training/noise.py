@@ -1,6 +1,6 @@
 """Sources as hurried people type them: without capitals, full stops, umlauts or apostrophes, with slips of the finger.
 
-The target stays as it was, so a translator learns what was meant. Chance is a function of (seed, epoch, row).
+The target stays as it was, so a translator learns what was meant. Randomness is a function of (seed, epoch, row).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What moves the weights, and the chance of dropout: both decided by the recipe alone."""
+"""The optimiser, and the seeds of dropout: the recipe alone decides both."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def encode(text: Text, tokenizers: Tokenizers) -> Sentences:
 
 
 def encode_all(texts: list[str], encoder: Encoder, at_once: int = 20_000) -> Ragged:
-    """In parts: the library's own records take a hundred times the room of the ids."""
+    """The ids of all texts, encoded in parts: the library's records take a hundred times their memory."""
     return Ragged.joined([Ragged(encoder(texts[first : first + at_once])) for first in range(0, len(texts), at_once)])
 
 
@@ -86,7 +86,7 @@ def tokenizer_paths(run: Path, recipe: Recipe) -> list[Path]:
 
 
 def tokenizers_of_run(run: Path, recipe: Recipe, text: Text, report: Report) -> Tokenizers:
-    """Those that the run has already, or new ones trained on its text."""
+    """The run's own tokenizers, or new ones trained on its text."""
     paths = tokenizer_paths(run, recipe)
     if not all(path.exists() for path in paths):
         inherited = paths if recipe.start else []
@@ -158,7 +158,7 @@ class EpochData:
         return Sentences(drawn, plain.target, plain.corpus, plain.weights)
 
     def _drawn_once(self, epoch: int, draw: Callable[[], Ragged]) -> Ragged:
-        """What the first process drew for an epoch, now or before it was stopped."""
+        """The draw of an epoch, by the first process, in this session or an earlier one."""
         path = self.folder / f"epoch-{epoch:05d}.safetensors"
         if self.processes.first and not path.exists():
             drawn = draw()

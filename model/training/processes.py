@@ -30,7 +30,7 @@ class Processes:
         return self.rank == 0
 
     def agree(self, flag: bool) -> bool:
-        """Whether any process says so: all get the same answer."""
+        """Whether any process says yes; all processes get the same answer."""
         if self.world == 1:
             return flag
         votes = torch.tensor([int(flag)])
@@ -40,7 +40,7 @@ class Processes:
         return bool(votes.item())
 
     def wait(self) -> None:
-        """Until all have come so far."""
+        """Wait until all processes have called this."""
         if self.world > 1:
             dist.barrier()
 
@@ -64,7 +64,7 @@ def joined_processes() -> Iterator[Processes]:
 
 
 def choose_device(name: str, processes: Processes) -> torch.device:
-    """`auto`: the GPU of this process where there is one."""
+    """The device of this process; `auto` is its GPU where it has one, else the CPU."""
     if name == "auto":
         name = f"cuda:{processes.local_rank}" if torch.cuda.is_available() else "cpu"
     device = torch.device(name)
@@ -77,7 +77,7 @@ def choose_device(name: str, processes: Processes) -> torch.device:
 
 
 def gains_from_bfloat16(device: torch.device) -> bool:
-    """Whether matrices of bfloat16 are multiplied faster there; without the instructions it is slower by far."""
+    """Whether the device multiplies bfloat16 matrices faster than float32; without instructions for it, it does not."""
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     checks = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")

@@ -1,4 +1,4 @@
-"""From a run's folder to the folder that ships: averaged weights, vocabularies, and how to repeat it."""
+"""A run's folder → a model folder to publish: averaged weights, vocabularies, and how to repeat the run."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def export_run(
 
 
 class Blend(NamedTuple):
-    """Another model, whose weights are to make up a share of what is exported."""
+    """Another model whose weights make up a share of the exported ones."""
 
     folder: Path
     share: float
@@ -110,7 +110,7 @@ def chosen_weights(run: Path, weights: str) -> tuple[Tensors, Progress]:
 
 
 def facts(run: Path, progress: Progress, weights: str, storage: Storage, blend: Blend | None = None) -> str:
-    """What anybody needs to repeat the run, as the part of a model card that no person has to write."""
+    """What is needed to repeat the run: the part of a model card that is written automatically."""
     recipe = recipe_of(run)
     digest = json.loads((run / "data.json").read_text(encoding="utf-8"))["sha256"]
     corpora = "\n".join(f"| {' + '.join(spec.files)} | {spec.weight:g} |" for spec in recipe.corpora)
@@ -140,7 +140,7 @@ def facts(run: Path, progress: Progress, weights: str, storage: Storage, blend: 
 
 
 def _curve(path: Path, most: int = 12) -> str:
-    """What validation saw, at most so many rows of it."""
+    """The rows of validation, thinned out to at most this many."""
     if not path.exists():
         return "Nothing was held out to validate with.\n"
     with path.open(encoding="utf-8", newline="") as file:

@@ -18,7 +18,7 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 BINS = 10  # of a calibration table
 BOUND = 55.0  # of chrF, above which an answer counts as right
-RIDGE = 1.0  # half the squared weights count so much: features that say nothing stay near zero
+RIDGE = 1.0  # the factor of half the squared weights: features without information stay near zero
 STEPS = 50
 
 

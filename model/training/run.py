@@ -36,7 +36,7 @@ from headlight.model.training.validation import HeldOut
 
 @dataclass(frozen=True, kw_only=True)
 class Session:
-    """What one call of the command may choose; nothing here changes where the run arrives."""
+    """The choices of one call of the command; none of them changes the run's result."""
 
     minutes: float | None = None  # of this session
     checkpoint_minutes: float = 5.0
@@ -84,7 +84,7 @@ class Run:
             self.board = Board(folder / "tensorboard" if session.tensorboard else None)
 
     def train(self) -> bool:
-        """To the end, or as far as this session goes. True: the run is finished."""
+        """Train to the end of the run or of this session. True: the run is finished."""
         progress = self.trainer.progress
         if progress.finished:
             self.report(f"{self.folder} is finished at step {progress.step:,}. A --cool-down N adds N steps.")

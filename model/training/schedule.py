@@ -1,4 +1,4 @@
-"""How fast the weights move at each step: warm up, then slow down; free functions that give a factor of the peak."""
+"""Learning rate schedules: free functions from a step to a factor of the peak rate."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def inverse_square_root(step: int, warmup: int) -> float:
 
 
 def cosine(step: int, warmup: int, steps: int) -> float:
-    """Up in a straight line, then down half a wave to zero at the last step."""
+    """A linear warm-up, then half a cosine down to zero at the last step."""
     if step <= warmup:
         return step / max(1, warmup)
     progress = min(1.0, (step - warmup) / max(1, steps - warmup))
@@ -29,7 +29,7 @@ def cosine(step: int, warmup: int, steps: int) -> float:
 
 
 def constant(step: int, warmup: int) -> float:
-    """Up in a straight line, then level: to be ended by a cool-down."""
+    """A linear warm-up, then constant; a cool-down ends it."""
     return min(1.0, step / max(1, warmup))
 
 

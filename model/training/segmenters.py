@@ -1,4 +1,4 @@
-"""Words of languages that show none, to learn a vocabulary by: a segmenter is needed to train, never afterwards."""
+"""Segmenters for languages without spaces. A vocabulary is learnt with one; reading and writing text needs none."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Segment = Callable[[str], Sequence[str]]
 
 
 def segmenter_of(languages: Iterable[str]) -> Segment | None:
-    """What cuts text of these languages into words; None where spaces do."""
+    """The segmenter of these languages; None where spaces separate words."""
     return chinese_words if "zh" in languages else None
 
 

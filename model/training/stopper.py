@@ -1,4 +1,4 @@
-"""When a session of training ends before its run does: a signal, or the time."""
+"""Ends a session of training before its run is finished: on a signal, or after a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run can learn to do. The loop knows none of it: it moves the weights that a task's loss points at."""
+"""The tasks that a run can learn. The loop depends on none of them: it only needs a task's losses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from headlight.model.training.validation import HeldOut, has_sacrebleu, validate
 
 @dataclass(frozen=True)
 class Task:
-    """All in which tasks differ."""
+    """Everything that differs between tasks."""
 
     encode: Callable[[Text, Tokenizers, Recipe], Sentences]
     make_model: Callable[[Recipe, Tokenizers], Any]

@@ -31,7 +31,7 @@ class HeldOut:
 
 @torch.no_grad()
 def validation_loss(model: Transformer, sentences: Sentences, special: SpecialIds, device: torch.device) -> float:
-    """−log p of a right token, on average: no smoothing, no dropout."""
+    """The mean −log p of the target tokens, without smoothing and dropout."""
     total = torch.zeros((), device=device)
     words = 0
     for rows in plan_in_order(sentences, BATCH_TOKENS):
@@ -43,7 +43,7 @@ def validation_loss(model: Transformer, sentences: Sentences, special: SpecialId
 
 @torch.no_grad()
 def greedy(model: Transformer, source: Tensor, mask: Tensor | None, special: SpecialIds, limit: int) -> list[list[int]]:
-    """The likeliest next word, again and again: `[batch, source]` → ids of each row, without start and end.
+    """Greedy decoding: `[batch, source]` → ids of each row, without start and end.
 
     A small decoder of its own, so that training needs nothing of `model/decoding`.
     """
@@ -99,7 +99,7 @@ def validate(
 
 
 def has_sacrebleu() -> bool:
-    """Whether there can be a BLEU: training itself does not need sacreBLEU."""
+    """Whether sacreBLEU is installed, which training itself does not need."""
     return find_spec("sacrebleu") is not None
 
 
