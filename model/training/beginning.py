@@ -78,5 +78,5 @@ def pieces_of_entries(old: Vocabulary, new: Vocabulary) -> list[list[int]]:
 
 
 def _silent(name: str, tensor: Tensor) -> Tensor:
-    """A new layer's weight: random, but zero where a sub-layer ends, so that with the norm first it adds nothing yet."""
+    """A new layer's weight: random, but zero where a sub-layer ends, so that with the norm first it adds nothing."""
     return torch.zeros_like(tensor) if SUBLAYER_END.search(name) else tensor
