@@ -41,7 +41,7 @@ def test_every_card_names_the_very_files_it_lies_beside(name: str) -> None:
 def test_files_are_small_enough_for_a_plain_push() -> None:
     sizes = {path: path.stat().st_size for path in MODELS.rglob("*") if path.is_file()}
     assert max(sizes.values()) < 10 * MEGABYTE
-    assert sum(sizes.values()) < 44 * MEGABYTE
+    assert sum(sizes.values()) < 76 * MEGABYTE
 
 
 def test_the_judge_of_films_is_small_and_right_about_plain_words() -> None:
@@ -100,7 +100,7 @@ EVERYDAY = {  # with every translation that we would accept of a person
         "I am drinking a beer.": {"Ich trinke ein Bier.", "Ich trinke gerade ein Bier."},
         "Where is the train station?": {"Wo ist der Bahnhof?"},
         "Good morning!": {"Guten Morgen!", "Guten Morgen."},
-        "What is your name?": {"Wie heißt du?", "Wie heißen Sie?", "Wie ist Ihr Name?", "Wie ist dein Name?"},
+        "How old are you?": {"Wie alt bist du?", "Wie alt sind Sie?", "Wie alt seid ihr?"},
         "I'm hungry.": {"Ich habe Hunger.", "Ich bin hungrig."},
         "The child is sleeping.": {"Das Kind schläft."},
         "A dog is running on the beach.": {
@@ -134,6 +134,36 @@ EVERYDAY = {  # with every translation that we would accept of a person
         "请给我一杯水。": {"Please give me a glass of water.", "Give me a glass of water, please."},
         "她每天早上喝咖啡。": {"She drinks coffee every morning.", "She has coffee every morning."},
     },
+    "en-zh": {
+        "I'm hungry.": {"我饿了。", "我饿。"},
+        "What is your name?": {"你叫什么名字？", "您叫什么名字？"},
+        "Good morning!": {"早上好！", "早安！", "早上好。"},
+        "He is my friend.": {"他是我的朋友。", "他是我朋友。"},
+        "It is raining today.": {"今天下雨。", "今天在下雨。", "今天下雨了。"},
+        "I don't know where he lives.": {"我不知道他住在哪里。", "我不知道他住哪里。", "我不知道他住在哪儿。"},
+        "Can you help me?": {"你能帮我吗？", "你能帮助我吗？", "你可以帮我吗？", "您能帮我吗？"},
+        "Two men are playing soccer.": {"两个男人在踢足球。", "两个人在踢足球。", "两名男子在踢足球。"},
+        "The child is sleeping.": {"孩子在睡觉。", "孩子正在睡觉。", "这个孩子在睡觉。"},
+        "I like to drink tea.": {"我喜欢喝茶。"},
+        "Please give me a glass of water.": {"请给我一杯水。"},
+        "She drinks coffee every morning.": {"她每天早上喝咖啡。", "她每天早上都喝咖啡。"},
+    },
+    "fr-en": {
+        "J'ai faim.": {"I'm hungry.", "I am hungry."},
+        "Comment t'appelles-tu ?": {"What's your name?", "What is your name?"},
+        "Bonne nuit !": {"Good night!", "Good night."},
+        "C'est mon ami.": {"He's my friend.", "He is my friend.", "This is my friend.", "That's my friend."},
+        "Il pleut aujourd'hui.": {"It's raining today.", "It is raining today."},
+        "Je ne sais pas où il habite.": {"I don't know where he lives.", "I do not know where he lives."},
+        "Peux-tu m'aider ?": {"Can you help me?", "Could you help me?"},
+        "Où est la gare ?": {"Where is the train station?", "Where's the station?", "Where is the station?"},
+        "L'enfant dort.": {"The child is sleeping.", "The child is asleep."},
+        "J'aime le thé.": {"I like tea.", "I love tea."},
+        "Quand rentres-tu à la maison ?": {
+            "When are you coming home?", "When do you come home?", "When will you come home?", "When are you going home?",
+        },
+        "Elle boit du café tous les matins.": {"She drinks coffee every morning.", "She has coffee every morning."},
+    },
 }  # fmt: skip
 
 
@@ -146,7 +176,7 @@ def test_everyday_sentences_become_what_one_would_accept(name: str, beam_size: i
         assert translator.translate(sentence, beam_size=beam_size).text in accepted, sentence
 
 
-@pytest.mark.parametrize("name", ["de-en", "en-de", "zh-en"])
+@pytest.mark.parametrize("name", ["de-en", "en-de", "en-zh", "zh-en"])
 def test_translators_say_which_heads_align_words(name: str) -> None:
     ranked = json.loads((MODELS / name / "heads.json").read_text(encoding="utf-8"))
     assert [each["chosen_by"] for each in ranked] == sorted(each["chosen_by"] for each in ranked)
@@ -162,7 +192,7 @@ def test_float16_steps_choose_the_words_of_plain_float32_on_200_sentences() -> N
     assert fast.translate_lines(lines) == plain.translate_lines(lines)
 
 
-@pytest.mark.parametrize("name", ["de-en", "en-de", "zh-en"])
+@pytest.mark.parametrize("name", ["de-en", "en-de", "en-zh", "zh-en"])
 def test_the_head_that_heads_json_names_aligns_words_as_it_says(name: str) -> None:
     source, _, target = name.partition("-")
     first = json.loads((MODELS / name / "heads.json").read_text(encoding="utf-8"))[0]

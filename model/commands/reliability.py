@@ -23,7 +23,7 @@ from headlight.model.folders.shipped import ASSETS, shipped_models
 from headlight.model.records import Grade, ReadBack, Translation
 from headlight.model.training.card_section import replace_section, sign_again
 from headlight.model.training.evaluate import read_test
-from headlight.model.training.reliability import BOUND, area, calibration, calibration_error, fit, is_right
+from headlight.model.training.reliability import area, bound_into, calibration, calibration_error, fit, is_right
 from headlight.model.translate.evidence import FEATURES, WITH_BACK, gather
 from headlight.model.translate.read_back import WAY, read_all_back
 from headlight.model.translate.reliability import FILE, FittedRule, Weights
@@ -56,9 +56,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--texts", nargs="+", metavar="STEM", help="of the text files: STEM.de and STEM.en")
     parser.add_argument("--languages", metavar="SOURCE-TARGET", help="(the name of the model)")
     parser.add_argument("--way-back", metavar="MODEL", help="of the other direction (one that ships, if there is one)")
-    parser.add_argument("--sentences", type=int, default=700, help="in all (700)")
+    parser.add_argument("--sentences", type=int, default=2100, help="in all (2100)")
     parser.add_argument(
-        "--bound", type=float, default=BOUND, help=f"of chrF, above which an answer is right ({BOUND:g})"
+        "--bound",
+        type=float,
+        help=f"of chrF, above which an answer is right ({bound_into('')}; into Chinese {bound_into('zh')})",
     )
     parser.add_argument(
         "--plain", action="store_true", help="measure the model's own rule on the plain sentences alone"
@@ -130,8 +132,9 @@ def answers_to(pairs: Sequence[tuple[str, str]], translator: Translator, reverse
     return [answers[place] for place in range(len(pairs))]
 
 
-def fit_rule(answers: Iterable[Answer], source: str, target: str, bound: float = BOUND) -> FittedRule:
+def fit_rule(answers: Iterable[Answer], source: str, target: str, bound: float | None = None) -> FittedRule:
     """Fit the rule to one half of the answers and measure it on the other."""
+    bound = bound_into(target) if bound is None else bound
     mixed = list(answers)
     random.Random(SEED).shuffle(mixed)  # noqa: S311 - which half an answer is in is no secret
     right = [

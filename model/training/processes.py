@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import torch
 import torch.distributed as dist
 
-from headlight.model.core.attention import choose_kernels
 from headlight.model.errors import TrainingError
+from headlight.model.translate.device import choose_kernels
 
 PRECISIONS = ("auto", "float32", "bfloat16")
 

@@ -25,7 +25,9 @@ EXAMPLES = (
         "Ball spielen.",
     ),
     Example("idiom", "de-en", "Ich drücke dir die Daumen."),  # it is told word by word, and its name says so
-    Example("english", "en-de", "The man I met yesterday wants to buy a house by the sea."),
+    Example("english", "en-de", "The woman who lives next door gave me her old bicycle."),
     Example("chinese", "zh-en", "我喜欢你昨天买的那本书。"),
+    Example("into_chinese", "en-zh", "I like the book that you bought yesterday."),
+    Example("french", "fr-en", "Je ne sais pas encore si je pourrai venir demain soir."),
     Example("toy", "toy", "ich mochte ein bier"),
 )

@@ -13,8 +13,9 @@ SENTENCES = {
     "de": "Der Hund schläft jetzt unter dem Tisch.",
     "en": "The dog is sleeping under the table now.",
     "zh": "狗在桌子底下睡觉。",
+    "fr": "Je ne sais pas où est la gare, mais je peux vous aider.",
 }
-READS = {"de-en": "de", "en-de": "en", "zh-en": "zh"}
+READS = {"de-en": "de", "en-de": "en", "zh-en": "zh", "en-zh": "en", "fr-en": "fr"}
 
 
 @pytest.fixture(scope="module")
@@ -37,23 +38,27 @@ def test_every_installed_direction_is_offered_and_nothing_where_the_language_fit
         return
     assert found is not None
     assert (found["language"], found["reads"]) == (language, READS[model])
-    wanted = next(name for name, reads in READS.items() if reads == language)
-    source, target = wanted.split("-")
-    assert found["offers"] == [{"model": wanted, "source_language": "", "source": source, "target": target}]
+    offers = {each["model"]: each for each in found["offers"]}
+    assert set(offers) == {name for name, reads in READS.items() if reads == language}
+    for name, offer in offers.items():
+        source, target = name.split("-")
+        assert offer == {"model": name, "source_language": "", "source": source, "target": target}
+    back = f"{language}-{READS[model]}"
+    assert back not in offers or next(iter(offers)) == back, "the way back to what the sentence was taken for is first"
 
 
 def test_a_language_that_no_installed_model_reads_is_named_all_the_same(service: Service) -> None:
-    found = hint(service, "de-en", "Je ne sais pas où est la gare, mais je peux vous aider.")
-    assert found == {"language": "fr", "reads": "de", "offers": []}
+    found = hint(service, "de-en", "No sé dónde está la estación, pero puedo ayudarle con las maletas.")
+    assert found == {"language": "es", "reads": "de", "offers": []}
     assert (
         hint_in_words(found)
-        == "This looks like French. This model reads German; no installed model reads the language you typed."
+        == "This looks like Spanish. This model reads German; no installed model reads the language you typed."
     )
 
 
 def test_programs_are_told_the_model_by_its_name(service: Service) -> None:
     said = hint_in_words(hint(service, "de-en", SENTENCES["en"]))
-    assert said == "This looks like English. To translate it as that, use model='en-de'."
+    assert said == "This looks like English. To translate it as that, use model='en-de' or model='en-zh'."
     assert hint_in_words(None) is None
 
 
