@@ -151,7 +151,7 @@ EVERYDAY = {  # with every translation that we would accept of a person
     "fr-en": {
         "J'ai faim.": {"I'm hungry.", "I am hungry."},
         "Comment t'appelles-tu ?": {"What's your name?", "What is your name?"},
-        "Bonne nuit !": {"Good night!", "Good night."},
+        "Quelle heure est-il ?": {"What time is it?", "What time is it now?"},
         "C'est mon ami.": {"He's my friend.", "He is my friend.", "This is my friend.", "That's my friend."},
         "Il pleut aujourd'hui.": {"It's raining today.", "It is raining today."},
         "Je ne sais pas où il habite.": {"I don't know where he lives.", "I do not know where he lives."},
@@ -160,7 +160,7 @@ EVERYDAY = {  # with every translation that we would accept of a person
         "L'enfant dort.": {"The child is sleeping.", "The child is asleep."},
         "J'aime le thé.": {"I like tea.", "I love tea."},
         "Quand rentres-tu à la maison ?": {
-            "When are you coming home?", "When do you come home?", "When will you come home?", "When are you going home?",
+            "When are you coming home?", "When do you come home?", "When will you come home?",
         },
         "Elle boit du café tous les matins.": {"She drinks coffee every morning.", "She has coffee every morning."},
     },

@@ -15,7 +15,7 @@ from tests.browser.acting import held, open_tab, settled, state, title, translat
 from tests.browser.conftest import Visit
 
 ENGLISH = "The dog is sleeping under the table now."
-GERMAN = "Der Hund schläft jetzt unter dem Tisch."
+GERMAN = "Der Hund schläft unter dem Tisch."
 LONG = " ".join(["Der Hund sieht die Katze und die Katze sieht den Hund"] * 9) + "."
 SMALLEST = 24  # pixels
 TABS = ("heads", "beside", "positions", "decoding", "why", "sentiment", "models")

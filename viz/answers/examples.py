@@ -14,9 +14,9 @@ class Example(NamedTuple):
 
 
 EXAMPLES = (
-    Example("relative", "de-en", "Der Hund, den ich gestern gesehen habe, schläft jetzt unter dem Tisch."),
+    Example("relative", "de-en", "Der Hund, den ich gestern gesehen habe, schläft unter dem Tisch."),
     Example("verb_last", "de-en", "Ich habe das Buch gelesen, das du mir gegeben hast."),
-    Example("separable", "de-en", "Morgen früh stehe ich um sechs Uhr auf und rufe dich an."),
+    Example("separable", "de-en", "Ich rufe dich morgen früh an, sobald ich aufstehe."),
     Example("question", "de-en", "Können Sie mir sagen, wo der Bahnhof ist?"),
     Example(
         "long",
@@ -26,7 +26,7 @@ EXAMPLES = (
     ),
     Example("idiom", "de-en", "Ich drücke dir die Daumen."),  # it is told word by word, and its name says so
     Example("english", "en-de", "The woman who lives next door gave me her old bicycle."),
-    Example("chinese", "zh-en", "我喜欢你昨天买的那本书。"),
+    Example("chinese", "zh-en", "我喜欢你昨天买的书。"),
     Example("into_chinese", "en-zh", "I like the book that you bought yesterday."),
     Example("french", "fr-en", "Je ne sais pas encore si je pourrai venir demain soir."),
     Example("toy", "toy", "ich mochte ein bier"),

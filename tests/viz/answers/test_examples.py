@@ -11,13 +11,15 @@ from headlight.viz.words import say
 
 # All that a reader of both languages would let pass.
 RIGHT = {
-    "relative": {"The dog I saw yesterday is sleeping under the table now.", "The dog I saw yesterday is now sleeping under the table.", "The dog that I saw yesterday is sleeping under the table now.", "The dog that I saw yesterday is now sleeping under the table."},  # noqa: E501
+    "relative": {"The dog I saw yesterday is sleeping under the table.", "The dog that I saw yesterday is sleeping under the table.", "The dog I saw yesterday sleeps under the table."},  # noqa: E501
     "verb_last": {"I read the book you gave me.", "I've read the book you gave me.", "I have read the book you gave me.", "I have read the book that you gave me.", "I read the book that you gave me."},  # noqa: E501
-    "separable": {"I'll get up at six tomorrow morning and call you.", "Tomorrow morning I'll get up at six and call you.", "I'll get up at six o'clock tomorrow morning and call you.", "Tomorrow morning I'll get up at six o'clock and call you."},  # noqa: E501
+    "separable": {"I'll call you tomorrow morning as soon as I get up.", "I'll call you tomorrow morning when I get up.", "I'll call you early tomorrow, as soon as I get up."},  # noqa: E501
     "question": {"Can you tell me where the station is?", "Could you tell me where the station is?", "Can you tell me where the train station is?", "Could you tell me where the train station is?"},  # noqa: E501
     "long": {"A man in a red hat is sitting on a bench reading a newspaper while two children play with a ball.", "A man with a red hat is sitting on a bench reading a newspaper while two children play with a ball.", "A man in a red hat sits on a bench and reads a newspaper while two children play with a ball.", "A man with a red hat sits on a bench and reads a newspaper while two children play with a ball.", "A man in a red hat is sitting on a bench and reading a newspaper while two children are playing with a ball.", "A man with a red hat is sitting on a bench and reading a newspaper while two children are playing with a ball."},  # noqa: E501
-    "english": {"Der Mann, den ich gestern getroffen habe, will ein Haus am Meer kaufen.", "Der Mann, den ich gestern getroffen habe, möchte ein Haus am Meer kaufen.", "Der Mann, den ich gestern traf, will ein Haus am Meer kaufen.", "Der Mann, den ich gestern kennengelernt habe, will ein Haus am Meer kaufen."},  # noqa: E501
+    "english": {"Die Frau, die nebenan wohnt, hat mir ihr altes Fahrrad gegeben.", "Die Frau, die nebenan wohnt, gab mir ihr altes Fahrrad."},  # noqa: E501
     "chinese": {"I like the book you bought yesterday.", "I like the book that you bought yesterday."},
+    "into_chinese": {"我喜欢你昨天买的那本书。", "我喜欢你昨天买的书。"},
+    "french": {"I don't know yet if I'll be able to come tomorrow night.", "I don't yet know if I'll be able to come tomorrow night.", "I don't know yet if I can come tomorrow evening.", "I don't know yet whether I'll be able to come tomorrow evening."},  # noqa: E501
     "toy": {"i want a beer ."},
 }  # fmt: skip
 WRONG = {"idiom": "wrong"}  # and the word in its name that says so

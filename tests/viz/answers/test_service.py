@@ -63,7 +63,7 @@ def test_the_shipped_models_are_told_apart(service: Service) -> None:
     assert cards["de-en"].languages == ("de", "en")
     assert cards["sentiment"].languages == ("en",)
     assert [card.name for card in cards.values() if card.default] == ["toy"]
-    assert cards["de-en"].best_head == {"layer": 1, "head": 3}
+    assert cards["de-en"].best_head == {"layer": 1, "head": 2}
     assert cards["toy"].best_head is None
     assert cards["toy"].summary.startswith("Two sentences, learnt by heart")
 
