@@ -16,7 +16,7 @@ from torch import nn
 from torch.overrides import TorchFunctionMode
 
 from headlight.model.core.transformer import Transformer
-from headlight.model.decoding.generation_defaults import FILE as HABITS
+from headlight.model.decoding.generation_defaults import FILE as DEFAULTS
 from headlight.model.errors import CheckpointError, ConfigError
 from headlight.model.folders.checkpoint import (
     SHARED,
@@ -77,7 +77,7 @@ def _read(
         config = reader.config(folder, values)
         store = reader.store(folder)
         if verify and (reader.needs_sums or (folder / SUMS).exists()):
-            others = [name for name in (SHARED, SOURCE, TARGET, LANGUAGES, HABITS) if (folder / name).exists()]
+            others = [name for name in (SHARED, SOURCE, TARGET, LANGUAGES, DEFAULTS) if (folder / name).exists()]
             verify_sums(folder, [CONFIG, *store.files, *others])
         config = reader.settled(config, store)
         source, target = reader.tokenizers(folder, config)

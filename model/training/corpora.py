@@ -36,7 +36,7 @@ class CorpusSpec:
     target: str | None = None
     weight: float = 1.0  # 2: every pair twice an epoch; 0.25: another quarter each epoch
     fold_target_case: bool = False  # for text whose letter case was restored by rule: nothing to learn from it
-    source_tag: str = ""  # put before each source, so that such habits of this corpus stay with those who ask for them
+    source_tag: str = ""  # put before each source, so that the style of this corpus stays tied to it
     source_column: int = 0  # of a TSV
     target_column: int = 1
     header: bool = False  # its first line names the columns

@@ -24,7 +24,7 @@ from headlight.viz.answers.line import Visitor
 from headlight.viz.api.addresses import address, is_served
 from headlight.viz.api.arguments import bind, check_names, check_plain, parsed
 from headlight.viz.api.endpoints import ENDPOINTS
-from headlight.viz.api.streams import EVENTS, all_news, error_event, one_answer
+from headlight.viz.api.streams import EVENTS, all_messages, error_event, one_answer
 from headlight.viz.api.widget_calls import called_function, check_session, no_larger_than, place_in, say
 from headlight.viz.errors import PageError, shown
 from headlight.viz.settings import Settings
@@ -156,7 +156,7 @@ class RequestLimits:
             if answer["event"]:
                 await one_answer(queue, answer["event"], self.app, scope, receive, send)
             else:
-                await all_news(queue, self.app, scope, receive, send)
+                await all_messages(queue, self.app, scope, receive, send)
             return
         checked = await self._checked(scope, receive)
         if checked is None:

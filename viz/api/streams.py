@@ -1,4 +1,4 @@
-"""Streams of news to browsers and programs: each is passed on as long as news are owed, and ends in order.
+"""Streams of messages to browsers and programs: each is passed on while messages are pending, and ends in order.
 
 Gradio's browser client opens one stream for all its jobs. It opens none while it believes that one is open, and it
 stops believing so by one message alone, `close_stream`. Whatever ends a stream here therefore sends that message, and
@@ -25,21 +25,21 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 EVENTS = b"text/event-stream"
-GLANCE = 1.0  # seconds between two looks at whether a stream is owed any news
+GLANCE = 1.0  # seconds between two looks at whether a stream has pending messages
 LETTING_GO = 10.0  # seconds that a reader has for its last message to arrive: a phone's line may be slow
 CLOSE = b'data: {"msg":"close_stream","event_id":null}\n\n'
 HEADERS = [(b"content-type", EVENTS + b"; charset=utf-8"), (b"cache-control", b"no-cache")]
 
 
 def error_event(error: PageError) -> bytes:
-    """An error in a stream of news."""
+    """An error in a stream of messages."""
     return f"event: error\ndata: {json.dumps(error.as_json())}\n\n".encode()
 
 
 async def one_answer(
     queue: ListeningQueue, event_id: str, app: App, scope: Scope, receive: Receive, send: Send
 ) -> None:
-    """The news of one job, as programs fetch them by its number."""
+    """The messages of one job, as programs fetch them by its number."""
     session = queue.session_of(event_id)
     if session is None or not queue.is_owed(session):
         raise PageError("data", "no_answer")
@@ -53,8 +53,8 @@ async def one_answer(
     await way.end()
 
 
-async def all_news(queue: ListeningQueue, app: App, scope: Scope, receive: Receive, send: Send) -> None:
-    """The news of a session, from now until none are owed."""
+async def all_messages(queue: ListeningQueue, app: App, scope: Scope, receive: Receive, send: Send) -> None:
+    """The messages of a session, from now until none is pending."""
     query = parse_qs(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
     session = next(reversed(query.get("session_hash", [])), "")  # of several, Gradio reads the last
     if not session:

@@ -37,8 +37,8 @@ class ListeningQueue(Queue):
             live_updates=True, concurrency_count=page.max_threads, update_intervals=1, max_size=MOST, blocks=page
         )
         self.line = line
-        # Gradio forgets the oldest of 2000: whoever sends as many jobs would take everybody's news. Here they go when
-        # nobody waits for them.
+        # Gradio forgets the oldest of 2000: a visitor who sends as many jobs would delete the messages of all others.
+        # Here messages go when no listener waits for them.
         self.pending_messages_per_session.max_size = sys.maxsize
         self._listeners: Counter[str] = Counter()
         self._closing: Counter[str] = Counter()  # streams that have said their last word to readers who still hold on
@@ -68,7 +68,7 @@ class ListeningQueue(Queue):
         finally:
             _less(counter, session)
             if not self._listeners[session] and session in self.pending_event_ids_session:
-                # The news of what is over went with the stream, heard or not.
+                # The messages of finished jobs went with the stream, read or not.
                 self.pending_event_ids_session[session] &= self.event_ids_to_events.keys()
             self._forget_sessions()
 
@@ -155,7 +155,7 @@ class ListeningQueue(Queue):
             await super().process_events(events, *rest)
         finally:
             for event in events:
-                if not event.alive:  # whoever asked has left, and fetches nothing
+                if not event.alive:  # the visitor has left, and fetches nothing
                     self.pending_event_ids_session.get(event.session_hash, set()).discard(event._id)
             self._forget_sessions()
 
@@ -174,7 +174,7 @@ class ListeningQueue(Queue):
         self._forget_sessions()
 
     def _forget_sessions(self) -> None:
-        """Gradio keeps an empty entry of every session that it ever saw, and its news."""
+        """Gradio keeps an empty entry of every session that it ever saw, and its messages."""
         for name in {*self.pending_event_ids_session, *self.pending_messages_per_session}:
             if not self.is_awaited(name) and not self._listeners[name]:
                 self.pending_event_ids_session.pop(name, None)
