@@ -11,11 +11,13 @@ from headlight.viz.tabs.heads import build as build_heads
 from headlight.viz.tabs.models import build as build_models
 from headlight.viz.tabs.positions import build as build_positions
 from headlight.viz.tabs.sentiment import build as build_sentiment
+from headlight.viz.tabs.whatif import build as build_whatif
 from headlight.viz.tabs.why import build as build_why
 
 Tab = Callable[[Service], object]  # builds it, inside a `gr.Blocks`
 TABS: dict[str, Tab] = {
     "heads": build_heads,
+    "whatif": build_whatif,
     "beside": build_beside,
     "positions": build_positions,
     "decoding": build_decoding,

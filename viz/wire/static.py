@@ -35,6 +35,7 @@ SHEETS = (
     "positions/positions",
     "sentiment/sentiment",
     "models/models",
+    "whatif/whatif",
     "beside/beside",
 )  # in this order: later rules override earlier ones
 

@@ -43,6 +43,15 @@ function numberOf(text) {
 /** Token ids where the very words matter: a beginning, or a hypothesis of a search. */
 const idsOf = (text) => (/^\d+(\.\d+)*$/.test(text ?? '') ? text.split('.').map(Number) : undefined);
 
+/** Changes of What if: the server says what is wrong with one of them. */
+function changesOf(text) {
+  try {
+    return Array.isArray(JSON.parse(text)) ? text : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** What the address says, as far as it makes sense. */
 export function readLink(hash = location.hash) {
   const values = Object.fromEntries(new URLSearchParams(hash.slice(1)));
@@ -57,6 +66,7 @@ export function readLink(hash = location.hash) {
   }
   for (const row of FIELDS.selection) if (row.name in values) take(wanted, row.key, READ[row.kind](values[row.name], row));
   if (/^[a-z]+$/.test(values.tab ?? '')) wanted.tab = values.tab;
+  take(wanted, 'interventions', changesOf(values.interventions));
   if (isSpoken(values.language)) wanted.language = values.language;
   return wanted;
 }
@@ -104,6 +114,7 @@ export function writeLink() {
     }
   }
   if (state.tab !== DEFAULTS.tab) values.set('tab', state.tab);
+  if (state.interventions) values.set('interventions', state.interventions);
   for (const row of FIELDS.selection) {
     const value = state[row.key];
     if (row.always || value !== row.default) values.set(row.name, written(row, value));

@@ -5,7 +5,7 @@ import { LET_GO, createStore, same } from './store.js';
 
 /** What one looks at by default, also what an address leaves out. */
 /** @type {any} */
-export const DEFAULTS = { tab: 'heads', ...Object.fromEntries(FIELDS.selection.map((row) => [row.key, row.default])) };
+export const DEFAULTS = { tab: 'heads', interventions: '', ...Object.fromEntries(FIELDS.selection.map((row) => [row.key, row.default])) };
 
 /**
  * @typedef {import('./translation.js').LayerPlace} LayerPlace
@@ -24,6 +24,7 @@ export const DEFAULTS = { tab: 'heads', ...Object.fromEntries(FIELDS.selection.m
  * @property {boolean} special with special tokens
  * @property {string} palette
  * @property {string} scale
+ * @property {string} interventions the changes of What if, as JSON; empty: none
  *
  * @typedef {object} Here what the page knows beside that
  * @property {string} language

@@ -31,6 +31,8 @@ export class Translation {
   text;
   /** @type {string} */
   source_text;
+  /** @type {number[] | undefined} the tokens of the sentence that are masked */
+  hidden;
   /** @type {any} the languages that its text looks like, where the model reads another */
   hint;
   /** @type {boolean} it came while its sentence was typed */
@@ -117,6 +119,8 @@ export class Translation {
     }
     if (kind === 'decoder') {
       for (let row = 0; row < rows; row++) weights.fill(NaN, row * columns + row + 1, (row + 1) * columns);
+    } else {
+      for (const column of this.hidden ?? []) for (let row = 0; row < rows; row++) weights[row * columns + column] = NaN;
     }
     return { weights, rows, columns };
   }

@@ -34,7 +34,7 @@ const LOOK = ['row', 'column', 'hoverRow', 'hoverColumn'];
  * - `parts`: which of kinds, wall, hints, list, pin, forms, strips, readout, sums, legend there are; maps always are;
  * - `forms`: in which forms the maps can be seen;
  * - `redraws`: other fields of the store that change what `source()` gives; `open()`: whether anybody sees it;
- * - `does`: instead of changing the store, `choose(head)`, `point(row, column)`, `pin(row, column)`, and what is pinned,
+ * - `does`: instead of changing the store, `choose(head, event)` (a click has an event, a key has none), `point(row, column)`, `pin(row, column)`, and what is pinned,
  *   `held()`; then `light(marks)` says what is lit;
  * - `named`: several neighbours may be lit at once, and get one name;
  * - `heading`: the level of the head's name; `wallName()` and `mapName(name)`: what is read out for wall and map.
@@ -72,7 +72,7 @@ class HeadView {
   ownDoes() {
     const { store } = this;
     return {
-      choose: (head) => store.set({ ...head, preview: null }),
+      choose: (head, _event = null) => store.set({ ...head, preview: null }),
       point: (row, column) => store.set({ hoverRow: row, hoverColumn: column }),
       pin: (row, column) => {
         const again = row === store.state.row && column === store.state.column;
@@ -109,7 +109,7 @@ class HeadView {
     this.root.append(...[kinds, this.element].filter(Boolean));
     const choose = (head, event) => {
       if (event.shiftKey && parts.has('pin')) store.set({ pinned: head });
-      this.does.choose(head);
+      this.does.choose(head, event);
     };
     this.wall = mountWall(this.wallElement, { choose, preview: (preview) => store.set({ preview }) }, { hints: parts.has('hints') });
     this.grid = this.wall.grid;

@@ -1,0 +1,190 @@
+"""What if: heads off by mouse and by keyboard, words masked and swapped, chips, undo, the address, a phone, Chinese."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from headlight import Translator
+from headlight.model.records import Translation
+from headlight.viz.answers.examples import EXAMPLES
+from tests.browser.acting import at_rest, modules, open_tab, state, traces
+from tests.browser.conftest import Visit
+
+TAB = ".headlight-whatif"
+TEXT = EXAMPLES[0].text
+DEFAULTS = {"beam_size": 4, "no_repeat": 4}
+
+
+@pytest.fixture
+def page(visit: Visit) -> Page:
+    page = visit(height=1600)
+    open_tab(page, "whatif")
+    page.click(f"{TAB} [data-kind=cross]")
+    return page
+
+
+def thumb(page: Page, layer: int | str, head: int | str) -> None:
+    page.click(f'{TAB} .thumb[data-layer="{layer}"][data-head="{head}"]')
+    page.mouse.move(0, 0)
+
+
+def told(page: Page) -> None:
+    """The answer under the changes stands there."""
+    expect(page.locator(f"{TAB} .answer:not(.unchanged)")).to_be_visible()
+    at_rest(page)
+
+
+def chips(page: Page) -> list[str]:
+    return [text.removesuffix(" ×") for text in page.locator(f"{TAB} .chip").all_inner_texts()]
+
+
+def sum_of(page: Page) -> float:
+    return float(page.inner_text(f"{TAB} .sum").replace("−", "-"))
+
+
+def now(page: Page) -> str:
+    """What the model writes under the changes, word by word."""
+    words = page.locator(f"{TAB} .word > span:last-child").all_inner_texts()
+    return " ".join(word for word in words if word not in ("–", "</s>"))
+
+
+def held(translator: Translator, example: Translation, changes: object) -> Translation:
+    ids = tuple(token.id for token in example.target_tokens)
+    return translator.translate(TEXT, target=ids, interventions=changes, **DEFAULTS)
+
+
+def test_a_click_switches_a_head_off_and_another_one_on_again(
+    page: Page, translator: Translator, example: Translation
+) -> None:
+    expect(page.locator(f"{TAB} .answer.unchanged")).to_be_visible()
+    thumb(page, 0, 3)
+    told(page)
+    off = [{"action": "remove", "kind": "cross", "layer": 0, "head": 3}]
+    loss = held(translator, example, off).log_probability - example.log_probability
+    assert sum_of(page) == pytest.approx(loss, abs=0.006)
+    changed = translator.translate(TEXT, interventions=off, **DEFAULTS)
+    assert re.sub(r"\W", "", now(page)) == re.sub(r"\W", "", changed.text)
+    assert chips(page) == ["Cross L1·H4: off"]
+    drawn = page.evaluate(f"document.querySelector('{TAB} .head .plot').data[0].z")
+    assert np.array(drawn, dtype=float).sum() == 0
+    (difference, *_) = [each["z"] for each in traces(page, f"{TAB} .difference-map .plot") if each["type"] == "heatmap"]
+    np.testing.assert_allclose(difference, -example.attention.cross[0, 3], atol=1e-4)
+    thumb(page, 0, 3)
+    expect(page.locator(f"{TAB} .answer.unchanged")).to_be_visible()
+    assert chips(page) == []
+
+
+def test_undo_redo_reset_and_the_address(page: Page, visit: Visit) -> None:
+    thumb(page, 1, 0)
+    page.click(f"{TAB} .brushes button:has-text('flatter')")
+    thumb(page, 2, "mean")
+    told(page)
+    assert chips(page) == ["Cross L2·H1: off", "Cross layer 3: flatter (temperature 4)"]
+    both = sum_of(page)
+    page.click(f"{TAB} .steps button:has-text('Undo')")
+    at_rest(page)
+    assert chips(page) == ["Cross L2·H1: off"]
+    page.click(f"{TAB} .steps button:has-text('Redo')")
+    at_rest(page)
+    assert len(chips(page)) == 2
+    page.wait_for_function("location.hash.includes('interventions')")
+    hash_ = page.evaluate("location.hash")
+    again = visit(hash_, height=1600)
+    told(again)
+    assert chips(again) == chips(page)
+    assert sum_of(again) == both
+    page.click(f"{TAB} .chip >> nth=0")
+    at_rest(page)
+    assert chips(page) == ["Cross layer 3: flatter (temperature 4)"]
+    page.click(f"{TAB} .steps button:has-text('Reset')")
+    expect(page.locator(f"{TAB} .answer.unchanged")).to_be_visible()
+    page.wait_for_function("!location.hash.includes('interventions')")
+    page.click(f"{TAB} .steps button:has-text('Undo')")
+    told(page)
+
+
+def test_everything_can_be_done_by_keyboard(page: Page) -> None:
+    page.focus(f"{TAB} .thumb[aria-selected=true]")
+    before = page.inner_text(f"{TAB} h2")
+    page.keyboard.press("ArrowRight")
+    assert page.inner_text(f"{TAB} h2") != before
+    assert chips(page) == []  # arrows look, and change nothing
+    page.keyboard.press("x")
+    told(page)
+    assert len(chips(page)) == 1
+    page.keyboard.press("u")
+    expect(page.locator(f"{TAB} .answer.unchanged")).to_be_visible()
+    page.keyboard.press("r")
+    told(page)
+    page.keyboard.press("Enter")  # the focused thumbnail again: on
+    expect(page.locator(f"{TAB} .answer.unchanged")).to_be_visible()
+
+
+def test_a_word_is_masked_swapped_and_shown_again(page: Page, translator: Translator) -> None:
+    word = page.locator(f"{TAB} .source-word", has_text="Hund")
+    word.click()
+    page.click(f"{TAB} .asks button:has-text('Mask')")
+    told(page)
+    assert chips(page) == ["“Hund” masked"]
+    word.click()
+    expect(page.locator(f"{TAB} .answer.unchanged")).to_be_visible()
+    word.click()
+    page.fill(f"{TAB} .asks input", "Kater")
+    page.press(f"{TAB} .asks input", "Enter")
+    told(page)
+    assert chips(page) == ["“Hund” → “Kater”"]
+    other = translator.translate(TEXT.replace("Hund", "Kater"), **DEFAULTS).text
+    assert re.sub(r"\W", "", now(page)) == re.sub(r"\W", "", other)
+
+
+def test_positions_layers_and_one_weight_change_what_is_written(page: Page) -> None:
+    page.select_option(f"{TAB} .menus select >> nth=0", "no_positions")
+    told(page)
+    page.click(f"{TAB} .menus input >> nth=0")
+    at_rest(page)
+    assert chips(page)[0] == "encoder positions off"
+    assert "without feed-forward" in chips(page)[1]
+    page.click(f"{TAB} .steps button:has-text('Reset')")
+    expect(page.locator(f"{TAB} .answer.unchanged")).to_be_visible()
+    plane = page.locator(f"{TAB} .head .plane").first
+    plane.click(position={"x": 12, "y": 12})
+    slider = page.locator(f"{TAB} .one-weight input")
+    slider.focus()
+    page.keyboard.press("Home")
+    told(page)
+    (change,) = json.loads(state(page, "interventions"))
+    assert (change["action"], change["row"], change["column"], change["amount"]) == ("drag", 0, 0, 0)
+
+
+def test_changes_of_words_go_with_their_sentence_and_those_of_heads_stay(page: Page) -> None:
+    thumb(page, 0, 3)
+    page.locator(f"{TAB} .source-word", has_text="Hund").click()
+    page.click(f"{TAB} .asks button:has-text('Leave out')")
+    told(page)
+    assert len(chips(page)) == 2
+    modules(page)
+    page.fill("#sentence", "Guten Tag.")
+    page.press("#sentence", "Enter")
+    page.wait_for_function("window.headlight.translation.request.text === 'Guten Tag.' && !window.headlight.busy")
+    at_rest(page)
+    assert chips(page) == ["Cross L1·H4: off"]
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_in_chinese_and_on_a_phone_nothing_is_cut(visit: Visit, width: int) -> None:
+    changes = json.dumps([{"action": "remove", "kind": "cross", "layer": 0}])
+    page = visit(f"#tab=whatif&language=zh&interventions={changes}", width=width)
+    told(page)
+    assert chips(page) == ["交叉 第 1 层：关闭"]
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    for control in page.locator(f"{TAB} :is(button, select, input)").all():
+        if control.is_visible():
+            box = control.bounding_box()
+            assert box is not None
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= width + 1

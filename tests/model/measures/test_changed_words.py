@@ -1,0 +1,51 @@
+"""Which words stayed, which were replaced, which came or went."""
+
+from __future__ import annotations
+
+import pytest
+
+from headlight.model.measures.changed_words import Pair, Written, pair_words, words_written
+from headlight.model.records import Token
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("a b c", "a b c", [(0, 0), (1, 1), (2, 2)]),
+        ("a b c", "a x c", [(0, 0), (1, 1), (2, 2)]),
+        ("a b c", "a c", [(0, 0), (1, None), (2, 1)]),
+        ("a c", "a b c", [(0, 0), (None, 1), (1, 2)]),
+        ("a b c d", "a x d", [(0, 0), (1, 1), (2, None), (3, 2)]),
+        ("a b", "c d e", [(0, 0), (1, 1), (None, 2)]),
+        ("", "a", [(None, 0)]),
+        ("a", "", [(0, None)]),
+    ],
+)
+def test_equal_words_meet_and_the_others_stand_where_they_came_or_went(
+    before: str, after: str, expected: list[tuple[int | None, int | None]]
+) -> None:
+    assert pair_words(before.split(), after.split()) == [Pair(*each) for each in expected]
+
+
+def test_no_word_is_lost_and_none_is_paired_twice() -> None:
+    before, after = ["the", "dog", "the", "cat", "the", "bird"], ["the", "bird", "the", "the", "cow"]
+    pairs = pair_words(before, after)
+    assert [pair.before for pair in pairs if pair.before is not None] == list(range(6))
+    assert [pair.after for pair in pairs if pair.after is not None] == list(range(5))
+
+
+def test_the_tokens_of_a_word_stand_together_and_special_ones_alone() -> None:
+    text = "Hello, you"
+    tokens = [
+        Token("Hel", 5, 0, 3, word=0),
+        Token("lo", 6, 3, 5, word=0),
+        Token(",", 7, 5, 6, word=1),
+        Token(" you", 8, 6, 10, word=2),
+        Token("</s>", 2, 10, 10, special=True),
+    ]
+    assert words_written(tokens, text) == [
+        Written("Hello", (0, 1)),
+        Written(",", (2,)),
+        Written("you", (3,)),
+        Written("</s>", (4,)),
+    ]

@@ -1,0 +1,236 @@
+// What can be changed beside heads: words of the sentence, positions, parts of a layer, and one weight of a row.
+
+import { make, replace } from '../core/dom.js';
+import { state } from '../core/state.js';
+import { two } from '../core/view.js';
+import { t } from '../core/words.js';
+import { change, changes, changeSays, canRedo, canUndo, characters, instead, redo, undo } from './changes.js';
+
+const SIDES = ['encoder', 'decoder'];
+/** @type {[string, any][]} */
+const PLACES = [
+  ['', null],
+  ['no_positions', { action: 'no_positions' }],
+  ['shuffle', { action: 'shuffle', amount: 1 }],
+  ['shift', { action: 'shift', amount: 3 }],
+];
+
+const button = (key, act, more = {}) => make('button', { type: 'button', class: 'link', onclick: act, ...more }, t(key));
+
+/** The chips of all changes, with undo, redo and reset; without any, some experiments to begin with. */
+export class Chips {
+  /** `experiments()`: changes to try, each with its name. */
+  constructor(experiments) {
+    this.experiments = experiments;
+    this.chips = make('div', { class: 'chips' });
+    this.steps = make('div', { class: 'steps' });
+    this.element = make('div', { class: 'changes' }, this.chips, this.steps);
+  }
+
+  draw(sentence) {
+    const list = changes();
+    const focused = this.element.contains(document.activeElement);
+    const chip = (made, place) => {
+      const says = changeSays(made, sentence);
+      const away = () => change(list.filter((_, other) => other !== place));
+      return make(
+        'button',
+        { type: 'button', class: 'chip', onclick: away, 'aria-label': t('whatif_take_away', { change: says }) },
+        says,
+        make('i', { 'aria-hidden': 'true' }, ' ×'),
+      );
+    };
+    const tries = () => [
+      make('span', { class: 'quiet' }, t('whatif_try')),
+      ...this.experiments().map(({ name, list: wanted }) =>
+        make('button', { type: 'button', class: 'link try', onclick: () => change(wanted) }, name),
+      ),
+    ];
+    replace(this.chips, ...(list.length ? list.map(chip) : tries()));
+    const step = (key, act, can) => button(key, act, { disabled: !can });
+    replace(
+      this.steps,
+      step('whatif_undo', undo, canUndo()),
+      step('whatif_redo', redo, canRedo()),
+      step('whatif_reset', () => change([]), list.length > 0),
+    );
+    if (focused) this.element.querySelector('button:not([disabled])')?.focus({ preventScroll: true });
+  }
+}
+
+/** The words of the sentence: a click on one asks what shall become of it. */
+export class SourceWords {
+  constructor() {
+    this.title = make('h3', {});
+    this.says = make('p', { class: 'quiet' });
+    this.words = make('div', { class: 'source-words' });
+    this.asks = make('form', { class: 'asks', hidden: true, onsubmit: (event) => this.swap(event) });
+    this.element = make('section', {}, this.title, this.says, this.words, this.asks);
+    this.chosen = null;
+  }
+
+  draw(translation) {
+    this.translation = translation;
+    this.title.textContent = t('whatif_words');
+    this.says.textContent = t('whatif_words_say');
+    this.words.lang = translation.model.source;
+    const list = changes();
+    replace(
+      this.words,
+      ...wordsOf(translation).map((word) => {
+        const made = list.find((each) => each.start === word.first && each.end === word.last);
+        const act = () => (made ? instead((each) => each.start === word.first && each.end === word.last) : this.ask(word));
+        const about = {
+          type: 'button',
+          class: made ? `source-word ${made.action}` : 'source-word',
+          onclick: act,
+          'aria-pressed': String(Boolean(made)),
+        };
+        return make('button', about, made?.action === 'swap' ? made.text : word.text);
+      }),
+    );
+    if (this.chosen) this.ask(null);
+  }
+
+  /** What shall become of this word; of none, the question goes away. */
+  ask(word) {
+    this.chosen = word;
+    this.asks.hidden = !word;
+    if (!word) return;
+    this.field = make('input', {
+      type: 'text',
+      'aria-label': t('whatif_swap_for', { word: word.text }),
+      placeholder: t('whatif_swap_for', { word: word.text }),
+      maxlength: 60,
+    });
+    const act = (action) => () => this.make(action);
+    replace(
+      this.asks,
+      make('b', {}, word.text),
+      button('whatif_mask', act('mask')),
+      button('whatif_erase', act('erase')),
+      this.field,
+      make('button', { type: 'submit', class: 'link' }, t('whatif_swap')),
+    );
+    this.asks.querySelector('button').focus({ preventScroll: true });
+  }
+
+  swap(event) {
+    event.preventDefault();
+    if (this.field.value.trim()) this.make('swap', { text: this.field.value.trim() });
+  }
+
+  make(action, more = {}) {
+    const { first, last } = this.chosen;
+    this.ask(null);
+    instead((each) => each.start < last && each.end > first, { action, start: first, end: last, ...more });
+  }
+}
+
+/** The words of the sentence with their places as the server counts them. */
+function wordsOf({ source, source_text: text }) {
+  const words = [];
+  for (const token of source) {
+    if (token.special || token.end <= token.start) continue;
+    const last = words.at(-1);
+    if (last && token.word !== null && token.word === last.word) last.end = token.end;
+    else words.push({ word: token.word, start: token.start, end: token.end });
+  }
+  return words.map(({ start, end }) => {
+    const raw = text.slice(start, end);
+    const from = start + raw.length - raw.trimStart().length;
+    const to = from + raw.trim().length;
+    return { text: raw.trim(), first: characters(text, from), last: characters(text, to) };
+  });
+}
+
+/** Positions of either side, and the parts of the layer that is shown. */
+export class Parts {
+  constructor() {
+    this.title = make('h3', {});
+    this.menus = make('div', { class: 'menus' });
+    this.element = make('section', {}, this.title, this.menus);
+  }
+
+  draw() {
+    this.title.textContent = t('whatif_parts');
+    const list = changes();
+    const focused = this.menus.contains(document.activeElement)
+      ? [...this.menus.querySelectorAll('select, input')].indexOf(document.activeElement)
+      : -1;
+    const menus = SIDES.map((side) => {
+      const now = list.find((each) => each.side === side && each.action !== 'zero')?.action ?? '';
+      const pick = (event) => {
+        const [, made] = PLACES.find(([name]) => name === event.target.value);
+        instead((each) => each.side === side && each.action !== 'zero', made && { ...made, side });
+      };
+      const menu = make(
+        'select',
+        { onchange: pick },
+        ...PLACES.map(([name]) => make('option', { value: name }, t(`whatif_positions_${name || 'kept'}`))),
+      );
+      menu.value = now;
+      return make('label', {}, `${t(`whatif_positions_${side}`)} `, menu);
+    });
+    const layer = typeof state.layer === 'number' ? state.layer : 0;
+    const side = state.kind === 'encoder' ? 'encoder' : 'decoder';
+    const checks = ['feed_forward', 'residual'].map((part) => {
+      const here = (each) => each.action === 'zero' && each.side === side && each.layer === layer && each.part === part;
+      const box = make('input', {
+        type: 'checkbox',
+        onchange: () => instead(here, box.checked ? { action: 'zero', side, layer, part } : null),
+      });
+      box.checked = list.some(here);
+      return make('label', { class: 'check' }, box, ` ${t(`whatif_without_${part}`, { side: t(`whatif_${side}`), layer: layer + 1 })}`);
+    });
+    replace(this.menus, ...menus, ...checks);
+    if (focused >= 0) this.menus.querySelectorAll('select, input')[focused]?.focus({ preventScroll: true });
+  }
+}
+
+/** One weight: that of the cell that is pinned on the map. */
+export class OneWeight {
+  constructor(store) {
+    this.store = store;
+    this.says = make('span', {});
+    this.slider = make('input', { type: 'range', min: 0, max: 1, step: 0.01, oninput: () => this.read(), onchange: () => this.drag() });
+    this.reading = make('output', { class: 'numeric' });
+    this.hint = make('p', { class: 'quiet' });
+    this.label = make('label', { class: 'sample' }, this.says, this.slider, this.reading);
+    this.element = make('div', { class: 'one-weight' }, this.label, this.hint);
+  }
+
+  /** `view`: the map on show. */
+  draw(view) {
+    const { row, column } = this.store.state;
+    const one = view && typeof view.layer === 'number' && typeof view.head === 'number' && !state.words;
+    const cell = one && row !== null && column !== null && view.rows[row] && view.columns[column];
+    const weight = cell ? view.weights[row * view.columns.length + column] : NaN;
+    const possible = weight === weight;
+    this.label.hidden = !possible;
+    this.hint.hidden = possible;
+    this.hint.textContent = t('whatif_drag_hint');
+    if (!possible) return;
+    this.at = {
+      kind: view.kind,
+      layer: view.layer,
+      head: view.head,
+      row: view.rows[row].places[0],
+      column: view.columns[column].places[0],
+    };
+    this.says.textContent = t('whatif_drag', { row: view.rows[row].label, column: view.columns[column].label });
+    this.slider.setAttribute('aria-label', this.says.textContent);
+    this.slider.value = weight;
+    this.read();
+  }
+
+  read() {
+    this.reading.textContent = two(Number(this.slider.value));
+  }
+
+  drag() {
+    const { at } = this;
+    const same = (each) => each.action === 'drag' && ['kind', 'layer', 'head', 'row'].every((name) => each[name] === at[name]);
+    instead(same, { action: 'drag', ...at, amount: Number(this.slider.value) });
+  }
+}

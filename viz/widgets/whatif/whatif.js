@@ -1,0 +1,240 @@
+// What if: heads, layers, positions or words are changed, and the sentence is translated again. Above stands what becomes of
+// each word; below, the wall is a switchboard, and one head is shown as it was, as it is, and by how much it differs.
+
+import { Translation } from '../core/translation.js';
+import { bestHead } from '../core/besthead.js';
+import { call } from '../core/boot.js';
+import { make, replace, typing } from '../core/dom.js';
+import { Latest } from '../core/latest.js';
+import { ready } from '../core/page.js';
+import { on, page, state } from '../core/state.js';
+import { LET_GO, LOOK, createStore } from '../core/store.js';
+import { t } from '../core/words.js';
+import { mount as mountHeadView } from '../headview/headview.js';
+import { listenToKeys } from '../headview/keys.js';
+import { TranslationMaps } from '../headview/translationmaps.js';
+import { Board } from './board.js';
+import { BRUSHES, allButOne, changeAt, changes, characters, keepForAnySentence, paintHead, redo, undo } from './changes.js';
+import { Chips, OneWeight, Parts, SourceWords } from './controls.js';
+import { Difference } from './difference.js';
+
+const SIDES = ['before', 'changed'];
+const SHOWN = ['kind', 'words', 'special', 'rescale', 'scale', 'palette', 'fit', 'theme', 'language'];
+
+export async function mount({ element, server }) {
+  await ready;
+  new WhatIf(element, server);
+}
+
+/** A head that is off has no pattern. */
+class ChangedMaps extends TranslationMaps {
+  says(view) {
+    return view.weights.some((weight) => weight > 0) ? super.says(view) : [t('whatif_off_says')];
+  }
+}
+
+class WhatIf {
+  constructor(root, server) {
+    this.root = root;
+    this.server = server;
+    this.told = null; // what the server says of the changes; null: nothing is changed
+    this.text = null; // the sentence that the changes of words and places belong to
+    root.classList.add('explorer');
+    on(['tab', 'translation', 'interventions'], () => this.update());
+    on(['busy'], () => root.classList.toggle('busy', state.busy));
+    this.update();
+  }
+
+  open() {
+    return state.tab === 'whatif' && Boolean(this.heads) && Boolean(state.translation);
+  }
+
+  build() {
+    const { row, column, hoverRow, hoverColumn, preview, pinned } = LOOK;
+    this.store = createStore({ row, column, hoverRow, hoverColumn, preview, pinned, side: 'changed', brush: 'remove', answer: 0 }, page);
+    this.board = new Board();
+    this.chips = new Chips(() => this.experiments());
+    this.error = make('p', { class: 'error', role: 'alert' });
+    this.root.append(this.board.element, this.error, this.chips.element);
+    this.latest = new Latest(this.root, this.error, 'error_our_fault');
+    this.heads = mountHeadView(this.root, {
+      ...{ store: this.store, source: () => this.source(), open: () => this.open(), redraws: ['side', 'answer'] },
+      ...{ parts: ['kinds', 'wall', 'strips', 'readout', 'legend'], forms: ['matrix'] },
+      does: { choose: (head, event) => this.choose(head, event) },
+      wallName: () => t('whatif_wall'),
+    });
+    this.says = make('p', { class: 'quiet' });
+    this.brushes = make('div', { class: 'segments brushes', role: 'group' });
+    this.more = make('div', { class: 'more' });
+    this.heads.wallElement.prepend(this.says, this.brushes);
+    this.words = new SourceWords();
+    this.parts = new Parts();
+    this.heads.wallElement.append(this.more, this.words.element, this.parts.element);
+    this.sides = make('div', { class: 'segments', role: 'group' });
+    this.heads.end.append(this.sides);
+    this.weight = new OneWeight(this.store);
+    this.difference = new Difference(() => this.heads.view);
+    this.heads.head.append(this.weight.element, this.difference.element);
+    this.store.on([...SHOWN, 'side', 'brush', 'answer'], () => this.open() && this.draw());
+    this.store.on(['row', 'column', 'layer', 'head', 'preview'], () => this.open() && this.drawHead());
+    listenToKeys(() => (this.open() ? this.heads : null));
+    document.addEventListener('keydown', (event) => this.press(event));
+  }
+
+  /** The maps on show: of the translation as it is, or of the changed one. */
+  source() {
+    const shown = this.store.state.side === 'changed' && this.told ? this.told.answer : state.translation;
+    if (this.maps?.translation !== shown) this.maps = shown && new ChangedMaps(shown);
+    return this.maps;
+  }
+
+  // ---------------------------------------------------------------- asking
+
+  update() {
+    const { translation } = state;
+    if (state.tab !== 'whatif' || !translation) return;
+    if (this.text !== null && this.text !== translation.source_text) keepForAnySentence();
+    this.text = translation.source_text;
+    if (!this.heads) this.build();
+    const interventions = changes();
+    const request = translation.asked();
+    if (!interventions.length) {
+      this.latest.drop();
+      this.error.textContent = '';
+      this.answered(null, translation);
+      return;
+    }
+    this.drawControls();
+    const key = JSON.stringify([request, interventions]);
+    this.latest.show(
+      key,
+      () => call(this.server.answer_changed, { request, interventions }),
+      (told) => this.answered({ ...told, answer: new Translation(told.answer), held: new Translation(told.held) }, translation),
+    );
+  }
+
+  /** What the changes do to this translation is known. */
+  answered(told, translation) {
+    this.told = told;
+    this.base = translation;
+    this.store.set({ ...LET_GO, answer: this.store.state.answer + 1 });
+    this.heads.draw();
+    this.draw();
+  }
+
+  // ---------------------------------------------------------------- drawing
+
+  draw() {
+    if (this.base !== state.translation) return; // it is drawn when what the changes do to it is known
+    this.board.draw(this.told, state.translation);
+    this.drawControls();
+    const buttons = SIDES.map((side) => {
+      const pressed = side === (this.told ? this.store.state.side : 'before');
+      const about = {
+        type: 'button',
+        'aria-pressed': String(pressed),
+        disabled: !this.told,
+        onclick: () => this.store.set({ side, ...LET_GO }),
+      };
+      return make('button', about, t(`whatif_side_${side}`));
+    });
+    this.sides.setAttribute('aria-label', t('whatif_sides'));
+    replace(this.sides, ...buttons);
+    this.drawHead();
+  }
+
+  drawControls() {
+    this.chips.draw(state.translation.source_text);
+    this.says.textContent = t('whatif_says');
+    this.brushes.setAttribute('aria-label', t('whatif_brushes'));
+    const focused = this.brushes.contains(document.activeElement);
+    const brush = ({ name }) =>
+      make(
+        'button',
+        { type: 'button', 'aria-pressed': String(name === this.store.state.brush), onclick: () => this.store.set({ brush: name }) },
+        t(`whatif_brush_${name}`),
+      );
+    replace(this.brushes, ...BRUSHES.map(brush));
+    if (focused) this.brushes.querySelector('[aria-pressed=true]').focus({ preventScroll: true });
+    this.words.draw(state.translation);
+    this.parts.draw();
+    this.markWall();
+  }
+
+  drawHead() {
+    const { kind, layer, head } = state;
+    const one = typeof layer === 'number' && typeof head === 'number';
+    const { translation } = state;
+    const others = make(
+      'button',
+      { type: 'button', class: 'link', disabled: !one },
+      t('whatif_all_but', { head: one ? t('whatif_head', { layer: layer + 1, head: head + 1 }) : '–' }),
+    );
+    others.addEventListener('click', () => allButOne(kind, { layer, head }, translation.layers(kind), translation.heads(kind)));
+    const all = make('button', { type: 'button', class: 'link' }, t('whatif_whole_kind', { kind: t(`kind_${kind}_short`) }));
+    all.addEventListener('click', () => paintHead(kind, { layer: 'mean', head: 'mean' }, BRUSHES[1]));
+    replace(this.more, all, others);
+    this.weight.draw(this.heads.view);
+    this.difference.draw(this.told && { before: state.translation, held: this.told.held });
+  }
+
+  /** Which heads of the wall are changed, and how. */
+  markWall() {
+    for (const button of this.heads.grid.buttons()) {
+      const place = { layer: placeOf(button.dataset.layer), head: placeOf(button.dataset.head) };
+      const made = place.head === 'max' ? null : changeAt(state.kind, place);
+      button.dataset.changed = made?.action ?? '';
+      const name = this.heads.source.headName(place);
+      const did = made && (made.action === 'temperature' ? (made.amount > 1 ? 'flatter' : 'sharper') : made.action);
+      button.setAttribute(
+        'aria-label',
+        did ? t('whatif_chip', { what: name, how: t(`whatif_did_${did}`, { amount: made.amount ?? '' }) }) : name,
+      );
+    }
+  }
+
+  // ---------------------------------------------------------------- what one does
+
+  /** A click changes a head by the brush, and shows it; keys only show it. */
+  choose(head, event) {
+    const brush = BRUSHES.find(({ name }) => name === this.store.state.brush);
+    this.store.set({ ...head, preview: null });
+    if (event && brush.name !== 'look' && head.head !== 'max') paintHead(state.kind, head, brush);
+  }
+
+  press(event) {
+    if (!this.open() || event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
+    const { layer, head, kind } = state;
+    const act = { x: () => head !== 'max' && paintHead(kind, { layer, head }, BRUSHES[1]), u: undo, r: redo }[event.key.toLowerCase()];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  }
+
+  /** Changes to begin with, one click each. */
+  experiments() {
+    const { translation } = state;
+    const best = bestHead(translation);
+    const word = translation.source.find((token) => !token.special && token.end - token.start > 3);
+    const { source_text: text } = translation;
+    const experiments = [
+      best && {
+        name: t('whatif_try_best', { head: t('whatif_head', { layer: best.layer + 1, head: best.head + 1 }) }),
+        list: [{ action: 'remove', kind: 'cross', layer: best.layer, head: best.head }],
+      },
+      { name: t('whatif_try_cross'), list: [{ action: 'remove', kind: 'cross' }] },
+      { name: t('whatif_try_order'), list: [{ action: 'no_positions', side: 'encoder' }] },
+      { name: t('whatif_try_flat'), list: [{ action: 'temperature', kind: 'cross', amount: 4 }] },
+      word && { name: t('whatif_try_word', { word: text.slice(word.start, word.end).trim() }), list: [maskOf(text, word)] },
+    ];
+    return experiments.filter(Boolean);
+  }
+}
+
+const placeOf = (text) => (/^\d+$/.test(text) ? Number(text) : text);
+
+function maskOf(text, { start, end }) {
+  const said = text.slice(start, end);
+  const first = characters(text, start + said.length - said.trimStart().length);
+  return { action: 'mask', start: first, end: first + [...said.trim()].length };
+}
