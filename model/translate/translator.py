@@ -181,7 +181,7 @@ class Translator:
         request = self.checker.request(text, **options)
         batch = self.checker.prepare([request])
         clock = Clock()
-        changing = self._changing(request)
+        changing = self.changing(request)
         with torch.inference_mode(), changing():
             state, reader = self._read(batch)
         clock.lap("encode")
@@ -209,7 +209,7 @@ class Translator:
         self, requests: Sequence[TranslationRequest], cancelled: Callable[[], bool] | None = None
     ) -> list[Translation]:
         batch = self.checker.prepare(requests)
-        changing = self._changing(requests[0])
+        changing = self.changing(requests[0])
         clock = Clock()
         with torch.inference_mode(), changing():
             state, reader = self._read(batch)
@@ -247,7 +247,7 @@ class Translator:
         state = self.passes.decoder.start(memory, cached=True)
         return state, TargetReader(self.model, self.passes, memory, state.cross, captured, further)
 
-    def _changing(self, request: TranslationRequest) -> Changing:
+    def changing(self, request: TranslationRequest) -> Changing:
         """What carries out the interventions of a request, as often as it is called."""
         others = {other.text: self.translate(other).attention for other in self.checker.others(request)}
         return partial(intervening, self.model, request.interventions, others)

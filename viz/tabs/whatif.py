@@ -13,12 +13,14 @@ from typing import Any
 
 import gradio as gr
 
+from headlight.model.experiments.importance import all_losses, parts_of, rows_at_once
 from headlight.model.measures.changed_words import Written, pair_words, words_written
 from headlight.model.measures.chrf import chrf
 from headlight.model.records import Translation
 from headlight.viz.answers.model_values import model_of
 from headlight.viz.answers.payload import answer_values
 from headlight.viz.answers.service import Service
+from headlight.viz.values import check_whole
 from headlight.viz.wire.rpc import answering
 from headlight.viz.wire.widget import widget
 
@@ -27,7 +29,7 @@ LEAST = 1e-45  # the smallest probability: its logarithm is still a number
 
 def build(service: Service) -> gr.HTML:
     """Inside a `gr.Blocks`."""
-    return widget("whatif/whatif", server=[answering(changed_of(service))])
+    return widget("whatif/whatif", server=[answering(changed_of(service)), answering(importance_of(service))])
 
 
 def changed_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
@@ -51,6 +53,32 @@ def changed_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]
         }
 
     return answer_changed
+
+
+def importance_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """The function that measures what the answer loses without each kind, layer and head: one batch of them a call.
+
+    A browser asks again from `next` on, and each call waits for its turn, so that no other visitor waits for all.
+    """
+
+    def measure_importance(values: Mapping[str, Any]) -> dict[str, Any]:
+        request = service.check(values.get("request"))
+        answer = service.translate(request)
+        with service.hold(request.model) as translator:
+            parts = parts_of(translator.model.config)
+            first = check_whole("first", values.get("first", 0), low=0, high=len(parts) - 1)
+            batch = parts[first : first + rows_at_once(translator, answer)]
+            found = all_losses(translator, answer, [(part,) for part in batch])
+        return {
+            "losses": [
+                {"kind": part.kind, "layer": part.layer, "head": part.head, "loss": round(loss, 4)}
+                for part, loss in zip(batch, found, strict=True)
+            ],
+            "next": first + len(batch),
+            "all": len(parts),
+        }
+
+    return measure_importance
 
 
 def word_values(before: Translation, held: Translation, after: Translation) -> list[dict[str, Any]]:

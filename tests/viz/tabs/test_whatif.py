@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from headlight.model.experiments import importance
 from headlight.viz.answers.service import Service
 from headlight.viz.settings import Settings
-from headlight.viz.tabs.whatif import changed_of
+from headlight.viz.tabs.whatif import changed_of, importance_of
 from headlight.viz.wire.rpc import answering
 from tests.viz.tabs.test_beside import BEER, FIRST
 
@@ -91,3 +92,35 @@ def test_a_change_that_cannot_be_made_is_said(service: Service, interventions: A
 def test_a_request_that_is_none_is_said(service: Service) -> None:
     assert ask(service, [OFF], request=None)["word"] == "not_names"
     assert ask(service, [OFF], request={"model": "toy"})["word"] == "missing"
+
+
+def measured(service: Service, **values: Any) -> dict[str, Any]:
+    """One answer about importance, as the browser reads it."""
+    found: dict[str, Any] = json.loads(answering(importance_of(service))(json.dumps({"request": FIRST} | values)))
+    return found
+
+
+def test_importance_comes_batch_by_batch_until_every_part_is_measured(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importance, "MOST_ROWS", 5)
+    config = service.translator().model.config
+    losses: list[dict[str, Any]] = []
+    told = {"next": 0, "all": 1}
+    while told["next"] < told["all"]:
+        told = measured(service, first=told["next"])
+        assert 0 < len(told["losses"]) <= 5
+        losses += told["losses"]
+    layers = config.encoder_layers + 2 * config.decoder_layers
+    assert len(losses) == told["all"] == 3 + layers + layers * config.heads
+    plain = service.translator().translate(BEER)
+    ids = tuple(token.id for token in plain.target_tokens)
+    for each in losses[::7]:
+        off = {"action": "remove"} | {name: each[name] for name in ("kind", "layer", "head")}
+        without = service.translator().translate(BEER, target=ids, interventions=[off])
+        assert each["loss"] == pytest.approx(plain.log_probability - without.log_probability, abs=2e-4)
+
+
+@pytest.mark.parametrize("first", [-1, 9999, "all", None])
+def test_importance_begins_nowhere_else(service: Service, first: Any) -> None:
+    assert measured(service, first=first)["word"] == "not_whole"

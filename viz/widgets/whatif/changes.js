@@ -62,6 +62,9 @@ export function keepForAnySentence() {
 const placeOf = (place) => (place === 'mean' || place === undefined ? null : place);
 const where = ({ layer, head }) => [placeOf(layer), placeOf(head)];
 
+/** Whether a change is that of one head. */
+export const isHead = ({ layer, head }) => typeof layer === 'number' && typeof head === 'number';
+
 /** The change of just this head, or of all those that a mean stands for. */
 export function changeOfHead(kind, place) {
   const [layer, head] = where(place);

@@ -17,6 +17,7 @@ import { Board } from './board.js';
 import { BRUSHES, allButOne, changeAt, changes, characters, keepForAnySentence, paintHead, redo, undo } from './changes.js';
 import { Chips, OneWeight, Parts, SourceWords } from './controls.js';
 import { Difference } from './difference.js';
+import { Importance } from './importance.js';
 
 const SIDES = ['before', 'changed'];
 const SHOWN = ['kind', 'words', 'special', 'rescale', 'scale', 'palette', 'fit', 'theme', 'language'];
@@ -67,9 +68,15 @@ class WhatIf {
     this.brushes = make('div', { class: 'segments brushes', role: 'group' });
     this.more = make('div', { class: 'more' });
     this.heads.wallElement.prepend(this.says, this.brushes);
+    this.importance = new Importance(
+      (values) => call(this.server.measure_importance, values),
+      () => this.heads,
+    );
+    this.heads.wallElement.append(this.importance.element);
     this.words = new SourceWords();
     this.parts = new Parts();
-    this.heads.wallElement.append(this.more, this.words.element, this.parts.element);
+    this.importance.element.before(this.more);
+    this.heads.wallElement.append(this.words.element, this.parts.element);
     this.sides = make('div', { class: 'segments', role: 'group' });
     this.heads.end.append(this.sides);
     this.weight = new OneWeight(this.store);
@@ -158,6 +165,7 @@ class WhatIf {
     if (focused) this.brushes.querySelector('[aria-pressed=true]').focus({ preventScroll: true });
     this.words.draw(state.translation);
     this.parts.draw();
+    this.importance.draw(state.translation);
     this.markWall();
   }
 

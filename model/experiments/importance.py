@@ -1,0 +1,157 @@
+"""Importance: the log probability that an answer loses when heads are off (Michel et al. 2019, arXiv:1905.10650).
+
+Each set of heads is one row of a batch: all rows read the same sentence and the same answer, and a row's heads have
+weights of zero. What heads of the decoder change comes after the encoder, which then runs once for all rows.
+
+The loss of several heads together is a run of its own, never the sum of their losses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import torch
+from torch import Tensor
+
+from headlight.model.core.attention import KeysValues
+from headlight.model.core.config import TransformerConfig
+from headlight.model.core.masks import pad_rows
+from headlight.model.core.probes import watch
+from headlight.model.core.transformer import DecoderState, Memory, attention_path
+from headlight.model.errors import not_whole
+from headlight.model.records import KINDS, Kind, Translation
+from headlight.model.translate.requests import PreparedBatch
+from headlight.model.translate.translator import Translator
+
+MOST_LOGITS = 1 << 23  # of one batch: 32 MB
+MOST_ROWS = 32  # of one batch: a little more work between two looks at whether to stop
+
+
+@dataclass(frozen=True)
+class Part:
+    """One head, a whole layer (no head), or a whole kind of attention (no layer either)."""
+
+    kind: Kind
+    layer: int | None = None
+    head: int | None = None
+
+
+Off = tuple[Part, ...]  # what is off together
+
+
+def parts_of(config: TransformerConfig, kinds: Sequence[Kind] = ("cross", "decoder", "encoder")) -> list[Part]:
+    """Every kind, then every layer, then every head, in the order of kinds."""
+    layers = {kind: config.encoder_layers if kind == "encoder" else config.decoder_layers for kind in KINDS}
+    whole = [Part(kind) for kind in kinds]
+    each_layer = [Part(kind, layer) for kind in kinds for layer in range(layers[kind])]
+    heads = range(config.heads)
+    return [*whole, *each_layer, *(Part(part.kind, part.layer, head) for part in each_layer for head in heads)]
+
+
+def rows_at_once(translator: Translator, translation: Translation) -> int:
+    """How many sets of heads one batch measures."""
+    logits = len(translation.target_tokens) * translator.model.config.target_vocabulary
+    return max(1, min(MOST_ROWS, MOST_LOGITS // logits))
+
+
+def losses(translator: Translator, translation: Translation, sets: Sequence[Off]) -> Iterator[list[float]]:
+    """The log probability, in nats, that the answer loses without each set of heads, a batch at a time, in order.
+
+    A negative loss is a gain. Between two batches nothing runs: whoever leaves the loop ends the work. The request's
+    own interventions act, too.
+    """
+    for part in chain(*sets):
+        _check(translator.model.config, part)
+    at_once = rows_at_once(translator, translation)
+    batch = translator.checker.prepare([translation.request])
+    shared: Memory | None = None
+    for start in range(0, len(sets), at_once):
+        rows = sets[start : start + at_once]
+        with torch.inference_mode(), translator.changing(translation.request)():
+            factors = _factors(translator, rows)
+            if any(name.startswith("encoder.") for name in factors):
+                memory = _read(translator, batch, len(rows), factors)
+            else:
+                shared = shared or _read(translator, batch, 1, {})
+                memory = shared
+            found = _score(translator, translation, memory, len(rows), factors)
+        yield [translation.log_probability - each for each in found]
+
+
+def all_losses(translator: Translator, translation: Translation, sets: Sequence[Off]) -> list[float]:
+    """The same, all at once."""
+    return list(chain(*losses(translator, translation, sets)))
+
+
+def interactions(translator: Translator, translation: Translation, part: Part, others: Sequence[Part]) -> list[float]:
+    """The loss without both, minus the losses without each: how far `part` and each other head stand in for each other.
+
+    Positive: together they lose more than one by one, so that one does the other's work. Of a head with itself: minus
+    its loss, since off twice is off.
+    """
+    sets: list[Off] = [(part,), *((other,) for other in others), *((part, other) for other in others)]
+    own, *rest = all_losses(translator, translation, sets)
+    single, both = rest[: len(others)], rest[len(others) :]
+    return [together - own - alone for together, alone in zip(both, single, strict=True)]
+
+
+# ---------------------------------------------------------------- one batch
+
+
+def _factors(translator: Translator, rows: Sequence[Off]) -> dict[str, Tensor]:
+    """What the weights of each changed attention are multiplied by, `[rows, heads, 1, 1]`: zero where a head is off."""
+    config, factors = translator.model.config, {}
+    for row, part in ((row, part) for row, parts in enumerate(rows) for part in parts):
+        count = config.encoder_layers if part.kind == "encoder" else config.decoder_layers
+        for layer in range(count) if part.layer is None else [part.layer]:
+            path = f"{attention_path(part.kind, layer)}.weights"
+            if path not in factors:
+                factors[path] = torch.ones(len(rows), config.heads, 1, 1, device=translator.device)
+            factors[path][row, slice(None) if part.head is None else part.head] = 0.0
+    return factors
+
+
+def _read(translator: Translator, batch: PreparedBatch, rows: int, factors: Mapping[str, Tensor]) -> Memory:
+    """The sentence as each row reads it."""
+    ids = batch.source_ids.expand(rows, -1)
+    mask = None if batch.source_mask is None else batch.source_mask.expand(rows, -1, -1, -1)
+    names = [name for name in factors if name.startswith("encoder.")]
+    if not names:
+        memory: Memory = translator.passes.encode(ids, mask, padded=batch.padded)
+        return memory
+    with watch(translator.model, *names, edit=lambda weights, name: weights * factors[name]):
+        memory = translator.passes.encode(ids, mask, padded=batch.padded)
+        return memory
+
+
+def _score(
+    translator: Translator, translation: Translation, memory: Memory, rows: int, factors: Mapping[str, Tensor]
+) -> list[float]:
+    """The log probability of the answer in each row."""
+    config, decoder = translator.model.config, translator.passes.decoder
+    ids = [token.id for token in translation.target_tokens]
+    inputs = pad_rows([[config.start_id, *ids[:-1]]], config.pad_id).to(translator.device).expand(rows, -1)
+    state = decoder.start(memory, cached=False)
+    cross = [KeysValues(keys.expand(rows, -1, -1, -1), values.expand(rows, -1, -1, -1)) for keys, values in state.cross]
+    mask = None if state.mask is None else state.mask.expand(rows, -1, -1, -1)
+    state = DecoderState(cross, mask, None)
+    names = [name for name in factors if name.startswith("decoder.")]
+    if names:
+        with watch(translator.model, *names, edit=lambda weights, name: weights * factors[name]):
+            logits = decoder(inputs, state)
+    else:
+        logits = decoder(inputs, state)
+    written = torch.tensor(ids, device=translator.device).expand(rows, -1)[..., None]
+    logits = logits.float()  # [rows, tokens, vocabulary]
+    chosen = logits.gather(2, written)[..., 0] - logits.logsumexp(dim=-1)
+    found: list[float] = chosen.double().sum(dim=-1).tolist()
+    return found
+
+
+def _check(config: TransformerConfig, part: Part) -> None:
+    layers = config.encoder_layers if part.kind == "encoder" else config.decoder_layers
+    for name, place, count in (("layer", part.layer, layers), ("head", part.head, config.heads)):
+        if place is not None and not 0 <= place < count:
+            raise not_whole(name, place, 0, count - 1)
