@@ -188,3 +188,37 @@ def test_in_chinese_and_on_a_phone_nothing_is_cut(visit: Visit, width: int) -> N
             assert box is not None
             assert box["x"] >= 0
             assert box["x"] + box["width"] <= width + 1
+
+
+def test_importance_fills_the_wall_and_prunes_from_the_least_important(
+    page: Page, translator: Translator, example: Translation
+) -> None:
+    page.click(f"{TAB} .importance button:has-text('Measure')")
+    expect(page.locator(f"{TAB} .pruning")).to_be_visible()
+    layers, heads = example.attention.cross.shape[:2]
+    shown = page.locator(f"{TAB} .thumb .loss")
+    assert shown.count() == (layers + 1) * (heads + 1) - heads  # no loss of one head in all layers is measured
+    off = [{"action": "remove", "kind": "cross", "layer": 0, "head": 3}]
+    loss = example.log_probability - held(translator, example, off).log_probability
+    cell = page.locator(f'{TAB} .thumb[data-layer="0"][data-head="3"]')
+    assert float(cell.locator(".loss").inner_text().replace("−", "-")) == pytest.approx(loss, abs=0.06)
+    page.focus(f"{TAB} .pruning input")
+    page.keyboard.press("ArrowRight")
+    told(page)
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(f"{TAB} .chip")).to_have_count(2)
+    at_rest(page)
+    changes = json.loads(state(page, "interventions"))
+    expected = held(translator, example, changes).log_probability - example.log_probability
+    assert sum_of(page) == pytest.approx(expected, abs=0.006)
+    page.click(f"{TAB} .importance button:has-text('maps')")
+    assert shown.count() == 0
+
+
+def test_measuring_stops_when_told(page: Page) -> None:
+    button = page.locator(f"{TAB} .importance .link")
+    button.click()
+    expect(button).to_have_text("Stop")
+    button.click()
+    expect(button).to_have_text("Measure all heads")
+    assert page.locator(f"{TAB} .pruning").is_hidden()
