@@ -24,6 +24,7 @@ COMMANDS = {
     "import": "write a model folder from a foreign one, or from one of the Hub",
     "evaluate": "measure a model folder on a test file: BLEU, chrF, speed; or accuracy",
     "reliability": "fit and measure how far each answer of a model can be relied on",
+    "importance": "measure what a translation loses without each head, layer and kind of attention",
     "heads": "measure how plainly each cross-attention head aligns words",
 }
 

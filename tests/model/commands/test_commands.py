@@ -261,3 +261,40 @@ def test_every_letter_can_be_written_wherever_python_would_not_dare() -> None:
     ran = subprocess.run(command, env=environment, capture_output=True, check=False)
     assert ran.returncode == 0, ran.stderr.decode()
     assert "Mädchen" in ran.stdout.decode("utf-8")
+
+
+def losses_told(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, float]:
+    """What `importance` prints, by part."""
+    assert main(["importance", SENTENCE, "--max-length", "9", *arguments]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    return {line[1]: float(line[0]) for line in lines if len(line) == 2 and line[0][0] in "+-"}
+
+
+def test_importance_tells_what_is_lost_without_each_part_the_largest_first(
+    folder: str, translator: Translator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = losses_told(capsys, "--model", folder, "--device", "cpu", "--top", "0")
+    config = translator.model.config
+    layers = config.encoder_layers + 2 * config.decoder_layers
+    assert len(told) == 3 + layers * (1 + config.heads)
+    assert list(told.values()) == sorted(told.values(), key=abs, reverse=True)
+    answer = translator.translate(SENTENCE, max_length=9)
+    ids = tuple(token.id for token in answer.target_tokens)
+    off = {"action": "remove", "kind": "cross", "layer": 1, "head": 2}
+    lost = answer.log_probability - translator.translate(SENTENCE, target=ids, interventions=[off]).log_probability
+    assert told["cross.1.2"] == pytest.approx(lost, abs=1e-3)
+    few = losses_told(capsys, "--model", folder, "--device", "cpu", "--top", "4")
+    assert list(few) == list(told)[:4]
+
+
+def test_importance_tells_how_heads_interact_with_one(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
+    alone = losses_told(capsys, "--model", folder, "--device", "cpu", "--top", "0")
+    told = losses_told(capsys, "--model", folder, "--device", "cpu", "--top", "0", "--with", "cross.1.2")
+    assert told["cross.1.2"] == pytest.approx(-alone["cross.1.2"], abs=2e-3)
+    assert set(told) == {name for name in alone if name.count(".") == 2}
+
+
+@pytest.mark.parametrize("head", ["cross", "cross.1", "all.1.2", "cross.x.1", "cross.1.99"])
+def test_a_head_that_importance_cannot_read_is_said(folder: str, capsys: pytest.CaptureFixture[str], head: str) -> None:
+    assert main(["importance", SENTENCE, "--model", folder, "--device", "cpu", "--with", head]) == 2
+    assert "headlight importance:" in capsys.readouterr().err

@@ -19,6 +19,7 @@ import { Chips, OneWeight, Parts, SourceWords } from './controls.js';
 import { Difference } from './difference.js';
 import { Importance } from './importance.js';
 
+const PAUSE = 150; // milliseconds without another change until the server is asked
 const SIDES = ['before', 'changed'];
 const SHOWN = ['kind', 'words', 'special', 'rescale', 'scale', 'palette', 'fit', 'theme', 'language'];
 
@@ -115,7 +116,11 @@ class WhatIf {
     const key = JSON.stringify([request, interventions]);
     this.latest.show(
       key,
-      () => call(this.server.answer_changed, { request, interventions }),
+      async () => {
+        const { turn } = this.latest;
+        await new Promise((done) => setTimeout(done, PAUSE)); // a slider on its way asks for nothing
+        return turn === this.latest.turn ? call(this.server.answer_changed, { request, interventions }) : null;
+      },
       (told) => this.answered({ ...told, answer: new Translation(told.answer), held: new Translation(told.held) }, translation),
     );
   }
