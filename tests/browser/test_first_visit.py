@@ -112,7 +112,7 @@ def test_the_first_map_looks_as_plotly_draws_it(
 def test_the_first_map_can_be_used_before_plotly_is_there(browser: Browser, address: str) -> None:
     with without_plotly(browser, address) as (page, held):
         first = pixels(page)
-        page.locator(".wall-grid button[data-layer='0'][data-head='3']").click()
+        page.locator(".wall-grid button[data-layer='2'][data-head='0']").click()
         assert page.locator(DRAWN).count() == 0
         turned = pixels(page)
         assert np.abs(first - turned).max() > 20

@@ -26,7 +26,8 @@ def test_the_address_restores_everything_for_another_visitor(visit: Visit) -> No
     page.click("[data-kind=encoder]")
     page.click('.wall-grid button[data-layer="3"][data-head="5"]')
     page.check("[data-field=words]")
-    page.click(".explorer .rows .label >> nth=1")
+    if state(page, "row") != 1:  # a click on the chosen row lets go of it
+        page.click(".explorer .rows .label >> nth=1")
     page.select_option("[data-field=scale]", "log")
     page.wait_for_function("location.hash.includes('scale=log') && location.hash.includes('row=1')")
     hash_ = page.evaluate("location.hash")

@@ -102,7 +102,7 @@ def test_from_the_sentence_to_two_heads_side_by_side_and_back_by_keyboard_alone(
     np.testing.assert_allclose(drawn(page, 0), cross[1, 2], atol=NEAR)
     np.testing.assert_allclose(drawn(page, 1), cross[0, 3], atol=NEAR)
     np.testing.assert_allclose(drawn(page, 2), cross[1, 2] - cross[0, 3], atol=2 * NEAR)
-    press(page, "Escape")
+    press(page, "Escape", "Escape")  # first the chosen row, then the comparison
     expect(plots).to_have_count(1)
     np.testing.assert_allclose(drawn(page), cross[0, 3], atol=NEAR)
     go(page, "Shift+Tab", "#sentence")

@@ -37,7 +37,7 @@ class ModelCard:
     bytes: int  # of all its files on disk; an estimate before the download
     summary: str  # the first paragraph of its card
     revision: str  # changes with the model's files, but not with its card
-    best_head: dict[str, int] | None = None  # "layer" and "head" of the cross-attention head that aligns words best
+    best_head: dict[str, int] | None = None  # "layer", "head" and "shift" of what aligns words best: `_best_head`
     default: bool = False
     where: Literal["here", "hub"] = "here"  # in the models' folder, or downloaded by its id
     downloaded: bool = True
@@ -108,12 +108,11 @@ def card_text(folder: Path) -> str:
 
 
 def _best_head(folder: Path) -> dict[str, int] | None:
-    """The best-ranked alignment head whose row writes the aligned word (shift 0)."""
+    """The head that aligns words best. With shift 1 its row is the one after the word, which it has just translated."""
     if not (folder / HEADS).exists():
         return None
     ranked: list[dict[str, Any]] = json.loads((folder / HEADS).read_text(encoding="utf-8"))
-    best = next((each for each in ranked if each["shift"] == 0), None)
-    return None if best is None else {"layer": int(best["layer"]), "head": int(best["head"])}
+    return {name: int(ranked[0][name]) for name in ("layer", "head", "shift")} if ranked else None
 
 
 def _front_matter(text: str) -> tuple[str, str]:

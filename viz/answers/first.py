@@ -65,7 +65,8 @@ def key_of(service: Service) -> str:
     """
     revision = next((card.revision for card in service.models() if card.default), "")
     sample = _made_up(service.default)
-    form = translation_json(sample, {"best_head": {"layer": 0, "head": 3}}, cached=True, hint=None, way_back="")
+    best = {"layer": 0, "head": 3, "shift": 1}
+    form = translation_json(sample, {"best_head": best}, cached=True, hint=None, way_back="")
     decides = [revision, _rule_of(service), first_request(service), model_of(service, sample), form]
     return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:16]
 

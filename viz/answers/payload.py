@@ -137,7 +137,7 @@ def patterns_values(translation: Translation, best_head: Mapping[str, int] | Non
     if best_head:
         best = values["cross"][best_head["layer"]][best_head["head"]]
         if best[0] == "one_word":  # one sentence does not show which word; the model's measured head does
-            best[0] = "aligned"
+            best[0] = "translated" if best_head["shift"] else "aligned"
     return values
 
 

@@ -75,9 +75,10 @@ def test_the_head_that_aligns_words_says_so(monkeypatch: pytest.MonkeyPatch, tra
     plain = ["diagonal", *["one_word"] * (len(grid) * (heads + 1) - 1)]
     assert names() == names(best_head=None) == plain
     place = (layers - 1) * (heads + 1) + 1
-    best = names(best_head={"layer": layers - 1, "head": 1})
-    assert best == [*plain[:place], "aligned", *plain[place + 1 :]]
-    assert names(best_head={"layer": 0, "head": 0}) == plain  # what it does here has another name
+    for shift, name in enumerate(("aligned", "translated")):
+        best = names(best_head={"layer": layers - 1, "head": 1, "shift": shift})
+        assert best == [*plain[:place], name, *plain[place + 1 :]]
+    assert names(best_head={"layer": 0, "head": 0, "shift": 0}) == plain  # what it does here has another name
 
 
 def test_an_answer_weighs_little_more_than_its_weights(translation: Translation) -> None:

@@ -5,6 +5,7 @@ import { FIELDS } from './fields.js';
 import { isSpoken } from './languages.js';
 import { DEFAULTS, on, state } from './state.js';
 import { bestHead } from './besthead.js';
+import { tellingRow } from './look.js';
 import { axes } from './view.js';
 
 const within = (number, { low = 0, high }) => (number >= low && number <= high ? number : undefined);
@@ -88,13 +89,15 @@ export function withinTranslation(translation, selection) {
   };
 }
 
-/** All that an address means for this translation: what it leaves out is the default, or the most informative head. */
+/** All that an address means for this translation: what it leaves out is the default, or the most informative head and row. */
 export function lookOf(translation, { request, language, tab, ...wanted }) {
   const best = translation.tensors.cross && bestHead(translation);
   const free = ['kind', 'layer', 'head'].every((name) => wanted[name] === undefined);
   const { tab: _, ...defaults } = DEFAULTS; // tabs are there before any translation
   const look = { ...defaults, ...(best && free ? { kind: 'cross', ...best } : {}), ...wanted };
-  return { ...look, ...withinTranslation(translation, look) };
+  const found = { ...look, ...withinTranslation(translation, look) };
+  const chosen = [found.row, found.column, found.pinned].some((each) => each !== null);
+  return free && !chosen ? { ...found, row: tellingRow(translation, found, found) } : found;
 }
 
 const TYPING = 700; // milliseconds: browsers refuse an address that changes with every keystroke

@@ -49,6 +49,7 @@ export const page = createStore({
   fetched: 0, // models that came since the page was opened
   ...DEFAULTS,
   fit: true,
+  lastHeads: {}, // by kind, the head that was looked at last
   // What the pointer is on: gone when it leaves.
   preview: null, // {layer, head}
   hoverRow: null,

@@ -9,7 +9,7 @@ import { TranslationMaps } from '../headview/translationmaps.js';
 import { mountExportMenu } from './exportmenu.js';
 import { mountTools } from './tools.js';
 
-const PARTS = ['kinds', 'wall', 'hints', 'list', 'pin', 'forms', 'strips', 'readout', 'sums', 'legend'];
+const PARTS = ['kinds', 'wall', 'hints', 'list', 'sums', 'pin', 'forms', 'sentence', 'strips', 'legend'];
 const NOTED = ['translation', 'kind', 'layer', 'head', 'pinned', 'words', 'special', 'rescale', 'scale', 'palette', 'fit'];
 
 /** @param {{ element: HTMLElement, server?: any }} given a saved page has no server */
@@ -30,7 +30,7 @@ export async function mount({ element, server }) {
   const [tools, note] = [make('div', {}), make('p', {})];
   const drawTools = mountTools(tools, note);
   const exportMenu = mountExportMenu(server);
-  view.show.append(tools, note);
+  view.show.append(tools, note, view.hints);
   view.end.append(exportMenu.element);
   listenToKeys(() => (open() ? view : null));
   const draw = () => {

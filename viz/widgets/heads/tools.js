@@ -2,6 +2,7 @@
 
 import { make, replace } from '../core/dom.js';
 import { FIELDS } from '../core/fields.js';
+import { rowStill } from '../core/look.js';
 import { LET_GO, set, state } from '../core/state.js';
 import { two } from '../core/view.js';
 import { t } from '../core/words.js';
@@ -15,7 +16,11 @@ export function mountTools(element, note) {
   const check = (field, disabled = false) => {
     const box = make('input', { type: 'checkbox', data: { field }, disabled });
     box.checked = state[field];
-    box.addEventListener('change', () => set({ [field]: box.checked, ...(field === 'fit' ? {} : LET_GO) }));
+    box.addEventListener('change', () => {
+      const changed = { [field]: box.checked };
+      const row = rowStill(state.translation, state, changed);
+      set({ ...changed, ...(field === 'fit' ? {} : { ...LET_GO, row }) });
+    });
     return make('label', {}, box, make('span', {}, t(`tool_${field}`)));
   };
   const choose = (field, values) => {

@@ -17,6 +17,7 @@ import { NO_MARKS, marksOf, meant } from './marks.js';
 import { climbHead, pageHead } from './paging.js';
 import { listenToPointer, placeOf } from './pointing.js';
 import { mountReadout } from './readout.js';
+import { mountSentence } from './sentence.js';
 import { lightStrips } from './shading.js';
 import { holdStill } from './still.js';
 import { mountStrips } from './strips.js';
@@ -31,7 +32,7 @@ const LOOK = ['row', 'column', 'hoverRow', 'hoverColumn'];
  * A view of heads inside `root`. Options:
  * - `store`: {state, set, on} with the fields of `LOOK` and `SHOWING` (core/store.js); the selection comes and goes by it;
  * - `source()`: what there is to see (translationmaps.js says which methods it has), or nothing yet;
- * - `parts`: which of kinds, wall, hints, list, pin, forms, strips, readout, sums, legend there are; maps always are;
+ * - `parts`: which of kinds, wall, hints, list, sums, pin, forms, sentence, strips, readout, legend there are; maps always are;
  * - `forms`: in which forms the maps can be seen;
  * - `redraws`: other fields of the store that change what `source()` gives; `open()`: whether anybody sees it;
  * - `does`: instead of changing the store, `choose(head, event)` (a click has an event, a key has none), `point(row, column)`, `pin(row, column)`, and what is pinned,
@@ -86,7 +87,8 @@ class HeadView {
   build() {
     const { parts, store } = this;
     const part = (name) => (parts.has(name) ? make('div', {}) : null);
-    const [kinds, wall, list, strips, readout, legend, forms] = ['kinds', 'wall', 'list', 'strips', 'readout', 'legend', 'forms'].map(part);
+    const names = ['kinds', 'wall', 'list', 'sentence', 'strips', 'readout', 'legend', 'forms'];
+    const [kinds, wall, list, sentence, strips, readout, legend, forms] = names.map(part);
     const [previous, next] = turnButtons((step) => this.page(step));
     this.previous = previous;
     this.next = next;
@@ -101,8 +103,10 @@ class HeadView {
     this.says = make('p', { class: 'says' });
     const named = this.names.named ? (axis, places) => this.source.words(this.view, axis, places) : null;
     this.maps = new Maps(quickPlotly(), store.state, { legend, options: { named } });
-    const top = make('div', { class: 'heading' }, this.topline, this.announced, this.says);
+    const told = sentence ? make('div', { class: 'told' }, sentence, this.says) : this.says;
+    const top = make('div', { class: 'heading' }, this.topline, this.announced, told);
     this.head = make('div', { class: 'head' }, top, strips, readout, this.maps.element, legend);
+    this.hints = make('p', { class: 'keys' });
     this.show = make('div', { class: 'show' }, list); // a host's own controls stand below the list
     this.wallElement = wall ?? make('div', {});
     this.element = make('div', { class: 'stage' }, wall, list ? this.show : null, this.head);
@@ -111,13 +115,15 @@ class HeadView {
       if (event.shiftKey && parts.has('pin')) store.set({ pinned: head });
       this.does.choose(head, event);
     };
-    this.wall = mountWall(this.wallElement, { choose, preview: (preview) => store.set({ preview }) }, { hints: parts.has('hints') });
+    const hints = parts.has('hints') ? this.hints : null;
+    this.wall = mountWall(this.wallElement, { choose, preview: (preview) => store.set({ preview }) }, hints);
     this.grid = this.wall.grid;
     this.drawKinds = kinds && mountKinds(kinds, store, () => this.source);
     this.drawForms = forms && mountForms(forms, store, this.forms);
     this.strips = strips && mountStrips(strips);
-    this.read = readout && mountReadout(readout, { sums: parts.has('sums') });
-    this.list = list && mountList(list);
+    this.say = sentence && mountSentence(sentence);
+    this.read = readout && mountReadout(readout);
+    this.list = list && mountList(list, { sums: parts.has('sums') });
     this.drawLegend = legend && mountLegend(legend, store);
   }
 
@@ -195,7 +201,8 @@ class HeadView {
     const now = meant(all);
     if (this.strips) lightStrips(this.strips, source, view, now, this.store.state);
     this.maps.light(all);
-    this.read?.(source, view, now, { other, missing: all.missing });
+    this.say?.(source, view, now, other);
+    this.read?.(source, view, now, all.missing);
     this.list?.(source, view, now, Boolean(other));
     if (source.rest) this.drawSays();
   }
@@ -220,7 +227,7 @@ class HeadView {
   }
 
   chooseKind(kind) {
-    chooseKind(this.store, (...head) => this.source.fit(...head), kind);
+    chooseKind(this.store, this.source.translation, kind);
   }
 
   nextForm() {

@@ -1,6 +1,7 @@
 // The keys of a view of heads: another head, kind or form, another row or column, and A of a comparison.
 
 import { typing } from '../core/dom.js';
+import { rowStill } from '../core/look.js';
 import { LET_GO } from '../core/store.js';
 
 /** Keys act on the view that `inUse()` names, and on none while it names none. Returns what ends that. */
@@ -35,7 +36,10 @@ const arrows = (view) => ({
 
 function letters(view) {
   const { store, source, parts, forms } = view;
-  const toggle = (field) => () => store.set({ [field]: !store.state[field], ...LET_GO });
+  const toggle = (field) => () => {
+    const changed = { [field]: !store.state[field] };
+    store.set({ ...changed, ...LET_GO, row: rowStill(source.translation, store.state, changed) });
+  };
   const pick = (number) => source.kinds[number] && (() => view.chooseKind(source.kinds[number]));
   return {
     1: pick(0),

@@ -1,12 +1,14 @@
 // The strongest words of the lit row or column, and of nothing lit the strongest cells.
 
 import { make, replace } from '../core/dom.js';
-import { four } from '../core/view.js';
+import { four, two } from '../core/view.js';
+import { t } from '../core/words.js';
 import { litWeights } from './marks.js';
 
 const LISTED = 6;
 
-export function mountList(element) {
+/** `sums`: also what a row sums to. */
+export function mountList(element, { sums = false } = {}) {
   element.classList.add('list');
 
   /** `now`: the rows and columns that are meant; `comparing`: the head listed is the second of two. */
@@ -15,12 +17,14 @@ export function mountList(element) {
     const best = entries.filter(([, weight]) => weight === weight).sort((one, two) => two[1] - one[1]);
     const whole = source.relative ? Math.max(1e-9, best[0]?.[1] ?? 0) : 1;
     const badge = comparing ? make('b', { class: 'second' }, 'B ') : null;
-    const rows = best.slice(0, LISTED).map(([name, weight]) => {
+    const sum = sums && now.rows && !view.maximum ? litWeights(view, now).columns.reduce((all, each) => all + (each || 0), 0) : 0;
+    const rows = best.slice(0, LISTED).map(([name, weight, meant]) => {
       const bar = make('i', { style: `width:${(100 * Math.min(1, weight / whole)).toFixed(2)}%` });
       const label = make('span', { title: name.textContent }, name);
-      return make('div', {}, label, make('span', {}, bar), make('span', { class: 'numeric' }, four(weight)));
+      return make('div', { class: meant ? 'meant' : null }, label, make('span', {}, bar), make('span', { class: 'numeric' }, four(weight)));
     });
-    replace(element, make('h3', {}, badge, ...title), ...rows);
+    const total = sum ? make('span', { class: 'quiet numeric' }, t('row_sums_to', { sum: two(sum) })) : null;
+    replace(element, make('h3', {}, make('span', {}, ...[badge, ...title].filter(Boolean)), total), ...rows);
   };
 }
 
@@ -34,7 +38,8 @@ function entriesOf(source, view, now) {
     return { title: source.listTitle(view, now), entries: top(view.weights, LISTED).map((cell) => [name(cell), view.weights[cell]]) };
   }
   const axis = lit.rows ? 'rows' : 'columns';
-  const entries = top(weights, LISTED).map((place) => [source.name(view, axis, [place]), weights[place]]);
+  const both = now.rows ? now.columns : null; // of a cell the column stands out
+  const entries = top(weights, LISTED).map((place) => [source.name(view, axis, [place]), weights[place], both?.includes(place)]);
   return { title: source.listTitle(view, now), entries };
 }
 

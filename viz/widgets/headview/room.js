@@ -8,7 +8,7 @@ let ruler = null;
 
 function textWidth(text) {
   ruler ??= document.createElement('canvas').getContext('2d');
-  ruler.font = `14px ${getComputedStyle(document.querySelector('.headlight')).fontFamily}`;
+  ruler.font = `650 14px ${getComputedStyle(document.querySelector('.headlight')).fontFamily}`;
   return ruler.measureText(text).width;
 }
 

@@ -1,6 +1,7 @@
 // The maps of a translation, as a view of heads takes them. A classifier's review gives the same (`sentiment/reviewmaps.js`).
 
 import { KINDS } from '../core/translation.js';
+import { isRowAfter } from '../core/besthead.js';
 import { make, phrase } from '../core/dom.js';
 import { fitHead, view } from '../core/view.js';
 import { t } from '../core/words.js';
@@ -13,7 +14,7 @@ import { headName, kindSays, patternSays } from '../parts/naming.js';
  * - `wall(kind)`: rows of heads {layer, head}; `fit(kind, head)`: the head, or the nearest that there is;
  * - `view(kind, head, showing)`: one map, {kind, layer, head, rows, columns, weights, maximum}; `thumb` the same for the wall;
  * - `sentences(kind, showing)`: the strips; `keys(kind, axis, item)`: the tokens that an item of an axis stands for;
- * - words: `headName`, `kindSays`, `says(view, now)`, `listTitle(view, now)`, `name(view, axis, places)`, `after(view, row)`;
+ * - words: `headName`, `kindSays`, `says(view, now)`, `listTitle(view, now)`, `name(view, axis, places)`, `reading(view, row)`;
  * - `rest(view)`, `restSays(view, place)`: weights of columns that count where nothing is lit, if there are such.
  */
 export class TranslationMaps {
@@ -108,8 +109,9 @@ export class TranslationMaps {
     return kind === 'encoder' || (kind === 'cross' && axis === 'columns') ? 'source' : 'target';
   }
 
-  /** The token that the query of a row was computed from, where it is another than the row's own. */
-  after({ kind, rows }, row) {
-    return kind === 'encoder' ? null : this.translation.after(kind, rows[row].places[0]);
+  /** The phrase for what a row does: it reads a word, writes it, or tells of the one before, which is written already. */
+  reading(view, row) {
+    if (view.kind === 'encoder') return 'says_reading';
+    return row && isRowAfter(this.translation, view) ? 'says_after' : 'says_writing';
   }
 }

@@ -15,20 +15,19 @@ const KEYS = [
   [['J', 'K'], 'key_word'],
 ];
 
-/** `hints`: with a title, what to do, and the keys; `does`: `choose(head, event)` and `preview(head)`. */
-export function mountWall(element, does, { hints = false } = {}) {
-  const title = make('h2', {});
+/** `does`: `choose(head, event)` and `preview(head)`; `keys`: what says which keys there are, beside a title and what to do. */
+export function mountWall(element, does, keys = null) {
+  const title = make('h2', { class: 'hidden-text' });
   const says = make('p', { class: 'quiet' });
-  const keys = make('p', { class: 'keys' });
   const grid = new HeadGrid(does);
   element.classList.add('wall');
-  element.append(...(hints ? [title, says, grid.element, keys] : [grid.element]));
+  element.append(...(keys ? [title, says, grid.element] : [grid.element]));
 
   /** `name`: what the wall is called. */
   function draw(source, state, name) {
     title.textContent = name;
     grid.element.setAttribute('aria-label', name);
-    replace(keys, ...KEYS.map(([key, word]) => make('span', {}, make('kbd', {}, key.join(' ')), ` ${t(word)}`)));
+    if (keys) replace(keys, ...KEYS.map(([key, word]) => make('span', {}, make('kbd', {}, key.join(' ')), ` ${t(word)}`)));
     grid.draw(source, state.kind, state);
     mark(state, source.fit(state.kind, state));
   }

@@ -1,5 +1,6 @@
 // Encoder, decoder, cross: which attention one looks at.
 
+import { lookInKind } from '../core/look.js';
 import { KINDS } from '../core/translation.js';
 import { icon, make, replace } from '../core/dom.js';
 import { LET_GO } from '../core/store.js';
@@ -15,16 +16,18 @@ const SHAPES = {
   ],
 };
 
-/** A change of kind ends a comparison: maps of two kinds have different shapes. `fit(kind, head)`: the head, or the nearest that there is. */
-export function chooseKind({ state, set }, fit, kind) {
-  if (kind !== state.kind) set({ kind, ...fit(kind, state), pinned: null, preview: null, ...LET_GO });
+/** A change of kind ends a comparison: maps of two kinds have different shapes. */
+export function chooseKind({ state, set }, translation, kind) {
+  if (kind !== state.kind) set({ pinned: null, preview: null, ...LET_GO, ...lookInKind(translation, state, kind) });
 }
 
 /** Buttons that change the kind in a store; returns what draws them. `source()`: what there is to see (headview/translationmaps.js). */
 export function mountKinds(element, store, source) {
   const { state } = store;
+  const choices = make('div', { class: 'choices', role: 'radiogroup' });
+  const says = make('p', { class: 'kind-says' });
   element.classList.add('kinds');
-  element.setAttribute('role', 'radiogroup');
+  element.append(choices, says);
   element.addEventListener('click', (event) => {
     const button = event.target.closest('[data-kind]');
     if (button) pick(button.dataset.kind);
@@ -37,19 +40,18 @@ export function mountKinds(element, store, source) {
     pick(KINDS[(KINDS.indexOf(state.kind) + step + KINDS.length) % KINDS.length]);
   });
   const pick = (kind) => {
-    chooseKind(store, (...head) => source().fit(...head), kind);
+    chooseKind(store, source().translation, kind);
     element.querySelector(`[data-kind=${kind}]`).focus({ preventScroll: true });
   };
   return () => {
-    element.setAttribute('aria-label', t('kinds'));
+    choices.setAttribute('aria-label', t('kinds'));
     const buttons = KINDS.map((kind) => {
       const chosen = kind === state.kind;
-      const names = [make('i', { class: 'whole' }, t(`kind_${kind}`)), make('i', { class: 'short' }, t(`kind_${kind}_short`))];
-      const name = make('b', {}, icon(18, SHAPES[kind], { fill: 'currentColor' }), ...names);
+      const name = make('span', { data: { text: t(`kind_${kind}`) } }, t(`kind_${kind}`));
       const attributes = { type: 'button', role: 'radio', 'aria-checked': String(chosen), tabindex: chosen ? 0 : -1 };
-      return make('button', { ...attributes, data: { kind } }, name, make('span', {}, source().kindSays(kind)));
+      return make('button', { ...attributes, data: { kind } }, icon(18, SHAPES[kind], { fill: 'currentColor' }), name);
     });
-    const below = make('p', { class: 'kind-says', 'aria-hidden': 'true' }, source().kindSays(state.kind));
-    replace(element, ...buttons, below);
+    replace(choices, ...buttons);
+    says.textContent = source().kindSays(state.kind);
   };
 }

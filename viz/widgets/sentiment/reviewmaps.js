@@ -103,10 +103,6 @@ export class ReviewMaps {
   name(view, axis, [place]) {
     return make('bdi', { lang: 'en' }, view[axis][place].label);
   }
-
-  after() {
-    return null;
-  }
 }
 
 function mean(arrays) {

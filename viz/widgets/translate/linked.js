@@ -3,6 +3,7 @@
 import { lookOf, readLink, withinTranslation } from '../core/link.js';
 import { LET_GO, state } from '../core/state.js';
 import { bestHead } from '../core/besthead.js';
+import { tellingRow } from '../core/look.js';
 
 /** All of the request that an address names a part of: a sentence, or a model alone. Nothing where it names neither. */
 export function wantedBy(request, defaults, example) {
@@ -26,18 +27,24 @@ export function defaultInstead(request, field, defaults) {
 }
 
 /**
- * Where one looks in a translation: where the address wants, else at the same place, as far as that is still there. Heads of
- * another model are other heads: there one begins at the one that tells most.
+ * Where one looks in a translation: where the address wants, else at the same head, as far as that is still there, and in
+ * another sentence at its most telling row. Heads of another model are other heads: there one begins at the one that tells most.
  */
 export function lookAt(translation, following) {
   const first = !state.translation;
   if (!first && !following && state.translation.model.name !== translation.model.name && translation.tensors.cross) {
-    const look = { ...LET_GO, pinned: null, besideHead: null, kind: 'cross', ...bestHead(translation) };
-    return { ...look, ...withinTranslation(translation, { ...state, ...look }) };
+    return begin(translation, { ...LET_GO, pinned: null, besideHead: null, lastHeads: {}, kind: 'cross', ...bestHead(translation) });
   }
-  const stays = first || sameShape(state.translation, translation) ? {} : LET_GO;
   const linked = first ? readLink() : following; // a first visit begins with what the address wants
-  return { ...stays, ...(linked ? lookOf(translation, linked) : withinTranslation(translation, { ...state, ...stays })) };
+  const stays = first || sameShape(state.translation, translation);
+  if (linked) return { ...(stays ? {} : LET_GO), ...lookOf(translation, linked) };
+  return stays ? withinTranslation(translation, state) : begin(translation, LET_GO);
+}
+
+/** What is chosen, and in it the row that tells most. */
+function begin(translation, chosen) {
+  const look = { ...chosen, ...withinTranslation(translation, { ...state, ...chosen }) };
+  return { ...look, row: tellingRow(translation, look, state) };
 }
 
 const ids = (tokens) => tokens.map((token) => token.id).join();

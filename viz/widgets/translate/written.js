@@ -38,7 +38,7 @@ export class Written {
     this.element.append(
       make('div', { class: 'label-row' }, language.element, key),
       this.out,
-      make('div', { class: 'under' }, this.meta, this.undo, this.note, this.back),
+      make('div', { class: 'under' }, this.note, this.back, this.meta, this.undo),
     );
   }
 

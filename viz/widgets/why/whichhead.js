@@ -3,7 +3,6 @@
 import { KINDS } from '../core/translation.js';
 import { make, replace } from '../core/dom.js';
 import { page, set, state } from '../core/state.js';
-import { fitHead } from '../core/view.js';
 import { t } from '../core/words.js';
 import { chooseKind } from '../parts/kinds.js';
 import { turnButtons } from '../parts/turning.js';
@@ -45,7 +44,7 @@ export class WhichHead {
   pickKind(kind) {
     if (kind !== state.kind) {
       this.leave();
-      chooseKind(page, (...head) => fitHead(state.translation, ...head), kind);
+      chooseKind(page, state.translation, kind);
     }
     this.kinds.querySelector(`[data-kind=${kind}]`).focus({ preventScroll: true });
   }

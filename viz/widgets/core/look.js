@@ -1,0 +1,94 @@
+// Where one looks: which row to begin with, and what goes along to another kind of attention or to whole words.
+
+import { bestHead, isRowAfter, isWord } from './besthead.js';
+import { axes, fitHead, strongest, view } from './view.js';
+
+const CLEAR = 0.5; // of its weight a row puts on one word
+const DISTANCE = 1.2; // what the length of a whole sentence counts, beside a whole weight
+
+/** The patterns that say most of what a kind is for, which is shown by the clearest head of the first that there is. */
+const TELLING = { encoder: ['previous', 'next', 'same'], decoder: ['just_written', 'back_two'] };
+
+/**
+ * The row to begin with: the clearest whose strongest word stands far off the diagonal, and best one that shows how words change
+ * places. `look` has the kind, the layer and the head; `showing` says how tokens are shown. Null where there is no row.
+ */
+export function tellingRow(translation, look, showing) {
+  const { rows, columns, weights } = view(translation, look.kind, look.layer, look.head, showing);
+  if (!rows.length || !columns.length) return null;
+  const back = isRowAfter(translation, look) ? 1 : 0; // the word that a row tells of stands so many rows above
+  const places = rows.map((item, row) => {
+    const own = weights.subarray(row * columns.length, (row + 1) * columns.length);
+    const [asked, column] = [rows[row - back], strongest(own)];
+    const tells = asked && [asked, item, columns[column]].every(isWord) && !asked.joined && columns[column].key !== asked.key;
+    return { row, column, weight: own[column] || 0, tells, clear: tells && own[column] >= CLEAR };
+  });
+  const clear = places.filter((place) => place.clear);
+  const scores = places.map((place) => {
+    if (!place.tells) return 0;
+    const distance = Math.abs((place.column + 0.5) / columns.length - (place.row - back + 0.5) / rows.length);
+    const crosses = place.clear && clear.some((other) => (other.row - place.row) * (other.column - place.column) < 0);
+    return place.weight + DISTANCE * distance + (place.clear ? 3 : 0) + (crosses ? 3 : 0);
+  });
+  return strongest(scores);
+}
+
+/** The place that the chosen row has once tokens are shown otherwise, as `changed` says. */
+export function rowStill(translation, { kind, row, words, special }, changed) {
+  if (row === null) return null;
+  const [place] = axes(translation, kind, { words, special }).rows[row].places;
+  return placeOf(axes(translation, kind, { words, special, ...changed }).rows, place);
+}
+
+/**
+ * Where one looks on in another kind: at the head that was looked at there last, else at its most telling one. The chosen word
+ * goes along, and a word of one sentence becomes the word of the other that it depends on.
+ */
+export function lookInKind(translation, state, kind) {
+  const { kind: from, layer, head, row, lastHeads } = state;
+  const found = { kind, ...fitHead(translation, kind, lastHeads[kind] ?? firstHead(translation, kind)) };
+  const kept = { lastHeads: { ...lastHeads, [from]: { layer, head } } };
+  const [place] = (row === null ? null : axes(translation, from, state).rows[row]?.places) ?? [null];
+  if (place === null) return { ...found, ...kept, row: null };
+  const crosses = (from === 'encoder') !== (kind === 'encoder');
+  const partner = !crosses ? place : kind === 'encoder' ? sourceOf(translation)[place] : targetOf(translation, place);
+  return { ...found, ...kept, row: placeOf(axes(translation, kind, state).rows, partner) };
+}
+
+function firstHead(translation, kind) {
+  if (kind === 'cross') return bestHead(translation);
+  const heads = translation.patterns?.[kind] ?? [];
+  const found = heads
+    .slice(0, translation.layers(kind))
+    .flatMap((layer, place) =>
+      layer.slice(0, translation.heads(kind)).map(([name, share, spread], head) => ({ layer: place, head, name, share, spread })),
+    );
+  for (const wanted of TELLING[kind]) {
+    const named = found.filter(({ name }) => name === wanted);
+    if (named.length) return named.reduce((best, each) => (each.share > best.share ? each : best));
+  }
+  return found.length ? found.reduce((best, each) => (each.spread < best.spread ? each : best)) : { layer: 0, head: 0 };
+}
+
+/** Of each written token the source token that it depends on: by the head that aligns words, else by the mean of all heads. */
+function sourceOf(translation) {
+  const head = translation.model.best_head ? bestHead(translation) : { layer: 'mean', head: 'mean' };
+  const on = isRowAfter(translation, { kind: 'cross', ...head }) ? 1 : 0;
+  const { weights, rows, columns } = translation.map('cross', head.layer, head.head);
+  return translation.target.map((_, place) => {
+    const row = Math.min(place + on, rows - 1);
+    return strongest(translation.source.map(({ special }, column) => (special ? 0 : weights[row * columns + column])));
+  });
+}
+
+/** The written token that depends on a source token; of a word that none depends on, the one that stands nearest to it. */
+function targetOf(translation, place) {
+  const sources = sourceOf(translation);
+  const gaps = sources.map((source) => Math.abs(source - place));
+  return gaps.indexOf(Math.min(...gaps));
+}
+
+function placeOf(rows, place) {
+  const found = rows.findIndex(({ places }) => places.includes(place));
+  return found < 0 ? null : found;
+}
