@@ -72,6 +72,7 @@ screenshots: $(VENV)/.dev ## take the README's pictures
 
 bench-page: $(VENV)/.dev ## measure the page in a browser, write docs/benchmarks.md
 	$(BIN)/python -m benchmarks page --date "$$(date +%F)"
+	$(BIN)/python -m benchmarks paint --date "$$(date +%F)"
 	$(BIN)/python -m benchmarks visit --date "$$(date +%F)"
 
 first: $(VENV)/.app ## make the first answer anew, after a change of the default model or of what answers hold

@@ -1,4 +1,4 @@
-"""`python -m benchmarks decode | probes | lines | memory | training | gpu | page | visit | all`."""
+"""`python -m benchmarks decode | probes | lines | memory | training | gpu | page | paint | visit | all`."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-SECTIONS = ("decode", "probes", "lines", "memory", "training", "gpu", "page", "visit")
+SECTIONS = ("decode", "probes", "lines", "memory", "training", "gpu", "page", "paint", "visit")
 NUMBERS = "benchmarks.json"
 
 
 def main(arguments: list[str]) -> int:
     """Measure the sections asked for, print them, and write them down beside those measured before."""
     options = _options(arguments)
-    names = SECTIONS[:-2] if options.section == "all" else (options.section,)  # the last two need a browser
+    names = SECTIONS[:-3] if options.section == "all" else (options.section,)  # the last three need a browser
     results = _measured_before(options.output)
     from benchmarks.about import about
     from benchmarks.decode import disagreements
@@ -59,7 +59,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
 
 
 def _measure(name: str, options: argparse.Namespace) -> dict[str, Any]:
-    from benchmarks import decode, first_visit, gpu, lines, memory, page, probes, training
+    from benchmarks import decode, first_visit, gpu, lines, memory, page, painting, probes, training
     from benchmarks.engines import CPU_ENGINES
     from benchmarks.shapes import BASE, CASES, QUICK_CASES, SMALL
 
@@ -75,6 +75,7 @@ def _measure(name: str, options: argparse.Namespace) -> dict[str, Any]:
         "training": lambda: training.measure(min(repetitions, 5), 2.0 if quick else 8.0, threads, say),
         "gpu": lambda: gpu.measure(cases, repetitions, threads, say),
         "page": lambda: page.measure(repetitions, say),
+        "paint": lambda: painting.measure(repetitions, say),
         "visit": lambda: first_visit.measure(repetitions, say),
     }
     return measures[name]()

@@ -36,7 +36,7 @@ TRANSLATE = f"""async (text) => {{
   const painted = {PAINTED};
   const sentence = document.getElementById('sentence');
   sentence.value = text;
-  const answered = new Promise((done) => on(['answer'], () => state.answer.request.text === text && done()));
+  const answered = new Promise((done) => on(['translation'], () => state.translation.request.text === text && done()));
   const start = performance.now();
   document.querySelector('.translate .go').click();
   await answered;
@@ -115,7 +115,7 @@ def _page(browser: Any, process: Any, repetitions: int, say: Say) -> dict[str, A
         switches = page.evaluate(SWITCH, 10 * repetitions)[5:]
         say(f"{name}: {sorted(switches)[len(switches) // 2]:.1f} ms")
         result[name] = summary([each / 1000 for each in switches])
-        result[f"{name}_tokens"] = page.evaluate(f"async () => {STATE}.state.answer.source.length")
+        result[f"{name}_tokens"] = page.evaluate(f"async () => {STATE}.state.translation.source.length")
     result["payload"] = _payload(say)
     page.context.close()
     return result

@@ -12,6 +12,7 @@ from benchmarks.shapes import (
     GOALS,
     MEMORY_GOAL,
     PAGE_GOALS,
+    PAINT_GOALS,
     PASS_GOAL,
     STEP_GOAL,
     TRAINING_GOALS,
@@ -272,6 +273,26 @@ def in_browser(result: Result) -> str:
     )
 
 
+def painting(result: Result) -> str:
+    """How much later than the model an answer is painted."""
+    rows = []
+    for case in result["sentences"]:
+        own, there, painted, beyond = (case[name]["median"] for name in ("model", "there", "painted", "beyond"))
+        most = PAINT_GOALS.get(case["name"])
+        goal = ["", ""] if most is None else [f"at most {milliseconds(most)}", verdict(beyond <= most)]
+        tokens = f"{case['source_tokens']} read, {case['target_tokens']} written"
+        rows.append([tokens, *map(milliseconds, (own, there, painted, beyond)), *goal])
+    names = ["tokens", "the model's own ms", "until it is there", "until painted", "after the model", "goal", ""]
+    return "\n".join(
+        [
+            "## Painted when the model is done\n",
+            "From a click on Translate; Chromium without a GPU on the same machine as the server; milliseconds, medians "
+            f"of {result['repetitions']} sentences each.\n",
+            table(names, rows),
+        ]
+    )
+
+
 def first_visit(result: Result) -> str:
     """A first visit beside an empty page of Gradio's."""
     ours, empty, ratio, line = result["ours"]["median"], result["empty"]["median"], result["ratio"], result["line"]
@@ -303,6 +324,7 @@ SECTIONS: dict[str, Callable[[Result], str]] = {
     "training": training,
     "gpu": on_gpu,
     "page": in_browser,
+    "paint": painting,
     "visit": first_visit,
 }
 

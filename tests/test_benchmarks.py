@@ -336,6 +336,18 @@ def _result() -> dict[str, Any]:
             "plain": {"switch": {"median": 0.6, "low": 0.5, "high": 0.7}},
             "about": machine,
         },
+        "paint": {
+            "repetitions": 7,
+            "sentences": [
+                {"name": name, "source_tokens": int(name), "target_tokens": 7}
+                | {
+                    each: {"median": second}
+                    for each, second in {"model": 0.05, "there": 0.1, "painted": 0.15, "beyond": 0.1}.items()
+                }
+                for name in ("8", "20", "60")
+            ],
+            "about": machine,
+        },
         "visit": {
             "line": {"latency": 80, "speed": 10},
             "ours": {"median": 1.5, "low": 1.4, "high": 1.6},
@@ -368,6 +380,9 @@ def test_the_report_says_honestly_which_goals_are_met() -> None:
     assert "0 wrong or missing" in text
     assert "| 1.25 (1.20-1.30) | at most 1.2 | **not met** |" in text
     assert "| 38 | at most 42 | met |" in text
+    assert "| 8 read, 7 written | 50.0 | 100 | 150 | 100 |  |  |" in text  # painted
+    assert "| 20 read, 7 written | 50.0 | 100 | 150 | 100 | at most 60.0 | **not met** |" in text
+    assert "| 60 read, 7 written | 50.0 | 100 | 150 | 100 | at most 120 | met |" in text
 
 
 def test_every_section_becomes_part_of_the_report() -> None:
@@ -382,7 +397,7 @@ def test_the_machine_is_named_once_or_below_each_section_where_they_differ() -> 
     results = _result()
     assert report.render(results).count("2031-02-03") == 1
     results["gpu"] = results["gpu"] | {"about": results["gpu"]["about"] | {"date": "2031-02-04", "load": 3.5}}
-    assert report.render(results).count("2031-02-03") == 7
+    assert report.render(results).count("2031-02-03") == 8
     assert report.render(results).count("Other work kept 3.5 cores busy") == 1
 
 

@@ -124,7 +124,8 @@ function paint(canvas, { weights, rows, columns }, { scale, palette }) {
   Object.assign(canvas, { width, height });
   const context = canvas.getContext('2d');
   const picture = context.createImageData(width, height);
-  const colours = table(palette);
+  const pixels = new Uint32Array(picture.data.buffer); // a whole pixel at once: a tenth of the time of four bytes
+  const colours = opaque(palette);
   const strongest = new Float32Array(width * height).fill(-1);
   for (let row = 0; row < rows.length; row++) {
     const most = scale === 'row' ? rowMaximum({ weights, columns }, row) : 1;
@@ -138,9 +139,15 @@ function paint(canvas, { weights, rows, columns }, { scale, palette }) {
   }
   for (let cell = 0; cell < strongest.length; cell++) {
     if (strongest[cell] < 0) continue; // masked: what is behind shows
-    const from = Math.min(255, Math.round(Math.sqrt(strongest[cell]) * 255)) * 3;
-    picture.data.set(colours.subarray(from, from + 3), cell * 4);
-    picture.data[cell * 4 + 3] = 255;
+    pixels[cell] = colours[Math.min(255, Math.round(Math.sqrt(strongest[cell]) * 255))];
   }
   context.putImageData(picture, 0, 0);
+}
+
+/** The 256 colours of a palette as whole pixels. */
+function opaque(palette) {
+  const levels = table(palette);
+  const bytes = new Uint8Array(4 * 256).fill(255);
+  for (let level = 0; level < 256; level++) bytes.set(levels.subarray(3 * level, 3 * level + 3), 4 * level);
+  return new Uint32Array(bytes.buffer);
 }
