@@ -286,8 +286,8 @@ def painting(result: Result) -> str:
     return "\n".join(
         [
             "## Painted when the model is done\n",
-            "From a click on Translate; Chromium without a GPU on the same machine as the server; milliseconds, medians "
-            f"of {result['repetitions']} sentences each.\n",
+            "From a click on Translate; Chromium without a GPU on the same machine as the server; milliseconds, "
+            f"medians of {result['repetitions']} sentences each.\n",
             table(names, rows),
         ]
     )
