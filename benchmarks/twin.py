@@ -14,6 +14,7 @@ import sys
 from types import ModuleType
 
 PROBED = (
+    "headlight.model.core.positions",
     "headlight.model.core.attention",
     "headlight.model.core.blocks",
     "headlight.model.core.transformer",
