@@ -28,7 +28,7 @@ def test_english_in_a_german_field_is_offered_the_other_direction_in_one_click(p
     translate(page, ENGLISH)
     says = page.locator(".looks-like")
     expect(says).to_contain_text("This looks like English. Translate English → German?")
-    says.get_by_role("button").click()
+    says.get_by_role("button", name="German").click()
     page.wait_for_function("window.headlight.translation.model.name === 'en-de' && !window.headlight.busy")
     assert page.input_value("#sentence") == ENGLISH
     assert "Hund" in translation(page)
