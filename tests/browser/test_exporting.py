@@ -143,6 +143,7 @@ def test_the_saved_page_opens_offline_with_the_same_numbers(
     assert title(saved) == "Layer 3 · Head 3"
     np.testing.assert_allclose(drawn(saved), example.attention.cross[2, 2], atol=NEAR)
     saved.keyboard.press("1")
+    saved.click('.wall-grid button[data-layer="2"][data-head="2"]')  # another kind begins at a head of its own
     np.testing.assert_allclose(drawn(saved), example.attention.encoder[2, 2], atol=NEAR)
     context.close()
     assert not watch.faults
