@@ -1,4 +1,4 @@
-"""`python -m benchmarks decode | probes | lines | memory | training | gpu | page | paint | visit | all`."""
+"""`python -m benchmarks decode | probes | lines | memory | training | gpu | page | paint | visit | live | all`."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-SECTIONS = ("decode", "probes", "lines", "memory", "training", "gpu", "page", "paint", "visit")
+SECTIONS = ("decode", "probes", "lines", "memory", "training", "gpu", "page", "paint", "visit", "live")
 NUMBERS = "benchmarks.json"
 
 
 def main(arguments: list[str]) -> int:
     """Measure the sections asked for, print them, and write them down beside those measured before."""
     options = _options(arguments)
-    names = SECTIONS[:-3] if options.section == "all" else (options.section,)  # the last three need a browser
+    names = SECTIONS[:-4] if options.section == "all" else (options.section,)  # the last four need a browser
     results = _measured_before(options.output)
     from benchmarks.about import about
     from benchmarks.decode import disagreements
@@ -59,7 +59,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
 
 
 def _measure(name: str, options: argparse.Namespace) -> dict[str, Any]:
-    from benchmarks import decode, first_visit, gpu, lines, memory, page, painting, probes, training
+    from benchmarks import decode, first_visit, gpu, lines, live, memory, page, painting, probes, training
     from benchmarks.engines import CPU_ENGINES
     from benchmarks.shapes import BASE, CASES, QUICK_CASES, SMALL
 
@@ -77,6 +77,7 @@ def _measure(name: str, options: argparse.Namespace) -> dict[str, Any]:
         "page": lambda: page.measure(repetitions, say),
         "paint": lambda: painting.measure(repetitions, say),
         "visit": lambda: first_visit.measure(repetitions, say),
+        "live": lambda: live.measure(5 if quick else 30, 3.0 * repetitions, say),
     }
     return measures[name]()
 

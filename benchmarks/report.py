@@ -10,6 +10,7 @@ from benchmarks.arithmetic import megabytes, milliseconds, verdict
 from benchmarks.decode import REFERENCE, disagreements
 from benchmarks.shapes import (
     GOALS,
+    LIVE_GOAL,
     MEMORY_GOAL,
     PAGE_GOALS,
     PAINT_GOALS,
@@ -316,6 +317,35 @@ def first_visit(result: Result) -> str:
     )
 
 
+def live(result: Result) -> str:
+    """As you type: what typists wait for, and what those who ask in full pay for it."""
+    painted, answered, ratio = result["painted"], result["answered"], result["ratio"]
+    rows = [
+        ["from a keystroke until it is painted", _both(painted), "", ""],
+        ["from a keystroke until its answer has arrived", _both(answered), "", ""],
+        ["a full answer, nobody typing", f"{result['alone']['median']:.2f} s", "", ""],
+        ["a full answer, all typing", f"{result['among']['median']:.2f} s", "", ""],
+        ["the one over the other", f"{ratio:.2f}", f"at most {LIVE_GOAL:g}", verdict(ratio <= LIVE_GOAL)],
+        ["cores that the server kept busy", f"{result['load']:.2f}", "", ""],
+        ["the server's memory", megabytes(result["memory"]), "", ""],
+    ]
+    counts = f"{result['answers']} live answers, {result['busy']} times others came first, {result['lost']} lost"
+    return "\n".join(
+        [
+            "## As you type\n",
+            f"{result['typists']} visitors type {result['keys']} keys a second for {result['seconds']:.0f} s, one of "
+            "them in a browser on the same machine; a further visitor asks for one full answer after another. Of "
+            "keystrokes the median, and below what 95% of them are.\n",
+            table(["", "measured", "goal", ""], rows),
+            f"{counts}.\n",
+        ]
+    )
+
+
+def _both(times: Result) -> str:
+    return f"{times['p50']:.2f} s, {times['p95']:.2f} s"
+
+
 SECTIONS: dict[str, Callable[[Result], str]] = {
     "decode": on_cpu,
     "probes": probes,
@@ -326,6 +356,7 @@ SECTIONS: dict[str, Callable[[Result], str]] = {
     "page": in_browser,
     "paint": painting,
     "visit": first_visit,
+    "live": live,
 }
 
 

@@ -357,6 +357,24 @@ def _result() -> dict[str, Any]:
             "bytes": 1.8e6,
             "about": machine,
         },
+        "live": {
+            "typists": 30,
+            "keys": 4,
+            "seconds": 33.0,
+            "answers": 400,
+            "busy": 7,
+            "lost": 0,
+            "answered": {"p50": 0.4, "p95": 1.2, "count": 900},
+            "painted": {"p50": 0.5, "p95": 1.3, "count": 100},
+            **{
+                name: {"median": seconds, "low": 0.2, "high": 0.9}
+                for name, seconds in (("alone", 0.3), ("among", 0.48))
+            },
+            "ratio": 1.6,
+            "load": 1.7,
+            "memory": 500e6,
+            "about": machine,
+        },
     }
 
 
@@ -383,6 +401,8 @@ def test_the_report_says_honestly_which_goals_are_met() -> None:
     assert "| 8 read, 7 written | 50.0 | 100 | 150 | 100 |  |  |" in text  # painted
     assert "| 20 read, 7 written | 50.0 | 100 | 150 | 100 | at most 60.0 | **not met** |" in text
     assert "| 60 read, 7 written | 50.0 | 100 | 150 | 100 | at most 120 | met |" in text
+    assert "| the one over the other | 1.60 | at most 1.5 | **not met** |" in text
+    assert "400 live answers, 7 times others came first, 0 lost." in text
 
 
 def test_every_section_becomes_part_of_the_report() -> None:
@@ -397,7 +417,7 @@ def test_the_machine_is_named_once_or_below_each_section_where_they_differ() -> 
     results = _result()
     assert report.render(results).count("2031-02-03") == 1
     results["gpu"] = results["gpu"] | {"about": results["gpu"]["about"] | {"date": "2031-02-04", "load": 3.5}}
-    assert report.render(results).count("2031-02-03") == 8
+    assert report.render(results).count("2031-02-03") == 9
     assert report.render(results).count("Other work kept 3.5 cores busy") == 1
 
 

@@ -1,0 +1,271 @@
+"""Visitors who type with Live on: how soon a keystroke shows, and what that costs those who ask for full answers.
+
+All but one of the typists speak to the server as the page does, by the rules of `viz/widgets/translate/live.js`; one
+types in a real browser, where an answer counts once it is painted. Beside them a visitor asks for full answers, first
+alone and then among all that typing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from benchmarks.arithmetic import summary
+from benchmarks.page import HUNDRED, MODULES, PAINTED, PORT, THIRTY, Say, _memory, _open, _served
+from tests.browser.browsers import find_chromium
+
+KEYS = 4  # keystrokes a second
+PAUSE, FIRST_STEP, LONGEST, LATE, PATIENCE = 0.12, 0.5, 4.0, 1.0, 8.0  # seconds, as live.js has them
+SKIPPED = 3
+WORDS = THIRTY[:-1].replace(",", "").split()
+WATCH = f"""async () => {{
+  const {{ on, state }} = (await import({MODULES})).modules['core/state.js'];
+  const painted = {PAINTED};
+  window.typed = [];
+  const waits = [];
+  document.getElementById('sentence').addEventListener('input', (event) => {{
+    waits.push({{ at: performance.now(), text: event.target.value }});
+  }});
+  on(['translation'], async () => {{
+    const last = waits.findLastIndex(({{ text }}) => text === state.translation.request.text);
+    const now = await painted();
+    for (const {{ at }} of waits.splice(0, last + 1)) typed.push((now - at) / 1000);
+  }});
+}}"""
+
+
+def measure(typists: int, seconds: float, say: Say) -> dict[str, Any]:
+    """The full answers alone, then with everybody typing; what the typists saw, and how busy the server was."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright, _served([sys.executable, "app.py"], PORT) as server:
+        wire = _Wire()
+        _full(wire, 4.0)  # loads the model
+        alone = _full(wire, seconds / 2)  # before and after, as the machine has slow moments
+        say(f"full answers alone: {sorted(alone)[len(alone) // 2]:.3f} s")
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox", "--disable-gpu"])
+        page = _open(browser, PORT)
+        page.evaluate(WATCH)
+        over = threading.Event()
+        crowd = [_Typist(wire, number, over) for number in range(typists - 1)]
+        for typist in crowd:
+            typist.start()
+        among: list[float] = []
+        asks = threading.Thread(target=lambda: among.extend(_full(wire, seconds)))
+        began, spent = time.monotonic(), _processor(server.pid)
+        asks.start()
+        _type(page, seconds)
+        spent, passed = _processor(server.pid) - spent, time.monotonic() - began
+        memory = _memory(server.pid)
+        asks.join()
+        page.wait_for_timeout(1000 * LONGEST)
+        painted = page.evaluate("typed")
+        over.set()
+        for typist in crowd:
+            typist.join()
+        browser.close()
+        alone += _full(wire, seconds / 2)
+    waits = [wait for typist in crowd for wait in typist.waits]
+    result = {
+        "typists": typists,
+        "keys": KEYS,
+        "seconds": seconds,
+        "answers": sum(typist.answers for typist in crowd),
+        "busy": sum(typist.busy for typist in crowd),
+        "lost": sum(typist.lost for typist in crowd),
+        "answered": _spread(waits),
+        "painted": _spread(painted),
+        "alone": summary(alone),
+        "among": summary(among),
+        "ratio": summary(among)["median"] / summary(alone)["median"],
+        "load": spent / passed,
+        "memory": memory,
+    }
+    say(str(result))
+    return result
+
+
+def _spread(seconds: list[float]) -> dict[str, float]:
+    """Half and 95% of some times; how many there were."""
+    ordered = sorted(seconds) or [float("nan")]
+    last = len(ordered) - 1
+    return {
+        "p50": ordered[len(ordered) // 2],
+        "p95": ordered[min(last, int(0.95 * len(ordered)))],
+        "count": len(seconds),
+    }
+
+
+# ---------------------------------------------------------------- who types
+
+
+class _Wire:
+    """The server as a page speaks to it: a job joins the queue, and a stream tells what comes of it."""
+
+    def __init__(self) -> None:
+        self.base = f"http://127.0.0.1:{PORT}"
+        config = httpx.get(f"{self.base}/config").json()
+        self.function = next(
+            each["id"] for each in config["dependencies"] if any(event == "submit" for _, event in each["targets"])
+        )
+        props = next(
+            each["props"] for each in config["components"] if each["props"].get("elem_id") == "widget-translate"
+        )
+        self.request = json.loads(props["props"]["config"])["defaults"]
+
+    def ask(self, session: str, **values: Any) -> None:
+        """A request, as the page's widget sends it."""
+        request = json.dumps({**self.request, **values})
+        body = {
+            "data": [],
+            "event_data": {"request": request},
+            "fn_index": self.function,
+            "trigger_id": None,
+            "session_hash": session,
+        }
+        httpx.post(f"{self.base}/gradio_api/queue/join", json=body).raise_for_status()
+
+    def listen(self, session: str) -> Iterator[dict[str, Any]]:
+        """The messages to a session, until nothing more is owed to it."""
+        with httpx.stream("GET", f"{self.base}/gradio_api/queue/data?session_hash={session}", timeout=30) as stream:
+            for line in stream.iter_lines():
+                if not line.startswith("data:"):
+                    continue
+                event = json.loads(line[5:])
+                if event.get("msg", "close_stream") == "close_stream":
+                    return
+                for value in (event.get("output") or {}).get("data") or []:
+                    text = value[0][2] if isinstance(value, list) and value and len(value[0]) == 3 else value
+                    if isinstance(text, str) and text.startswith("{"):
+                        yield json.loads(text)
+
+
+class _Typist(threading.Thread):
+    """Writes sentences at a steady pace, each key of which may ask for the sentence as it stands."""
+
+    def __init__(self, wire: _Wire, number: int, over: threading.Event) -> None:
+        super().__init__(daemon=True)
+        self.wire, self.over, self.session = wire, over, uuid.uuid4().hex
+        self.chance = random.Random(number)  # noqa: S311 (the same letters in each run)
+        self.waits: list[float] = []  # seconds from each keystroke to the answer that it is in
+        self.answers = self.busy = self.lost = 0
+        self.keys: list[tuple[float, str]] = []
+        self.text, self.turn, self.pause, self.skipped = "", 0, PAUSE, 0
+        self.due: float | None = None  # when the sentence is looked at
+        self.asked: tuple[int, str, float] | None = None
+        self.missed = False
+        self.lock = threading.RLock()
+
+    def run(self) -> None:
+        """Type until all is over; what is owed then is waited for no more."""
+        time.sleep(self.chance.random())
+        letters = self._letters()
+        key = time.monotonic()
+        while not self.over.is_set():
+            now = time.monotonic()
+            with self.lock:
+                if now >= key:
+                    key += 1 / KEYS
+                    self.text = next(letters)
+                    self.keys.append((now, self.text))
+                    self.due = now + self.pause
+                if self.asked and now - self.asked[2] > PATIENCE:
+                    self.lost += 1
+                    self.asked = None
+                    self.due = now
+                if self.due is not None and now >= self.due:
+                    self._look(now)
+            time.sleep(0.01)
+
+    def _letters(self) -> Iterator[str]:
+        """A sentence letter by letter, then another one."""
+        while True:
+            text = ""
+            for letter in " ".join(self.chance.sample(WORDS, 12)) + ".":
+                text += letter
+                yield text
+
+    def _look(self, now: float) -> None:
+        self.due = None
+        self.missed = self.asked is not None and (self.pause > PAUSE or self.skipped >= SKIPPED)
+        if self.missed or (self.asked and self.asked[1] == self.text):
+            return
+        self.skipped = self.skipped + 1 if self.asked else 0
+        self.turn += 1
+        self.asked = (self.turn, self.text, now)
+        threading.Thread(target=self._ask, args=self.asked[:2], daemon=True).start()
+
+    def _ask(self, turn: int, text: str) -> None:
+        with contextlib.suppress(httpx.HTTPError):
+            self.wire.ask(self.session, text=text, turn=turn, live=True)
+            for message in self.wire.listen(self.session):
+                self._hear(message)
+
+    def _hear(self, message: dict[str, Any]) -> None:
+        now = time.monotonic()
+        with self.lock:
+            if self.asked is None or message.get("turn") != self.asked[0]:
+                return
+            _, text, at = self.asked
+            self.asked, self.skipped = None, 0
+            if message["what"] == "busy":
+                self.busy += 1
+                self.pause = min(LONGEST, max(FIRST_STEP, 2 * self.pause))
+                self.due = now + self.pause
+                return
+            if message["what"] == "answer":
+                self.answers += 1
+                place = max(place for place, (_, each) in enumerate(self.keys) if each == text)
+                self.waits += [now - key for key, _ in self.keys[: place + 1]]
+                del self.keys[: place + 1]
+                slow = now - at > LATE
+                self.pause = max(self.pause, FIRST_STEP) if slow else max(PAUSE, self.pause / 2)
+            if self.missed and self.due is None:
+                self.due = now + self.pause
+            self.missed = False
+
+
+def _type(page: Any, seconds: float) -> None:
+    """The same in the browser, whose own rules apply."""
+    page.click("#sentence")
+    page.keyboard.press("Control+A")
+    end, turn = time.monotonic() + seconds, 0
+    while time.monotonic() < end:
+        page.keyboard.type((" ".join(WORDS) + ". ")[turn % 100], delay=0)
+        turn += 1
+        page.wait_for_timeout(1000 / KEYS)
+
+
+# ---------------------------------------------------------------- who asks in full
+
+
+def _full(wire: _Wire, seconds: float) -> list[float]:
+    """Seconds of full answers, one after the other with a rest between, as the page asks for them."""
+    session, times, turn = uuid.uuid4().hex, [], 0
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        turn += 1
+        text = f"{HUNDRED[: HUNDRED.index('.') + 1][:-1]} um {turn} Uhr {uuid.uuid4().hex[:4]}."
+        start = time.monotonic()
+        wire.ask(session, text=text, turn=turn)
+        for message in wire.listen(session):
+            if message["what"] == "answer" and message.get("turn") == turn:
+                times.append(time.monotonic() - start)
+        time.sleep(0.5)
+    return times
+
+
+def _processor(process: int) -> float:
+    """Seconds that a process has computed; so many a second are so many cores."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / 100
