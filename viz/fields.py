@@ -113,6 +113,7 @@ class Selection:
     head: Place = _row(Head(), "mean", api=("attention",), always=True)
     row: int | None = _row(Whole(0, TOKENS - 1, empty=True), None)  # the pinned query
     column: int | None = _row(Whole(0, TOKENS - 1, empty=True), None)  # the pinned key
+    written: int | None = _row(Whole(1, TOKENS, empty=True), None)  # tokens of the translation so far; None: all
     pinned: OneOf | None = _row(OneHead(), None)  # the other side of a comparison
     beside_head: OneOf | None = _row(OneHead(), None)  # of the second model; None: the one most like the first's
     beside: str = _row(Text(NAME), "")  # the second of two models; empty: one that reads the same language

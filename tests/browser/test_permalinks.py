@@ -64,6 +64,7 @@ LINKS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
     f"{BEER}&words=1&layer=0&head=0&row=1&column=2": (TOY, {"words": True, "row": 1, "column": 2}),
     f"{BEER}&layer=0&head=0&row=0": (TOY, {"row": 0}),
+    f"{BEER}&layer=0&head=0&row=1&written=2": (TOY, {"row": 1, "written": 2}),
     f"{BEER}&layer=0&head=0&pinned=1.3": (TOY, {"pinned": {"layer": 1, "head": 3}}),
     f"{BEER}&layer=0&head=0&pinned=mean.max": (TOY, {"pinned": {"layer": "mean", "head": "max"}}),
     f"{BEER}&tab=why&layer=0&head=0": (TOY, {"tab": "why"}),

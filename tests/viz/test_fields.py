@@ -120,6 +120,7 @@ def selections(draw: st.DrawFn) -> Selection:
         head=draw(PLACES),
         row=draw(place),
         column=draw(place),
+        written=draw(st.none() | st.integers(1, 4093)),
         view=draw(st.sampled_from(["matrix", "lines", "numbers"])),
         words=draw(st.booleans()),
         special=draw(st.booleans()),

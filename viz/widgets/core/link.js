@@ -78,7 +78,7 @@ export function withinTranslation(translation, selection) {
   const kind = translation.tensors[selection.kind] ? selection.kind : KINDS.find((each) => translation.tensors[each]);
   const [layers, heads] = [translation.layers(kind), translation.heads(kind)];
   const { rows, columns } = axes(translation, kind, selection); // of whole words there are fewer
-  const inside = (number, count) => (number !== null && number < count ? number : null);
+  const inside = (number, count) => (typeof number === 'number' && number < count ? number : null);
   return {
     kind,
     layer: within(selection.layer, layers),
@@ -86,6 +86,7 @@ export function withinTranslation(translation, selection) {
     pinned: selection.pinned && { layer: within(selection.pinned.layer, layers), head: within(selection.pinned.head, heads) },
     row: inside(selection.row, rows.length),
     column: inside(selection.column, columns.length),
+    written: inside(selection.written, translation.target.length),
   };
 }
 

@@ -7,9 +7,11 @@ import { mount as mountHeadView } from '../headview/headview.js';
 import { listenToKeys } from '../headview/keys.js';
 import { TranslationMaps } from '../headview/translationmaps.js';
 import { mountExportMenu } from './exportmenu.js';
+import { Player } from './player.js';
 import { mountTools } from './tools.js';
+import { Writing } from './writing.js';
 
-const PARTS = ['kinds', 'wall', 'hints', 'list', 'sums', 'pin', 'forms', 'sentence', 'strips', 'legend'];
+const PARTS = ['kinds', 'wall', 'hints', 'list', 'sums', 'pin', 'forms', 'sentence', 'strips', 'legend', 'written'];
 const NOTED = ['translation', 'kind', 'layer', 'head', 'pinned', 'words', 'special', 'rescale', 'scale', 'palette', 'fit'];
 
 /** @param {{ element: HTMLElement, server?: any }} given a saved page has no server */
@@ -30,7 +32,10 @@ export async function mount({ element, server }) {
   const [tools, note] = [make('div', {}), make('p', {})];
   const drawTools = mountTools(tools, note);
   const exportMenu = mountExportMenu(server);
-  view.show.append(tools, note, view.hints);
+  const player = new Player(open);
+  const writing = new Writing((speed) => player.pace(speed));
+  view.end.before(player.element);
+  view.show.append(writing.element, tools, note, view.hints);
   view.end.append(exportMenu.element);
   listenToKeys(() => (open() ? view : null));
   const draw = () => {

@@ -7,9 +7,10 @@ import { writeLink } from '../core/link.js';
 import { state } from '../core/state.js';
 import { shown } from '../core/store.js';
 import { faultSays, has, t } from '../core/words.js';
+import { animate } from './animation.js';
 
 const PICTURES = ['png', 'svg', 'wall_png', 'wall_svg'];
-const FORMS = [...PICTURES, 'csv', 'npz', 'json', 'html', 'link'];
+const FORMS = [...PICTURES, 'gif', 'csv', 'npz', 'json', 'html', 'link'];
 const TYPES = { csv: 'text/csv', npz: 'application/octet-stream', json: 'application/json', html: 'text/html' };
 
 export function mountExportMenu(server) {
@@ -53,6 +54,7 @@ export function mountExportMenu(server) {
     button.focus();
     try {
       if (form === 'link') await copyLink();
+      else if (form === 'gif') await saveAnimation();
       else await save(form, server);
       tell(form === 'link' ? t('link_copied') : t('saved', { form: nameOf(form) }));
     } catch (error) {
@@ -114,6 +116,12 @@ async function save(form, server) {
   if (PICTURES.includes(form)) return savePicture(form.split('_').at(-1), answer);
   const bytes = Uint8Array.from(atob(answer.content), (letter) => letter.charCodeAt(0));
   return download(answer.name, URL.createObjectURL(new Blob([bytes], { type: TYPES[form] })));
+}
+
+/** The translation being written, drawn here. */
+async function saveAnimation() {
+  const { name, parts } = await animate();
+  download(name, URL.createObjectURL(new Blob(parts, { type: 'image/gif' })));
 }
 
 /** The figure as Python draws it, at the size of print. */

@@ -21,12 +21,13 @@ import { mountSentence } from './sentence.js';
 import { lightStrips } from './shading.js';
 import { holdStill } from './still.js';
 import { mountStrips } from './strips.js';
+import { thereOf, veilStrips } from './veil.js';
 import { mountWall } from './wall.js';
 
 const PIN = ['M5 1.5h5l-.7 5 2.2 2.5h-8l2.2-2.5zM7.5 9v5'];
 const ALL = ['kind', 'words', 'special', 'rescale', 'scale', 'palette', 'fit', 'still'];
 const HEAD = ['layer', 'head', 'preview', 'pinned', 'view', 'threshold'];
-const LOOK = ['row', 'column', 'hoverRow', 'hoverColumn'];
+const LOOK = ['row', 'column', 'hoverRow', 'hoverColumn', 'written'];
 
 /**
  * A view of heads inside `root`. Options:
@@ -200,11 +201,20 @@ class HeadView {
     const all = this.lit();
     const now = meant(all);
     if (this.strips) lightStrips(this.strips, source, view, now, this.store.state);
+    if (this.parts.has('written')) this.veil();
     this.maps.light(all);
     this.say?.(source, view, now, other);
     this.read?.(source, view, now, all.missing);
     this.list?.(source, view, now, Boolean(other));
     if (source.rest) this.drawSays();
+  }
+
+  /** What is not written yet is not there. */
+  veil() {
+    const { written } = this.store.state;
+    const { translation } = this.source;
+    this.maps.veil(thereOf(translation, this.view, written));
+    veilStrips(this.strips.elements(), translation.target, written);
   }
 
   resized() {

@@ -10,6 +10,7 @@ import { MapLabels } from './maplabels.js';
 import { any, litLevels, litWeights, meant, together } from './marks.js';
 import { MANY, columnRoom, labelRoom } from './room.js';
 import { keptSizes } from './still.js';
+import { veilNames } from './veil.js';
 
 const WIDEST = 44; // pixels of a cell; on very wide windows more
 const TALLEST = 38;
@@ -38,7 +39,8 @@ export class Heatmap {
     const band = (name) => make('div', { class: `band ${name}`, hidden: true });
     this.bands = { row: band('pinned'), column: band('pinned'), hoverRow: band(''), hoverColumn: band('') };
     this.tag = make('div', { class: 'tag', hidden: true });
-    this.plane = make('div', { class: 'plane' }, this.plot, ...Object.values(this.bands), this.tag, ...this.labels.names);
+    this.cover = make('div', { class: 'cover', hidden: true });
+    this.plane = make('div', { class: 'plane' }, this.plot, this.cover, ...Object.values(this.bands), this.tag, ...this.labels.names);
     const { corner, columns, rows } = this.labels;
     this.grid = make('div', { class: 'map', role: 'img' }, rowLabels ? corner : null, columns, rowLabels ? rows : null, this.plane);
     this.element.append(this.grid);
@@ -162,6 +164,14 @@ export class Heatmap {
     this.frame('hoverColumn', apart('columns'));
     this.placeTag(now);
     if (this.scrolls && !this.element.matches(':hover')) this.reveal(now);
+  }
+
+  /** Rows beyond those that are there are blank: they do not exist yet. */
+  veil(there) {
+    const { rows } = this.view;
+    this.cover.hidden = there.rows >= rows.length;
+    this.cover.style.top = `${there.rows * this.cellHeight}px`;
+    veilNames(this.grid, there);
   }
 
   /** A frame around neighbouring rows or columns. */

@@ -4,6 +4,7 @@ import { make, replace, scrolls, svg } from '../core/dom.js';
 import { t } from '../core/words.js';
 import { litLevels, meant } from './marks.js';
 import { paint } from './shading.js';
+import { veilNames } from './veil.js';
 
 const MANY = 44;
 
@@ -48,6 +49,12 @@ export class Lines {
     replace(this.labels, ...all);
   }
 
+  /** Rows beyond those that are there have no lines yet. */
+  veil(there) {
+    this.there = there;
+    veilNames(this.labels, there);
+  }
+
   light(marks) {
     const now = meant(marks);
     const comparing = this.views.length > 1;
@@ -79,7 +86,7 @@ export class Lines {
   paths({ weights, rows, columns }, colour, shift, now) {
     const middle = (this.left + this.right) / 2;
     const paths = [];
-    for (let r = 0; r < rows.length; r++) {
+    for (let r = 0; r < Math.min(rows.length, this.there?.rows ?? rows.length); r++) {
       for (let c = 0; c < columns.length; c++) {
         const weight = weights[r * columns.length + c];
         if (!(weight >= this.showing.threshold)) continue;

@@ -69,6 +69,11 @@ export class Maps {
     for (const map of this.maps) map.light(marks);
   }
 
+  /** Only so many rows and columns are there: {rows, columns}. */
+  veil(there) {
+    for (const map of this.maps) map.veil(there);
+  }
+
   /** Row and column under the pointer, where it is on the cells of a map. */
   cellAt(event) {
     return this.maps.find((map) => map.plane?.contains(event.target))?.cellAt(event);

@@ -4,6 +4,7 @@ import { make, replace } from '../core/dom.js';
 import { signed, three } from '../core/view.js';
 import { t } from '../core/words.js';
 import { NO_MARKS } from './marks.js';
+import { veilNames } from './veil.js';
 
 const HEIGHT = 28; // pixels of a row
 const SPARE = 12; // rows kept above and below what is in sight
@@ -46,6 +47,12 @@ export class Numbers {
     const shown = rows.slice(first, last).map((item, place) => this.row(item, first + place));
     replace(this.body, first ? space(first) : null, ...shown, last < rows.length ? space(rows.length - last) : null);
     this.light(this.marks);
+    if (this.there) this.veil(this.there);
+  }
+
+  veil(there) {
+    this.there = there;
+    veilNames(this.table, there);
   }
 
   row(item, row) {

@@ -1,6 +1,7 @@
 // The translation, token by token: doubt is grey, alternatives open on a token, and one of them goes on from there.
 
 import { calm, make, replace } from '../core/dom.js';
+import { on, state } from '../core/state.js';
 import { four, three, two } from '../core/view.js';
 import { t } from '../core/words.js';
 
@@ -19,6 +20,7 @@ export class TranslatedText {
     this.element = make('div', { class: 'text', 'aria-live': 'polite' });
     this.popup = make('div', { class: 'alternatives', role: 'listbox', hidden: true });
     this.listen();
+    on(['written'], () => this.veil());
   }
 
   /** Tokens as far as they are written. Those that stood here before don't arrive again. */
@@ -51,6 +53,14 @@ export class TranslatedText {
       shown.push(word);
     }
     replace(this.element, ...shown);
+    this.veil();
+  }
+
+  /** While one watches it being written, later words keep their places and do not show. */
+  veil() {
+    const count = state.written ?? Number.POSITIVE_INFINITY;
+    for (const word of /** @type {NodeListOf<HTMLElement>} */ (this.element.querySelectorAll('.word')))
+      word.classList.toggle('unwritten', Number(word.dataset.place) >= count);
   }
 
   listen() {

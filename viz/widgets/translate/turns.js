@@ -15,7 +15,7 @@ export class Turns {
 
   ask(request) {
     this.send(request, false);
-    set({ busy: true, unanswered: null });
+    set({ busy: true, unanswered: null, written: null });
     this.watchdog.wait();
   }
 
@@ -24,7 +24,7 @@ export class Turns {
     this.send({ ...request, live: true }, true);
     line.tell(this, null);
     this.watchdog.end();
-    set({ busy: false, unanswered: null });
+    set({ busy: false, unanswered: null, written: null });
   }
 
   send(request, live) {

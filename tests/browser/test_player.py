@@ -1,0 +1,185 @@
+"""Watching a translation being written: what is there at each word, how one moves in it, and what one takes away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+from playwright.sync_api import Page, expect
+
+from headlight.model.records import Translation
+from tests.browser.acting import modules, state, translate, translation
+from tests.browser.conftest import Visit
+
+COUNT = 5  # tokens of the example that are written where a test stops
+
+
+def scrub(page: Page, count: int) -> None:
+    modules(page)
+    page.locator(".player input").fill(str(count))
+    page.wait_for_function("(count) => headlight.written === count", arg=count)
+
+
+def unwritten(page: Page, selector: str) -> int:
+    return page.locator(f"{selector}.unwritten").count()
+
+
+def test_only_what_is_written_is_there_and_its_row_is_lit(page: Page, example: Translation) -> None:
+    count = len(example.target_tokens)
+    scrub(page, COUNT)
+    assert state(page, "row") == COUNT - 1
+    plane = page.locator(".explorer .plane").bounding_box()
+    cover = page.locator(".explorer .cover").bounding_box()
+    assert plane
+    assert cover
+    assert cover["height"] / plane["height"] == pytest.approx((count - COUNT) / count, abs=0.01)
+    assert unwritten(page, ".explorer .rows .label") == count - COUNT
+    assert unwritten(page, ".explorer .columns .label") == 0
+    assert unwritten(page, ".explorer .strip .token") == count - COUNT
+    visible = page.locator(".translate .word:not(.unwritten)").last
+    assert visible.inner_text() == example.target_tokens[COUNT - 1].text.strip()
+    box = page.locator(".translate .out .text").bounding_box()
+    page.keyboard.press("Escape")
+    page.wait_for_function("headlight.written === null")
+    assert page.locator(".unwritten").count() == 0
+    expect(page.locator(".explorer .cover")).to_be_hidden()
+    assert page.locator(".translate .out .text").bounding_box() == box  # hidden words kept their places
+
+
+def test_of_what_the_decoder_looks_back_at_only_what_is_written_is_there(page: Page, example: Translation) -> None:
+    page.click("[data-kind=decoder]")
+    scrub(page, COUNT)
+    count = len(example.target_tokens)
+    assert unwritten(page, ".explorer .rows .label") == count - COUNT
+    assert unwritten(page, ".explorer .columns .label") == count - COUNT
+    page.click("[data-kind=encoder]")
+    assert unwritten(page, ".explorer .map .label") == 0
+
+
+def test_lines_and_numbers_have_the_same_rows(page: Page) -> None:
+    scrub(page, COUNT)
+    columns = len(state(page, "translation")["source"])
+    page.click("[data-view=numbers]")
+    shown = page.locator(".explorer .numbers tbody td:not(.unwritten)")
+    expect(shown).to_have_count(COUNT * columns)
+    page.click("[data-view=lines]")
+    some = page.locator(".explorer .lines path").count()
+    page.keyboard.press("Escape")
+    page.wait_for_function("(some) => document.querySelectorAll('.explorer .lines path').length > some", arg=some)
+
+
+def test_beside_it_stand_the_alternatives_and_the_beam(page: Page, example: Translation) -> None:
+    expect(page.locator(".writing")).to_be_hidden()
+    scrub(page, COUNT)
+    token = example.target_tokens[COUNT - 1]
+    lists = page.locator(".writing .rows")
+    assert lists.nth(0).locator(".numeric").all_inner_texts() == [
+        f"{each.probability:.3f}" for each in token.alternatives
+    ]
+    assert lists.nth(0).locator(".own").inner_text().split()[0] == token.text.strip()
+    nodes = [node for node in example.tree.nodes if node.step == COUNT - 1]
+    best = sorted((node.score for node in nodes), reverse=True)[:6]
+    assert lists.nth(1).locator(".numeric").all_inner_texts() == [f"{score:.2f}".replace("-", "−") for score in best]
+    expect(lists.nth(1).locator(".own")).to_contain_text("kept")
+
+
+def test_space_plays_and_pauses_and_the_end_shows_all(page: Page, example: Translation) -> None:
+    modules(page)
+    page.evaluate("window.seen = []")
+    page.evaluate(
+        "() => new MutationObserver(() => seen.at(-1) === headlight.row || seen.push(headlight.row)).observe("
+        "document.querySelector('.player .far'), { childList: true })"
+    )
+    play = page.locator(".player button")
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("Space")
+    page.wait_for_function("headlight.written === 2")
+    expect(play).to_have_attribute("aria-label", "Pause")
+    page.keyboard.press("Space")
+    expect(play).to_have_attribute("aria-label", "Play")
+    stands = state(page, "written")
+    page.wait_for_timeout(900)
+    assert state(page, "written") == stands
+    page.locator(".writing select").select_option("4")
+    play.click()
+    page.wait_for_function("headlight.written === null")
+    expect(play).to_have_attribute("aria-label", "Play")
+    count = len(example.target_tokens)
+    assert state(page, "row") == count - 1
+    seen = page.evaluate("seen")
+    assert seen == sorted(seen)
+    assert set(range(1, count)) <= set(seen)
+
+
+def test_with_reduced_motion_each_press_is_one_word(visit: Visit) -> None:
+    page = visit(reduced_motion="reduce")
+    modules(page)
+    for count in (1, 2, 3):
+        page.locator(".player button").click()
+        assert state(page, "written") == count
+    page.wait_for_timeout(900)
+    assert state(page, "written") == 3
+    expect(page.locator(".player button")).to_have_attribute("aria-label", "Play")
+
+
+def test_arrows_scrub_while_the_slider_has_the_focus(page: Page) -> None:
+    scrub(page, COUNT)
+    slider = page.locator(".player input")
+    slider.focus()
+    head = state(page, "head")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowLeft")
+    assert (state(page, "written"), state(page, "head")) == (COUNT + 1, head)
+    token = state(page, "translation")["target"][COUNT]["label"]
+    expect(slider).to_have_attribute("aria-valuetext", f"{COUNT + 1} of {slider.get_attribute('max')}: {token}")
+
+
+def test_a_link_starts_where_it_was_taken(page: Page, visit: Visit) -> None:
+    scrub(page, COUNT)
+    page.wait_for_function("(count) => location.hash.includes(`written=${count}`)", arg=COUNT)
+    other = visit(page.evaluate("location.hash"))
+    modules(other)
+    assert (state(other, "written"), state(other, "row")) == (COUNT, COUNT - 1)
+    expect(other.locator(".writing")).to_be_visible()
+    expect(other.locator(".explorer .cover")).to_be_visible()
+    beyond = visit("#written=300")
+    modules(beyond)
+    assert state(beyond, "written") is None
+
+
+def test_another_translation_is_there_as_a_whole(page: Page) -> None:
+    scrub(page, COUNT)
+    translate(page, "Das Haus ist alt.")
+    assert state(page, "written") is None
+    assert page.locator(".unwritten").count() == 0
+    assert translation(page) == state(page, "translation")["text"]
+
+
+@pytest.mark.parametrize("look", [{}, {"locale": "zh-CN", "color_scheme": "dark"}])
+def test_the_animation_writes_one_word_a_frame(
+    visit: Visit, folder: Path, example: Translation, look: dict[str, Any]
+) -> None:
+    page = visit(**look)
+    page.locator(".take-away > button").click()
+    with page.expect_download() as download:
+        page.locator(".take-away [role=menuitem]", has_text="GIF").last.click()
+    kept = folder / download.value.suggested_filename
+    download.value.save_as(kept)
+    layer, head = state(page, "layer"), state(page, "head")
+    assert kept.name == f"headlight-cross-{layer + 1}-{head + 1}.gif"
+    ink = []
+    with Image.open(kept) as picture:
+        assert picture.n_frames == len(example.target_tokens)  # type: ignore[attr-defined]
+        delays = []
+        ground = picture.convert("RGB").getpixel((0, 0))
+        for frame in range(picture.n_frames):  # type: ignore[attr-defined]
+            picture.seek(frame)
+            delays.append(picture.info["duration"])
+            pixels = picture.convert("RGB").tobytes()
+            ink.append(sum(pixels[at : at + 3] != bytes(ground) for at in range(0, len(pixels), 3)))  # type: ignore[arg-type]
+    assert ink == sorted(ink)  # each frame has more than the last
+    assert len(set(ink)) == len(ink)
+    assert delays == [650] * (len(delays) - 1) + [2600]

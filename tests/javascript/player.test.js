@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { answered } from './setup.js';
+
+globalThis.matchMedia ??= () => ({ matches: false });
+const { Translation } = await import('../../viz/widgets/core/translation.js');
+const { axes } = await import('../../viz/widgets/core/view.js');
+const { lookWhen, stopsOf } = await import('../../viz/widgets/heads/player.js');
+const { candidatesOf } = await import('../../viz/widgets/heads/writing.js');
+const { rowOfToken, thereOf } = await import('../../viz/widgets/headview/veil.js');
+const { encodeGif } = await import('../../viz/widgets/parts/gif.js');
+
+const SOURCES = ['Der', 'Hund', '</s>'];
+const TARGETS = ['The', 'dog', 'sleeps', '</s>'];
+const SHOWN = { words: false, special: true };
+
+function translation() {
+  const map = Array.from({ length: TARGETS.length }, () => Array(SOURCES.length).fill(1 / SOURCES.length));
+  return new Translation(answered({ sources: SOURCES, targets: TARGETS, maps: [map] }));
+}
+
+test('each stop ends a row, and a hidden end comes with the last word', () => {
+  assert.deepEqual(stopsOf(translation(), SHOWN), [1, 2, 3, 4]);
+  assert.deepEqual(stopsOf(translation(), { words: false, special: false }), [1, 2, 4]);
+});
+
+test('the row of the token being written is the one that is looked at, and all of them are no moment', () => {
+  const look = (kind, count) => lookWhen(translation(), { kind, ...SHOWN }, count);
+  assert.deepEqual([look('cross', 2).written, look('cross', 2).row, look('cross', 2).column], [2, 1, null]);
+  assert.deepEqual([look('cross', 4).written, look('cross', 4).row], [null, 3]);
+  assert.equal('row' in look('encoder', 2), false); // whoever looks at the sentence goes on looking there
+});
+
+test('only what is written has rows, and a decoder only looks back at it', () => {
+  const given = translation();
+  const there = (kind, written) => thereOf(given, { kind, ...axes(given, kind, SHOWN) }, written);
+  assert.deepEqual(there('cross', 2), { rows: 2, columns: 3 });
+  assert.deepEqual(there('decoder', 2), { rows: 2, columns: 2 }); // the start and the first word
+  assert.deepEqual(there('encoder', 2), { rows: 3, columns: 3 });
+  assert.deepEqual(there('decoder', null), { rows: 4, columns: 4 });
+  assert.equal(rowOfToken({ kind: 'cross', ...axes(given, 'cross', SHOWN) }, 2), 2);
+  assert.equal(rowOfToken({ kind: 'encoder', ...axes(given, 'encoder', SHOWN) }, 2), null);
+});
+
+const token = (id, label = String(id), special = false) => ({ id, label, special });
+// parent, step, id, text, log probability, score, outcome
+const TREE = [
+  [-1, 0, 7, ' The', 0, -0.1, 'kept'],
+  [-1, 0, 8, ' A', 0, -0.9, 'kept'],
+  [0, 1, 5, ' dog', 0, -0.3, 'kept'],
+  [1, 1, 5, ' dog', 0, -0.2, 'dropped'],
+  [2, 2, 2, '', 0, -0.25, 'finished'],
+];
+
+test('the candidates of a step stand by their scores, each with its path, and the one that was written is marked', () => {
+  const given = { tree: TREE, target: [token(7), token(5), token(2, '</s>', true)] };
+  assert.deepEqual(candidatesOf(given, 1), [
+    { reads: 'A dog', score: -0.2, outcome: 'dropped', chosen: false },
+    { reads: 'The dog', score: -0.3, outcome: 'kept', chosen: true },
+  ]);
+  assert.deepEqual(candidatesOf(given, 2), [{ reads: 'The dog </s>', score: -0.25, outcome: 'finished', chosen: true }]);
+  assert.deepEqual(candidatesOf({ ...given, tree: [] }, 1), []);
+  const longer = [...TREE, [3, 2, 6, ' barks', 0, -0.5, 'kept'], [5, 3, 2, '', 0, -0.6, 'finished'], [5, 3, 6, ' on', 0, -0.8, 'dropped']];
+  assert.deepEqual(
+    candidatesOf({ ...given, tree: longer }, 1).map(({ chosen }) => chosen),
+    [false, true], // although others went on after it had ended
+  );
+  const continued = { ...given, target: [token(9), ...given.target] };
+  assert.deepEqual(
+    candidatesOf(continued, 2).map(({ reads }) => reads),
+    ['A dog', 'The dog'], // the first token was the reader's
+  );
+  assert.deepEqual(candidatesOf(continued, 0), []);
+});
+
+/** The frames of a GIF, read by the specification: each pixel's colour. */
+function decodeGif(bytes) {
+  const short = (at) => bytes[at] | (bytes[at + 1] << 8);
+  const size = short(6) * short(8);
+  const table = Array.from({ length: 256 }, (_, place) => [...bytes.subarray(13 + 3 * place, 16 + 3 * place)]);
+  const frames = [];
+  let at = 13 + 768;
+  let delay = 0;
+  while (bytes[at] !== 0x3b) {
+    if (bytes[at] === 0x21) {
+      if (bytes[at + 1] === 0xf9) delay = short(at + 4);
+      at += 2;
+      while (bytes[at]) at += bytes[at] + 1;
+      at += 1;
+      continue;
+    }
+    assert.equal(bytes[at], 0x2c);
+    at += 11;
+    const data = [];
+    while (bytes[at]) {
+      data.push(...bytes.subarray(at + 1, at + 1 + bytes[at]));
+      at += bytes[at] + 1;
+    }
+    at += 1;
+    frames.push({ delay, pixels: decompress(data).map((value) => table[value]) });
+    assert.equal(frames.at(-1).pixels.length, size);
+  }
+  return frames;
+}
+
+function decompress(data) {
+  const found = [];
+  let [bits, filled, next, width] = [0, 0, 0, 9];
+  let codes = [];
+  let last = null;
+  const read = () => {
+    while (filled < width) {
+      bits |= data[next++] << filled;
+      filled += 8;
+    }
+    const code = bits & ((1 << width) - 1);
+    bits >>>= width;
+    filled -= width;
+    return code;
+  };
+  for (let code = read(); code !== 257; code = read()) {
+    if (code === 256) {
+      codes = Array.from({ length: 258 }, (_, value) => [value]);
+      [width, last] = [9, null];
+      continue;
+    }
+    const word = codes[code] ?? [...last, last[0]];
+    found.push(...word);
+    if (last && codes.length < 4096) codes.push([...last, word[0]]);
+    if (codes.length === 1 << width && width < 12) width += 1;
+    last = word;
+  }
+  return found;
+}
+
+test('a GIF holds the very pixels of its frames, also beyond one dictionary, and the nearest of too many colours', () => {
+  const [width, height] = [211, 197];
+  let seed = 1;
+  const random = () => {
+    seed = (seed * 48271) % 2147483647;
+    return seed / 2147483647;
+  };
+  const frame = (colours) => {
+    const pixels = new Uint8ClampedArray(4 * width * height);
+    for (let place = 0; place < width * height; place++) pixels.set([...colours[Math.floor(random() * colours.length)], 255], 4 * place);
+    return pixels;
+  };
+  const grey = Array.from({ length: 200 }, (_, level) => [level, level, level]);
+  const frames = [frame(grey), frame([[1, 1, 1]]), frame(grey.slice(0, 3))].map((pixels, place) => ({ pixels, delay: 100 * (place + 1) }));
+  const bytes = (given) => Uint8Array.from(encodeGif(given, width, height).flatMap((part) => [...part]));
+  const read = decodeGif(bytes(frames));
+  assert.deepEqual(
+    read.map(({ delay }) => delay),
+    [10, 20, 30],
+  );
+  for (const [place, { pixels }] of read.entries()) {
+    assert.deepEqual(
+      pixels.flat(),
+      [...frames[place].pixels].filter((_, at) => at % 4 < 3),
+    );
+  }
+  const many = Array.from({ length: 300 }, (_, place) => [place % 256, place % 256, Math.floor(place / 256)]);
+  const [{ pixels }] = decodeGif(bytes([{ pixels: frame(many), delay: 50 }]));
+  assert.ok(pixels.every(([red, green]) => red === green));
+});

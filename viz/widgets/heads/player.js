@@ -1,0 +1,136 @@
+// The player: the translation appears token by token, and the row of the word being written is lit in every part at once.
+
+import { calm, icon, make, typing } from '../core/dom.js';
+import { on, set, state } from '../core/state.js';
+import { axes } from '../core/view.js';
+import { t } from '../core/words.js';
+import { rowOfToken } from '../headview/veil.js';
+
+const BEAT = 650; // milliseconds a word
+const PLAY = ['M5 3l9 5.5L5 14z'];
+const PAUSE = ['M4.5 3h3v11h-3z', 'M9.5 3h3v11h-3z'];
+
+/** After how many tokens a row is whole: one number a row of what is written. */
+export function stopsOf(translation, showing) {
+  const { rows } = axes(translation, 'cross', showing);
+  const stops = rows.map(({ places }) => places.at(-1) + 1);
+  const all = translation.target.length;
+  return stops.at(-1) === all ? stops : [...stops.slice(0, -1), all]; // a hidden end comes with the last word
+}
+
+/** Where one looks once so many tokens are written: at the row of the last one. All of them are no moment of writing. */
+export function lookWhen(translation, look, count) {
+  const all = translation.target.length;
+  const row = rowOfToken({ kind: look.kind, rows: axes(translation, look.kind, look).rows }, count - 1);
+  const shown = { written: count >= all ? null : count, hoverRow: null, hoverColumn: null };
+  return look.kind === 'encoder' ? shown : { ...shown, row, column: null };
+}
+
+export class Player {
+  /** `open()`: whether anybody sees it. */
+  constructor(open) {
+    this.open = open;
+    this.speed = 1;
+    this.timer = 0;
+    this.button = make('button', { type: 'button', class: 'round', onclick: () => this.toggle() });
+    this.slider = make('input', { type: 'range', min: 1, step: 1 });
+    this.far = make('span', { class: 'quiet numeric far', 'aria-hidden': 'true' });
+    this.element = make('div', { class: 'player', role: 'group' }, this.button, this.slider, this.far);
+    this.slider.addEventListener('input', () => {
+      const count = this.slider.valueAsNumber;
+      this.halt(); // draws the slider where it was
+      this.go(count);
+    });
+    document.addEventListener('keydown', (event) => this.key(event), true);
+    on(['translation'], () => this.halt());
+    on(['translation', 'written', 'words', 'special', 'language', 'tab'], () => this.draw());
+    this.draw();
+  }
+
+  get playing() {
+    return this.timer !== 0;
+  }
+
+  // ---------------------------------------------------------------- what happens
+
+  /** With reduced motion each press is one word. */
+  toggle() {
+    if (this.playing) this.halt();
+    else if (calm()) this.step();
+    else {
+      this.step();
+      this.run();
+    }
+    this.draw();
+  }
+
+  run() {
+    clearInterval(this.timer);
+    this.timer = setInterval(() => this.step(), BEAT / this.speed);
+  }
+
+  halt() {
+    clearInterval(this.timer);
+    this.timer = 0;
+    this.draw();
+  }
+
+  /** Another pace; a run goes on with it. */
+  pace(speed) {
+    this.speed = speed;
+    if (this.playing) this.run();
+  }
+
+  /** One word on; from the whole translation to its first word. */
+  step() {
+    const stops = stopsOf(state.translation, state);
+    const next = stops.find((stop) => stop > (state.written ?? 0)) ?? state.translation.target.length;
+    if (next === state.translation.target.length) this.halt();
+    this.go(next);
+  }
+
+  go(count) {
+    set(lookWhen(state.translation, state, count));
+  }
+
+  /** The whole translation again. */
+  end() {
+    this.halt();
+    set({ written: null });
+  }
+
+  /** Before other keys: Escape ends this before anything that it may let go of. */
+  key(event) {
+    if (!this.open() || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    const { target } = event;
+    if (event.key === 'Escape' && (state.written !== null || this.playing) && !target.closest('[role=menu], [role=listbox]')) {
+      event.preventDefault();
+      event.stopPropagation();
+      this.end();
+    }
+    const acts = typing(target) ? target !== this.slider : target.closest('button, a, summary, [role=button], [role=menuitem]');
+    if (event.key !== ' ' || acts || !state.translation) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.toggle();
+  }
+
+  // ---------------------------------------------------------------- drawing
+
+  draw() {
+    if (!state.translation || !this.open()) return;
+    const { target } = state.translation;
+    const count = state.written ?? target.length;
+    const values = { count, all: target.length };
+    this.element.setAttribute('aria-label', t('player'));
+    this.button.title = t('player');
+    this.button.setAttribute('aria-label', t(this.playing ? 'pause' : 'play'));
+    this.button.replaceChildren(icon(17, this.playing ? PAUSE : PLAY, { fill: 'currentColor' }));
+    this.slider.max = target.length;
+    this.slider.valueAsNumber = count;
+    this.slider.setAttribute('aria-label', t('player_scrub'));
+    this.slider.setAttribute('aria-valuetext', t('player_token', { ...values, token: target[count - 1]?.label ?? '' }));
+    this.slider.disabled = this.button.disabled = target.length < 2;
+    this.far.textContent = t('player_far', values);
+  }
+}

@@ -1,0 +1,104 @@
+// Pictures one after the other as a GIF (version 89a of the specification). One table of colours for all of them.
+
+const MOST = 256; // colours of a table
+const [CLEAR, END, FIRST] = [256, 257, 258]; // codes that follow those of the colours
+const LONGEST = 4096; // codes until the dictionary begins anew
+
+/** The bytes of a file from frames of one size, {pixels: Uint8ClampedArray of red, green, blue, alpha; delay: milliseconds}. */
+export function encodeGif(frames, width, height) {
+  const { colours, indexOf } = tableOf(frames);
+  const out = [...ascii('GIF89a'), ...short(width), ...short(height), 0xf7, 0, 0]; // 0xf7: a table of 256 colours
+  for (let place = 0; place < MOST; place++) out.push(...channels(colours[place] ?? 0));
+  out.push(0x21, 0xff, 11, ...ascii('NETSCAPE2.0'), 3, 1, 0, 0, 0); // over and over
+  const parts = [Uint8Array.from(out)];
+  for (const { pixels, delay } of frames) {
+    const head = [0x21, 0xf9, 4, 4, ...short(Math.round(delay / 10)), 0, 0, 0x2c, 0, 0, 0, 0, ...short(width), ...short(height), 0, 8];
+    parts.push(Uint8Array.from(head), compress(indices(pixels, indexOf)));
+  }
+  parts.push(Uint8Array.of(0x3b));
+  return parts;
+}
+
+const ascii = (text) => [...text].map((letter) => letter.charCodeAt(0));
+const short = (number) => [number & 255, number >> 8];
+const channels = (colour) => [colour >> 16, (colour >> 8) & 255, colour & 255];
+const colourAt = (pixels, at) => (pixels[at] << 16) | (pixels[at + 1] << 8) | pixels[at + 2];
+
+/** The most frequent colours of all frames, and of any colour the nearest of them. */
+function tableOf(frames) {
+  const counts = new Map();
+  for (const { pixels } of frames) {
+    for (let at = 0; at < pixels.length; at += 4) {
+      const colour = colourAt(pixels, at);
+      counts.set(colour, (counts.get(colour) ?? 0) + 1);
+    }
+  }
+  const colours = [...counts].sort((one, other) => other[1] - one[1]).slice(0, MOST);
+  const table = colours.map(([colour]) => colour);
+  const known = new Map(table.map((colour, place) => [colour, place]));
+  const indexOf = (colour) => {
+    if (!known.has(colour)) known.set(colour, nearest(table, colour));
+    return known.get(colour);
+  };
+  return { colours: table, indexOf };
+}
+
+function nearest(table, colour) {
+  const [red, green, blue] = channels(colour);
+  const distances = table.map((each) => {
+    const [r, g, b] = channels(each);
+    return (r - red) ** 2 + (g - green) ** 2 + (b - blue) ** 2;
+  });
+  return distances.indexOf(Math.min(...distances));
+}
+
+function indices(pixels, indexOf) {
+  return Uint8Array.from({ length: pixels.length / 4 }, (_, place) => indexOf(colourAt(pixels, 4 * place)));
+}
+
+/** LZW with codes of 9 to 12 bits, in blocks of at most 255 bytes; an empty one ends them. */
+function compress(values) {
+  const bytes = [];
+  let [bits, filled, size] = [0, 0, 9];
+  const write = (code) => {
+    bits |= code << filled;
+    filled += size;
+    while (filled >= 8) {
+      bytes.push(bits & 255);
+      bits >>>= 8;
+      filled -= 8;
+    }
+  };
+  let codes = new Map();
+  let next = FIRST;
+  write(CLEAR);
+  let prefix = values[0];
+  for (let place = 1; place < values.length; place++) {
+    const key = (prefix << 8) | values[place];
+    const known = codes.get(key);
+    if (known !== undefined) {
+      prefix = known;
+      continue;
+    }
+    write(prefix);
+    if (next < LONGEST) {
+      codes.set(key, next);
+      if (next === 1 << size) size += 1; // the reader knows this code one step later
+      next += 1;
+    } else {
+      write(CLEAR);
+      codes = new Map();
+      [next, size] = [FIRST, 9];
+    }
+    prefix = values[place];
+  }
+  write(prefix);
+  write(END);
+  if (filled) bytes.push(bits & 255);
+  const blocks = [];
+  for (let at = 0; at < bytes.length; at += 255) {
+    const block = bytes.slice(at, at + 255);
+    blocks.push(block.length, ...block);
+  }
+  return Uint8Array.from([...blocks, 0]);
+}
