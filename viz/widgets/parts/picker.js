@@ -3,7 +3,7 @@
 import { make, replace } from '../core/dom.js';
 import { t } from '../core/words.js';
 
-const FEW = 20; // choices that the eye finds without a search
+const FEW = 24; // choices that the eye finds without a search
 const EDGE = 16; // pixels between the list and the window's edge
 const LETTERS = 800; // milliseconds within which typed letters belong together
 
