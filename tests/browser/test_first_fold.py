@@ -108,17 +108,6 @@ def test_a_chosen_word_stays_chosen_when_words_are_merged(page: Page) -> None:
     assert word in page.inner_text(f"{CHOSEN} >> nth=0")
 
 
-def test_the_list_stays_in_sight_beside_a_tall_map(visit: Visit) -> None:
-    page = visit(width=1280, height=800)
-    translate(page, " ".join([OTHER] * 3))
-    page.evaluate("() => scrollTo(0, document.documentElement.scrollHeight / 2)")
-    page.wait_for_function("() => scrollY > 200")
-    box = page.locator("#panel-heads .list").bounding_box()
-    assert box is not None
-    assert box["y"] >= 0
-    assert box["y"] + box["height"] <= 800
-
-
 @pytest.mark.parametrize("width", [360, 420, 600, 768, 900, 1024])
 def test_nothing_reaches_beyond_a_narrow_window(visit: Visit, width: int) -> None:
     page = visit(width=width, height=800, has_touch=width < 700)
