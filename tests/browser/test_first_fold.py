@@ -108,6 +108,16 @@ def test_a_chosen_word_stays_chosen_when_words_are_merged(page: Page) -> None:
     assert word in page.inner_text(f"{CHOSEN} >> nth=0")
 
 
+def test_the_list_stays_in_sight_beside_tall_lines(visit: Visit) -> None:
+    page = visit(width=1280, height=600)
+    translate(page, " ".join([OTHER] * 2))
+    page.click("[data-view=lines]")
+    beyond = top(page, "#panel-heads .list") + 60
+    page.evaluate("(beyond) => scrollTo(0, beyond)", beyond)
+    page.wait_for_function("(beyond) => scrollY > beyond - 10", arg=beyond)
+    assert top(page, "#panel-heads .list") >= 0
+
+
 @pytest.mark.parametrize("width", [360, 420, 600, 768, 900, 1024])
 def test_nothing_reaches_beyond_a_narrow_window(visit: Visit, width: int) -> None:
     page = visit(width=width, height=800, has_touch=width < 700)
