@@ -222,3 +222,10 @@ def test_measuring_stops_when_told(page: Page) -> None:
     button.click()
     expect(button).to_have_text("Measure all heads")
     assert page.locator(f"{TAB} .pruning").is_hidden()
+
+
+def test_an_answer_that_comes_takes_no_question_away(page: Page) -> None:
+    page.locator(f"{TAB} .source-word", has_text="Hund").click()
+    page.keyboard.press("x")  # a head is switched off meanwhile
+    told(page)
+    expect(page.locator(f"{TAB} .asks")).to_be_visible()

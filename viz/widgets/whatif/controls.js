@@ -67,9 +67,11 @@ export class SourceWords {
     this.asks = make('form', { class: 'asks', hidden: true, onsubmit: (event) => this.swap(event) });
     this.element = make('section', {}, this.title, this.says, this.words, this.asks);
     this.chosen = null;
+    this.translation = null;
   }
 
   draw(translation) {
+    if (this.chosen && this.translation !== translation) this.ask(null); // an answer that comes takes no question away
     this.translation = translation;
     this.title.textContent = t('whatif_words');
     this.says.textContent = t('whatif_words_say');
@@ -89,7 +91,6 @@ export class SourceWords {
         return make('button', about, made?.action === 'swap' ? made.text : word.text);
       }),
     );
-    if (this.chosen) this.ask(null);
   }
 
   /** What shall become of this word; of none, the question goes away. */
