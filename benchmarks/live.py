@@ -114,7 +114,8 @@ class _Wire:
 
     def __init__(self) -> None:
         self.base = f"http://127.0.0.1:{PORT}"
-        config = httpx.get(f"{self.base}/config").json()
+        self.client = httpx.Client(timeout=60, limits=httpx.Limits(max_connections=None))  # threads share it
+        config = self.client.get(f"{self.base}/config").json()
         self.function = next(
             each["id"] for each in config["dependencies"] if any(event == "submit" for _, event in each["targets"])
         )
@@ -133,11 +134,11 @@ class _Wire:
             "trigger_id": None,
             "session_hash": session,
         }
-        httpx.post(f"{self.base}/gradio_api/queue/join", json=body).raise_for_status()
+        self.client.post(f"{self.base}/gradio_api/queue/join", json=body).raise_for_status()
 
     def listen(self, session: str) -> Iterator[dict[str, Any]]:
         """The messages to a session, until nothing more is owed to it."""
-        with httpx.stream("GET", f"{self.base}/gradio_api/queue/data?session_hash={session}", timeout=30) as stream:
+        with self.client.stream("GET", f"{self.base}/gradio_api/queue/data?session_hash={session}") as stream:
             for line in stream.iter_lines():
                 if not line.startswith("data:"):
                     continue
