@@ -9,6 +9,7 @@ from typing import Any
 import gradio as gr
 
 from headlight import __version__
+from headlight.viz.answers.line import MOST_LIVE
 from headlight.viz.answers.service import Service
 from headlight.viz.api.endpoints import register_api
 from headlight.viz.api.limits import app_kwargs
@@ -57,7 +58,8 @@ def launch_page(page: gr.Blocks, settings: Settings | None = None, **more: Any) 
     told = None if more.pop("prevent_thread_lock", False) else hear_signals()
     page.launch(
         prevent_thread_lock=True,
-        max_threads=settings.concurrency + settings.line + AT_ONCE + SPARE,  # each who waits may keep one
+        # Each who waits may keep one.
+        max_threads=settings.concurrency + settings.line + MOST_LIVE + AT_ONCE + SPARE,
         server_name=f"[{settings.host}]" if bare_ipv6 else settings.host,
         server_port=settings.port,
         theme=gradio_theme(),

@@ -191,6 +191,9 @@ class Changes(Value):
         for change in changes:
             if isinstance(change, WordChange | Borrow):
                 check_text(name, change.text, limit=settings.max_characters)
+        added = sum(len(change.text) for change in changes if isinstance(change, WordChange))
+        if added > settings.max_characters:
+            raise PageError(name, "too_long", {"name": name, "given": added, "limit": settings.max_characters})
         return changes
 
 

@@ -195,7 +195,7 @@ def _dragged(change: Drag, rows: _Rows) -> Edit:
         if not 0 <= row < queries or change.column >= keys:
             return weights
         changed = weights.clone()
-        reachable = _reachable(weights, change, row)  # [batch, keys]
+        reachable = _reachable(_seen(weights), weights, change, row)  # [batch, keys]
         old = weights[:, change.head, row]
         rest = old.clone()
         rest[:, change.column] = 0.0
@@ -212,13 +212,17 @@ def _dragged(change: Drag, rows: _Rows) -> Edit:
     return edit
 
 
-def _reachable(weights: Tensor, change: Drag | Borrow, row: int) -> Tensor:
-    """The keys that a row may look at, `[batch, keys]`: masked ones have no weight in any head and row."""
-    seen = weights.amax(dim=(1, 2)) > 0
-    if change.kind == "decoder":  # a cached pass has no later keys
-        ahead = torch.arange(weights.shape[-1], device=weights.device) > row + weights.shape[-1] - weights.shape[-2]
-        seen &= ~ahead
-    return seen
+def _seen(weights: Tensor) -> Tensor:
+    """The keys that any row may look at, `[batch, keys]`: masked ones have no weight in any head and row."""
+    return weights.amax(dim=(1, 2)) > 0
+
+
+def _reachable(seen: Tensor, weights: Tensor, change: Drag | Borrow, row: int) -> Tensor:
+    """Those of them that this row may look at, `[batch, keys]`."""
+    if change.kind != "decoder":
+        return seen
+    keys, queries = weights.shape[-1], weights.shape[-2]  # a cached pass has no later keys
+    return seen & (torch.arange(keys, device=weights.device) <= row + keys - queries)
 
 
 def _borrowed(change: Borrow, given: Tensor, rows: _Rows) -> Edit:
@@ -228,11 +232,11 @@ def _borrowed(change: Borrow, given: Tensor, rows: _Rows) -> Edit:
         start = rows.start if change.kind != "encoder" else 0
         queries, keys = weights.shape[-2:]
         theirs = given[_heads(change.head), start : start + queries, :keys].to(weights)
-        changed = weights.clone()
+        changed, seen = weights.clone(), _seen(weights)
         for row in range(theirs.shape[1]):
             width = theirs.shape[2]
             new = torch.zeros_like(weights[:, _heads(change.head), row])  # [batch, heads, keys]
-            new[..., :width] = theirs[:, row] * _reachable(weights, change, row)[:, None, :width]
+            new[..., :width] = theirs[:, row] * _reachable(seen, weights, change, row)[:, None, :width]
             total = new.sum(dim=-1, keepdim=True)
             old = weights[:, _heads(change.head), row]
             changed[:, _heads(change.head), row] = torch.where(total > 0, new / total.clamp(min=1e-30), old)

@@ -23,6 +23,7 @@ from headlight.model.text.vocabulary import Vocabulary
 from headlight.model.translate.words_changed import change_words, hidden_tokens
 
 OPTION_NAMES = tuple(field.name for field in fields(DecodingOptions))
+MOST_BORROWS = 32  # heads of one request with maps of another sentence: each row of each is put together anew
 MOST_OTHERS = 2  # sentences from which heads of one request borrow their maps: each is translated, too
 REQUEST_NAMES = ("target", "prefix", "interventions", "capture", "source_language", "target_language")
 
@@ -315,6 +316,9 @@ def _check_types(request: TranslationRequest) -> None:
     if len(request.interventions) > MOST_CHANGES:
         given = len(request.interventions)
         raise RequestError("too_many_changes", field="interventions", given=given, limit=MOST_CHANGES)
+    borrows = sum(isinstance(change, Borrow) for change in request.interventions)
+    if borrows > MOST_BORROWS:
+        raise RequestError("too_many_changes", field="interventions", given=borrows, limit=MOST_BORROWS)
     others = _others(request)
     if len(others) > MOST_OTHERS:
         raise RequestError("too_many_others", field="interventions", given=len(others), limit=MOST_OTHERS)

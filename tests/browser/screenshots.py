@@ -70,7 +70,7 @@ def take(browser: Browser, address: str, name: str) -> Path:
     page.goto(address)
     page.wait_for_selector(".explorer .plot .main-svg")
     if name == "phone":
-        page.locator(".explorer .turn").scroll_into_view_if_needed()
+        page.locator(".explorer .turn").first.scroll_into_view_if_needed()
     act(page)
     page.wait_for_timeout(500)  # the pointer's shades fade in
     picture = Image.open(io.BytesIO(page.screenshot(full_page=whole)))

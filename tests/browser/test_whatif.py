@@ -229,3 +229,12 @@ def test_an_answer_that_comes_takes_no_question_away(page: Page) -> None:
     page.keyboard.press("x")  # a head is switched off meanwhile
     told(page)
     expect(page.locator(f"{TAB} .asks")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    "changes", ["[null]", '[{"action":"drag","kind":"cross","layer":0}]', '[{"action":"remove","kind":"x"}]', "{}"]
+)
+def test_an_address_with_changes_that_make_no_sense_opens_without_them(visit: Visit, changes: str) -> None:
+    page = visit(f"#tab=whatif&interventions={changes}")
+    expect(page.locator(f"{TAB} .answer.unchanged")).to_be_visible()
+    assert chips(page) == []

@@ -26,7 +26,7 @@ from headlight.viz.errors import PageError
 
 REMEMBERED = 1000  # visitors whose last turn is remembered
 GLANCE = 0.3  # seconds between two looks at whether a visitor has left
-MOST_LIVE = 256  # waiting requests of people who type
+MOST_LIVE = 32  # waiting requests of people who type: each keeps a thread
 FORGOTTEN = 10.0  # seconds after which an abandoned place is dropped
 
 

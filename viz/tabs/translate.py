@@ -115,6 +115,8 @@ class TranslateWidget(OneEach):
 
     def _live(self, values: dict[str, Any], stop: Event) -> Generator[str]:
         """The answer to a sentence that is still typed: greedy, after all other requests, and without progress."""
+        if stop.is_set():  # a newer one has come first: its place must stay
+            return
         try:
             place = self.service.line.join_live(VISITOR.get())
         except PageError:

@@ -36,9 +36,10 @@ def changed_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]
     """The function that answers a request again with its `interventions`."""
 
     def answer_changed(values: Mapping[str, Any]) -> dict[str, Any]:
-        own = service.check(values.get("request"))
+        service.check(values.get("request"))
+        own = service.check({**values["request"], "interventions": None})
         request = service.check({**values["request"], "interventions": values.get("interventions")})
-        before, after = service.translate(replace(own, interventions=())), service.translate(request)
+        before, after = service.translate(own), service.translate(request)
         written = tuple(token.id for token in before.target_tokens)
         # The words of the original, as the changed model scores them: the maps of both then have the same rows.
         held = service.translate(replace(request, target=written, prefix=None))

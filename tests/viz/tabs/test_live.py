@@ -17,6 +17,7 @@ from headlight.viz.answers.service import Service
 from headlight.viz.settings import Settings
 from headlight.viz.tabs import translate as translate_tab
 from headlight.viz.tabs.translate import TranslateWidget
+from headlight.viz.wire.visitors import VISITOR
 
 TYPED = "Der alte Mann liest seiner"
 OTHER = Visitor("198.51.100.7", "s")
@@ -132,3 +133,11 @@ def test_of_two_requests_that_begin_in_the_wrong_order_the_later_one_goes_on(tra
         found = [json.loads(message) for message in later]
         assert stop.is_set()  # as by every request that is not older
     assert [each["what"] for each in found] == ["answer"]
+
+
+def test_an_older_request_that_begins_late_leaves_the_newer_ones_place(
+    translate_widget: TranslateWidget, service: Service
+) -> None:
+    with translate_widget._only("one", 9), service.line.join_live(VISITOR.get()) as newer:
+        assert messages(translate_widget, text="Ein Kind spielt", turn=8) == []
+        assert not newer.over

@@ -44,10 +44,33 @@ function numberOf(text) {
 /** Token ids where the very words matter: a beginning, or a hypothesis of a search. */
 const idsOf = (text) => (/^\d+(\.\d+)*$/.test(text ?? '') ? text.split('.').map(Number) : undefined);
 
-/** Changes of What if: the server says what is wrong with one of them. */
+const isChange = {
+  kind: (value) => KINDS.includes(value),
+  side: (value) => ['encoder', 'decoder'].includes(value),
+  part: (value) => ['feed_forward', 'residual'].includes(value),
+  amount: Number.isFinite,
+  start: Number.isInteger,
+};
+/** What a chip needs to say a change, by its action. */
+const NEEDED = {
+  ...Object.fromEntries(['remove', 'uniform', 'scale', 'temperature', 'previous', 'next', 'same'].map((name) => [name, ['kind']])),
+  drag: ['kind', 'amount'],
+  copy: ['kind'],
+  borrow: ['kind'],
+  zero: ['side', 'part'],
+  no_positions: ['side'],
+  shuffle: ['side'],
+  shift: ['side'],
+  mask: ['start'],
+  erase: ['start'],
+  swap: ['start'],
+};
+
+/** Changes of What if, if each of them can be said: what else is wrong with one, the server says. */
 function changesOf(text) {
   try {
-    return Array.isArray(JSON.parse(text)) ? text : undefined;
+    const list = JSON.parse(text);
+    return list.every((each) => NEEDED[each.action].every((name) => isChange[name](each[name]))) ? text : undefined;
   } catch {
     return undefined;
   }

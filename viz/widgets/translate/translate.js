@@ -233,7 +233,8 @@ class TranslateWidget {
     const translation = new Translation({ ...message, live: true });
     const before = state.translation;
     const same = before?.model.name === translation.model.name;
-    const look = same ? { hoverRow: null, hoverColumn: null, ...keptPins(before, translation, state) } : lookAt(translation, null);
+    const kept = { hoverRow: null, hoverColumn: null, written: null };
+    const look = same ? { ...kept, ...keptPins(before, translation, state) } : lookAt(translation, null);
     this.written.stopped('');
     this.show(translation, look);
     this.live.answered(translation);

@@ -19,7 +19,6 @@ export class Importance {
     this.request = null;
     this.all = 0; // how many there are to measure, once the server has said so
     this.late = false;
-    this.failed = false;
     this.known = new Map();
     this.turn = 0;
     this.running = false;
@@ -62,6 +61,7 @@ export class Importance {
   async start() {
     const turn = ++this.turn;
     const begun = performance.now();
+    let fault = '';
     [this.running, this.tiles, this.late] = [true, 'losses', false];
     this.drawControls();
     try {
@@ -75,13 +75,12 @@ export class Importance {
         this.drawControls();
       }
     } catch (error) {
-      if (turn === this.turn) this.progress.textContent = faultSays(error);
-      this.failed = true;
+      if (turn === this.turn) fault = faultSays(error);
     } finally {
       if (turn === this.turn || this.late || state.tab !== 'whatif') {
         this.running = false;
-        if (!this.failed) this.drawControls();
-        this.failed = false;
+        this.drawControls();
+        if (fault) this.progress.textContent = fault; // in the place of how far it has come
       }
     }
   }
