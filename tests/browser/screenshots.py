@@ -48,6 +48,15 @@ def lines(page: Page) -> None:
     page.hover(".lines .label.row >> nth=6")
 
 
+def change(page: Page) -> None:
+    """What if: the head that aligns words is off, and so is the best one that reads the row itself."""
+    page.click(".tabs [aria-controls=panel-whatif]")
+    page.click('.headlight-whatif .thumb[data-layer="0"][data-head="3"]')
+    page.wait_for_selector(".headlight-whatif .answer:not(.unchanged)")
+    page.click('.headlight-whatif .thumb[data-layer="1"][data-head="2"]')
+    page.wait_for_timeout(3000)  # the answer of both
+
+
 WIDE = {"viewport": {"width": 1360, "height": 1130}}
 PICTURES: dict[str, tuple[dict[str, Any], Act, bool]] = {  # context, what to do, whole page
     "hero": (WIDE, point, False),
@@ -58,6 +67,7 @@ PICTURES: dict[str, tuple[dict[str, Any], Act, bool]] = {  # context, what to do
     "beam": (WIDE, tab("decoding"), False),
     "dark": (WIDE | {"color_scheme": "dark"}, point, False),
     "phone": ({"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2}, point, False),
+    "whatif": (WIDE, change, False),
     "chinese": (WIDE | {"locale": "zh-CN"}, point, False),
 }
 
