@@ -17,6 +17,7 @@ const LABEL = 132; // pixels for the names of rows
 const MARGIN = 24;
 const [TITLE, TEXT, ABOVE] = [34, 34, 108]; // pixels of the head's name, of each line of the translation, of the columns' names
 const FONT = 'system-ui, "Segoe UI", "Noto Sans", "Noto Sans CJK SC", sans-serif';
+const MOST_PIXELS = 60_000_000; // of all frames: a long translation grows by several words at a time
 
 const font = (context, size, weight = 400) => (context.font = `${weight} ${size}px ${FONT}`);
 
@@ -30,7 +31,8 @@ export async function animate() {
   const sheet = measure(context, translation, map);
   Object.assign(canvas, { width: sheet.width, height: sheet.height });
   const frames = [];
-  const stops = stopsOf(translation, state);
+  const every = Math.ceil((stopsOf(translation, state).length * sheet.width * sheet.height) / MOST_PIXELS);
+  const stops = stopsOf(translation, state).filter((_, place, all) => (all.length - 1 - place) % every === 0);
   for (const [place, count] of stops.entries()) {
     const last = place === stops.length - 1;
     drawFrame(context, sheet, { translation, map, count: last ? null : count, token: count - 1 });
