@@ -14,23 +14,12 @@ from headlight.model.records import Progress, TranslationRequest
 from headlight.viz.answers.line import Visitor
 from headlight.viz.answers.model_values import default_request
 from headlight.viz.answers.service import Service
-from headlight.viz.settings import Settings
 from headlight.viz.tabs import translate as translate_tab
 from headlight.viz.tabs.translate import TranslateWidget
 from headlight.viz.wire.visitors import VISITOR
 
 TYPED = "Der alte Mann liest seiner"
 OTHER = Visitor("198.51.100.7", "s")
-
-
-@pytest.fixture(scope="module")
-def service() -> Service:
-    return Service(Settings())
-
-
-@pytest.fixture
-def translate_widget(service: Service) -> TranslateWidget:
-    return TranslateWidget(service)
 
 
 def asked(widget: TranslateWidget, **values: Any) -> Iterator[str]:

@@ -19,21 +19,10 @@ from headlight.viz.answers.examples import EXAMPLES
 from headlight.viz.answers.first import FIRST, first_answer, key_of, make_first
 from headlight.viz.answers.model_values import default_request
 from headlight.viz.answers.service import Service
-from headlight.viz.settings import Settings
 from headlight.viz.tabs.translate import TranslateWidget
 from headlight.viz.wire.visitors import with_turn
 
 SENTENCE = "Der alte Mann liest seiner Frau am Abend aus der Zeitung vor."
-
-
-@pytest.fixture(scope="module")
-def service() -> Service:
-    return Service(Settings())
-
-
-@pytest.fixture
-def translate_widget(service: Service) -> TranslateWidget:
-    return TranslateWidget(service)
 
 
 def ask(translate_widget: TranslateWidget, visitor: str = "one", **values: Any) -> list[dict[str, Any]]:

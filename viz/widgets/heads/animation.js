@@ -31,8 +31,9 @@ export async function animate() {
   const sheet = measure(context, translation, map);
   Object.assign(canvas, { width: sheet.width, height: sheet.height });
   const frames = [];
-  const every = Math.ceil((stopsOf(translation, state).length * sheet.width * sheet.height) / MOST_PIXELS);
-  const stops = stopsOf(translation, state).filter((_, place, all) => (all.length - 1 - place) % every === 0);
+  const words = stopsOf(translation, state);
+  const every = Math.ceil((words.length * sheet.width * sheet.height) / MOST_PIXELS);
+  const stops = words.filter((_, place) => (words.length - 1 - place) % every === 0);
   for (const [place, count] of stops.entries()) {
     const last = place === stops.length - 1;
     drawFrame(context, sheet, { translation, map, count: last ? null : count, token: count - 1 });

@@ -1,0 +1,19 @@
+"""The service of the shipped models, and what translates for the page; a module may have a service of its own."""
+
+from __future__ import annotations
+
+import pytest
+
+from headlight.viz.answers.service import Service
+from headlight.viz.settings import Settings
+from headlight.viz.tabs.translate import TranslateWidget
+
+
+@pytest.fixture(scope="module")
+def service() -> Service:
+    return Service(Settings())
+
+
+@pytest.fixture
+def translate_widget(service: Service) -> TranslateWidget:
+    return TranslateWidget(service)
