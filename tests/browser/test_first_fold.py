@@ -136,3 +136,9 @@ def test_on_a_phone_the_parts_stand_one_below_the_other(visit: Visit) -> None:
     parts += [f"#panel-heads {part}" for part in (".plane", ".list", ".tools")]
     tops = [top(page, part) for part in parts]
     assert tops == sorted(tops), dict(zip(parts, tops, strict=True))
+
+
+@pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
+def test_on_a_phone_the_name_of_the_head_is_whole(visit: Visit, locale: str) -> None:
+    page = visit(width=360, height=780, locale=locale)
+    assert page.locator(".explorer .turn h2").first.evaluate("(it) => it.scrollWidth <= it.clientWidth")
