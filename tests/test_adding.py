@@ -83,9 +83,9 @@ MEASURE = {
     "model/measures/statistics.py": [
         (
             "STATISTICS: dict[str, Statistic] = {\n",
-            "def first(weights: FloatArray, place: Place) -> FloatArray:\n"
-            "    return _mean(weights[..., 0], place.looking)\n\n\n"
-            'STATISTICS: dict[str, Statistic] = {\n    "first": first,\n',
+            "def second(weights: FloatArray, place: Place) -> FloatArray:\n"
+            "    return _mean(weights[..., 1], place.choosing)\n\n\n"
+            'STATISTICS: dict[str, Statistic] = {\n    "second": Statistic(second, "share", "https://…"),\n',
         ),
     ],
 }
@@ -165,7 +165,7 @@ assert "counted" in found["choices"] and found["form"] == "table" and found["fig
 from headlight import Translator
 from headlight.model.measures.statistics import measure
 answer = Translator.load("{TOY}", device="cpu").translate("ich mochte ein bier")
-assert measure(answer, "cross", "first").shape == answer.attention.cross.shape[:2]
+assert measure(answer, "cross", "second").shape == answer.attention.cross.shape[:2]
 """,
     ),
 }

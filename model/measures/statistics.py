@@ -1,46 +1,81 @@
-"""Measures of a head as one number: its distance, its entropy, its peak. Each measure gives `[layer, head]`.
+"""Measures of a head as one number: its entropy, its peak, its distance, the share of each place. `[layer, head]` each.
 
-Wholly masked rows do not count. A measure is NaN for a map without any row that counts.
+A measure is the mean over the rows that have a choice, that is, two allowed keys or more. A share of one place, such as
+the previous token, is the mean over those of them that may look at such a place. A measure is NaN for a map without any
+row that counts, and for a kind of attention in which it says nothing. A new measure is one function and one line of
+`STATISTICS`; `docs/measures.md` says what each does not tell.
 """
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
 from headlight.model.errors import not_choice
-from headlight.model.records import BoolArray, FloatArray, Kind, Translation
+from headlight.model.records import KINDS, BoolArray, FloatArray, Kind, Token, Translation
+
+NEAREST = 0.5  # tokens on either side of the straight line that are its nearest
 
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """The cells that a mask allows, which keys are special tokens, and the straight line through the map."""
+    """What one sentence tells of a map's rows and columns, whichever head it is of."""
 
-    allowed: BoolArray  # [query, key]
-    special: BoolArray  # [key]
-    line: FloatArray  # [query]: its own column; in cross attention, the line from corner to corner
+    kind: Kind
+    allowed: BoolArray  # [query, key]: the cells that the mask leaves
+    columns: tuple[Token, ...]
 
-    @property
-    def looking(self) -> BoolArray:
-        """The rows that the mask does not wholly cover, `[query]`."""
-        return np.asarray(self.allowed.any(axis=1))
+    @cached_property
+    def choosing(self) -> BoolArray:
+        """The rows with two allowed keys or more, `[query]`."""
+        return np.asarray(self.allowed.sum(axis=1) > 1)
+
+    @cached_property
+    def offset(self) -> FloatArray:
+        """How many tokens each key stands after the row's own place, `[query, key]`; in cross-attention, after the
+        straight line from corner to corner."""
+        queries, keys = self.allowed.shape
+        found: FloatArray = np.arange(keys, dtype=np.float32) - straight_line(self.kind, queries, keys)[:, None]
+        return found
+
+    @cached_property
+    def special(self) -> BoolArray:
+        """The keys that are special tokens, `[key]`."""
+        return np.array([token.special for token in self.columns], dtype=np.bool_)
+
+    @cached_property
+    def punctuation(self) -> BoolArray:
+        """The keys that are commas, full stops and their like, `[key]`."""
+        return np.array([_is_mark(token) for token in self.columns], dtype=np.bool_)
 
 
-Statistic = Callable[[FloatArray, Place], FloatArray]  # weights [layer, head, query, key] → [layer, head]
+Measured = Callable[[FloatArray, Place], FloatArray]  # weights [layer, head, query, key] → [layer, head]
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A measure with its unit, where it comes from, and the kinds of attention in which it says something."""
+
+    measured: Measured
+    unit: Literal["bits", "tokens", "share"]
+    paper: str
+    kinds: tuple[Kind, ...] = KINDS
 
 
 def place_of(translation: Translation, kind: Kind) -> Place:
     """The place of a translation's maps of one kind."""
-    keys = translation.decoder_tokens if kind == "decoder" else translation.source_tokens
-    allowed = translation.attention.allowed(kind)
-    special = np.array([token.special for token in keys], dtype=np.bool_)
-    return Place(allowed, special, straight_line(kind, *allowed.shape))
+    columns = translation.decoder_tokens if kind == "decoder" else translation.source_tokens
+    return Place(kind, translation.attention.allowed(kind), columns)
 
 
 def straight_line(kind: Kind, queries: int, keys: int) -> FloatArray:
-    """The column that lies straight ahead of each row, `[query]`."""
+    """The column that lies straight ahead of each row, `[query]`: its own; in cross-attention, on the line from corner
+    to corner."""
     rows = np.arange(queries, dtype=np.float32)
     if kind != "cross":
         return rows
@@ -51,7 +86,13 @@ def measure(translation: Translation, kind: Kind, name: str) -> FloatArray:
     """One measure of every head, `[layer, head]`, by its name in `STATISTICS`."""
     if name not in STATISTICS:
         raise not_choice("view", name, STATISTICS)
-    return STATISTICS[name](translation.attention.of(kind), place_of(translation, kind))
+    return _measured(translation.attention.of(kind), place_of(translation, kind), STATISTICS[name])
+
+
+def measure_all(translation: Translation, kind: Kind) -> dict[str, FloatArray]:
+    """Every measure of every head, name → `[layer, head]`."""
+    weights, place = translation.attention.of(kind), place_of(translation, kind)
+    return {name: _measured(weights, place, statistic) for name, statistic in STATISTICS.items()}
 
 
 def row_entropy(weights: FloatArray) -> FloatArray:
@@ -62,58 +103,132 @@ def row_entropy(weights: FloatArray) -> FloatArray:
     return bits
 
 
+# ---------------------------------------------------------------- how a row spreads
+
+
 def entropy(weights: FloatArray, place: Place) -> FloatArray:
     """How widely a row spreads, in bits."""
-    return _mean(row_entropy(weights), place.looking)
+    return _mean(row_entropy(weights), place.choosing)
 
 
 def relative_entropy(weights: FloatArray, place: Place) -> FloatArray:
-    """Entropy over its maximum: 0 for one key alone, 1 for equal weights on all allowed keys. Rows with a single
-    allowed key do not count."""
+    """Entropy over its maximum: 0 for one key alone, 1 for equal weights on all allowed keys."""
     counts = place.allowed.sum(axis=1)  # [query]
-    return _mean(row_entropy(weights) / np.log2(np.maximum(counts, 2)), counts > 1)
+    return _mean(row_entropy(weights) / np.log2(np.maximum(counts, 2)), place.choosing)
+
+
+def peak(weights: FloatArray, place: Place) -> FloatArray:
+    """The highest weight of a row."""
+    return _mean(weights.max(axis=-1, initial=0), place.choosing)
+
+
+# ---------------------------------------------------------------- how far it looks
 
 
 def distance(weights: FloatArray, place: Place) -> FloatArray:
     """How far a row looks on average, in tokens, from its own place or the straight line."""
-    far = np.abs(np.arange(weights.shape[-1]) - place.line[:, None])  # [query, key]
-    return _mean((weights * far).sum(axis=-1), place.looking)
+    return _mean((weights * np.abs(place.offset)).sum(axis=-1), place.choosing)
+
+
+def diagonality(weights: FloatArray, place: Place) -> FloatArray:
+    """1 if all weight lies on the diagonal, 0 if each row gives all to its farthest allowed key.
+
+    The area under the share of weight within a distance r, over all r from zero to the farthest key's: that is one
+    minus the mean distance over the farthest.
+    """
+    far = np.abs(place.offset)  # [query, key]
+    farthest = np.where(place.allowed, far, 0).max(axis=1, initial=0)  # [query]
+    means = (weights * far).sum(axis=-1)  # [layer, head, query]
+    return _mean(1 - means / np.maximum(farthest, np.finfo(np.float32).tiny), place.choosing & (farthest > 0))
+
+
+# ---------------------------------------------------------------- what it looks at
+
+
+def same(weights: FloatArray, place: Place) -> FloatArray:
+    """The share on the row's own place; in cross-attention, on what lies nearest to the straight line."""
+    return _share(weights, place, np.abs(place.offset) <= NEAREST)
+
+
+def previous(weights: FloatArray, place: Place) -> FloatArray:
+    """The share on the token before the row's own place."""
+    return _share(weights, place, (place.offset >= -1 - NEAREST) & (place.offset < -NEAREST))
+
+
+def following(weights: FloatArray, place: Place) -> FloatArray:
+    """The share on the token after the row's own place."""
+    return _share(weights, place, (place.offset > NEAREST) & (place.offset <= 1 + NEAREST))
+
+
+def first(weights: FloatArray, place: Place) -> FloatArray:
+    """The share on the first key, in the decoder the start token."""
+    return _share(weights, place, _only(place, 0))
+
+
+def last(weights: FloatArray, place: Place) -> FloatArray:
+    """The share on the last key, the end token of the source."""
+    return _share(weights, place, _only(place, -1))
+
+
+def punctuation(weights: FloatArray, place: Place) -> FloatArray:
+    """The share on punctuation; NaN for a sentence without any."""
+    return _share(weights, place, place.allowed & place.punctuation)
 
 
 def special(weights: FloatArray, place: Place) -> FloatArray:
-    """The share of a row's weight on special tokens."""
-    return _mean(weights[..., place.special].sum(axis=-1), place.looking)
+    """The share on special tokens."""
+    return _share(weights, place, place.allowed & place.special)
 
 
-def strongest(weights: FloatArray, place: Place) -> FloatArray:
-    """The highest weight of the map. Rows with a single allowed key do not count: that key has all their weight."""
-    rows = place.allowed.sum(axis=1) > 1
+_VOITA = "https://arxiv.org/abs/1905.09418"
+_CLARK = "https://arxiv.org/abs/1906.04341"
+_VIG = "https://arxiv.org/abs/1906.04284"
+_ZHANG = "https://arxiv.org/abs/2011.04906"
+STATISTICS: dict[str, Statistic] = {
+    "entropy": Statistic(entropy, "bits", _CLARK),
+    "relative_entropy": Statistic(relative_entropy, "share", "https://arxiv.org/abs/1710.03348"),
+    "peak": Statistic(peak, "share", _VOITA),
+    "distance": Statistic(distance, "tokens", _VIG),
+    "diagonality": Statistic(diagonality, "share", _ZHANG),
+    "same": Statistic(same, "share", _CLARK),
+    "previous": Statistic(previous, "share", _CLARK),
+    "next": Statistic(following, "share", _CLARK, ("encoder", "cross")),
+    "first": Statistic(first, "share", "https://arxiv.org/abs/2309.17453"),
+    "last": Statistic(last, "share", _CLARK, ("encoder", "cross")),
+    "punctuation": Statistic(punctuation, "share", _CLARK),
+    "special": Statistic(special, "share", _CLARK),
+}
+
+
+def _measured(weights: FloatArray, place: Place, statistic: Statistic) -> FloatArray:
+    if place.kind not in statistic.kinds:
+        return np.full(weights.shape[:2], np.nan, dtype=np.float32)
+    return statistic.measured(weights, place)
+
+
+def _share(weights: FloatArray, place: Place, cells: BoolArray) -> FloatArray:
+    """The mean weight on these cells `[query, key]`, over the rows that may look at one of them."""
+    cells = cells & place.allowed
+    rows = place.choosing & cells.any(axis=1)
+    queries, keys = cells.shape
     if not rows.any():
         return np.full(weights.shape[:2], np.nan, dtype=np.float32)
-    highest: FloatArray = weights[:, :, rows].max(axis=(2, 3)).astype(np.float32)
-    return highest
+    # One product for all rows and heads is several times as fast as a masked sum of each.
+    each = (cells * (rows / rows.sum())[:, None]).astype(np.float32).ravel()  # [query · key]
+    found: FloatArray = weights.reshape(*weights.shape[:2], queries * keys) @ each
+    return found
 
 
-def diagonal(weights: FloatArray, place: Place) -> FloatArray:
-    """The share of a row's weight within half a token of the straight line."""
-    far = np.abs(np.arange(weights.shape[-1]) - place.line[:, None])  # [query, key]
-    return _mean((weights * (far <= 0.5)).sum(axis=-1), place.looking)
+def _only(place: Place, key: int) -> BoolArray:
+    cells = np.zeros_like(place.allowed)
+    if cells.size:
+        cells[:, key] = True
+    return cells
 
 
-def confidence(weights: FloatArray, place: Place) -> FloatArray:
-    """The mean over rows of the highest weight."""
-    return _mean(weights.max(axis=-1), place.looking)
-
-
-STATISTICS: dict[str, Statistic] = {
-    "entropy": entropy,
-    "relative_entropy": relative_entropy,
-    "distance": distance,
-    "special": special,
-    "strongest": strongest,
-    "diagonal": diagonal,
-    "confidence": confidence,
-}
+def _is_mark(token: Token) -> bool:
+    text = "" if token.special else token.text.strip()
+    return bool(text) and all(unicodedata.category(letter)[0] == "P" for letter in text)
 
 
 def _mean(values: FloatArray, rows: BoolArray) -> FloatArray:

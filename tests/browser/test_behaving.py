@@ -376,4 +376,4 @@ def test_a_saved_page_opens_as_it_was_and_its_address_says_no_more_than_that(
 def test_the_head_that_aligns_words_is_said_to(page: Page) -> None:
     assert title(page) == BEST
     name = "the word just translated" if ALIGNS["shift"] else "the aligned word"
-    expect(page.locator(".explorer .says").first).to_contain_text(f"Mostly {name}")
+    expect(page.locator(".explorer .says").first).to_contain_text(f"Above all {name}")

@@ -18,7 +18,7 @@ function translated(maps, best = null) {
   translation.model.best_head = best;
   const numbers = new Uint16Array(SOURCES.length ** 2);
   translation.tensors.encoder = { shape: [1, 2, SOURCES.length, SOURCES.length], numbers };
-  translation.patterns = {
+  translation.roles = {
     encoder: [
       [
         ['unclear', 0.2, 4],

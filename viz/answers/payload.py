@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from headlight.model.changes import change_values
-from headlight.model.measures.patterns import Pattern, patterns
+from headlight.model.measures.roles import roles
 from headlight.model.records import KINDS, FloatArray, Reliability, Token, Translation, TranslationRequest
 from headlight.viz.labels import labels
 
@@ -50,7 +50,7 @@ def answer_values(translation: Translation, about: Mapping[str, Any]) -> dict[st
         "start": tokens_values((translation.start_token,))[0],
         "attention": {kind: weights_values(translation.attention.of(kind)) for kind in KINDS},
         **({"hidden": list(translation.attention.hidden)} if translation.attention.hidden else {}),
-        "patterns": patterns_values(translation, about.get("best_head")),
+        "roles": roles_values(translation),
         "hypotheses": [dataclasses.asdict(each) for each in translation.hypotheses],
         "tree": [dataclasses.astuple(node) for node in translation.tree.nodes],
         "score": translation.score,
@@ -127,18 +127,12 @@ def weights_values(weights: FloatArray) -> dict[str, Any]:
     return {"shape": list(weights.shape), "weights": base64.b64encode(numbers.tobytes()).decode("ascii")}
 
 
-def patterns_values(translation: Translation, best_head: Mapping[str, int] | None = None) -> dict[str, Any]:
-    """The pattern of each head, a word and two numbers: `[layer][head]`. `best_head` is measured to align words."""
-    found: dict[str, list[list[Pattern]]] = patterns(translation)
-    values: dict[str, list[list[list[Any]]]] = {
+def roles_values(translation: Translation) -> dict[str, Any]:
+    """What each head does in this sentence, a word and two numbers: `[layer][head]`."""
+    return {
         kind: [[[each.name, round(each.share, 4), round(each.spread, 2)] for each in layer] for layer in layers]
-        for kind, layers in found.items()
+        for kind, layers in roles(translation).items()
     }
-    if best_head:
-        best = values["cross"][best_head["layer"]][best_head["head"]]
-        if best[0] == "one_word":  # one sentence does not show which word; the model's measured head does
-            best[0] = "translated" if best_head["shift"] else "aligned"
-    return values
 
 
 def _json(values: Any) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from headlight import Translator
-from headlight.model.measures.patterns import Pattern
+from headlight.model.measures.roles import roles
 from headlight.model.records import KINDS, Translation
 from headlight.viz.answers.payload import (
     FULL,
@@ -55,30 +55,16 @@ def test_an_answer_holds_every_map_and_token(translation: Translation) -> None:
     assert [token["id"] for token in values["target"]] == [token.id for token in translation.target_tokens]
     assert len(values["tree"]) == len(translation.tree.nodes)
     layers, heads = translation.attention.cross.shape[:2]
-    assert len(values["patterns"]["cross"]) >= layers
-    assert len(values["patterns"]["cross"][0]) >= heads
+    assert len(values["roles"]["cross"]) >= layers
+    assert len(values["roles"]["cross"][0]) >= heads
 
 
-def test_the_head_that_aligns_words_says_so(monkeypatch: pytest.MonkeyPatch, translation: Translation) -> None:
-    layers, heads = translation.attention.cross.shape[:2]
-    one, other = Pattern("one_word", 0.75, 1.5), Pattern("diagonal", 0.5, 2.5)
-    grid = [[one] * (heads + 1) for _ in range(layers + 1)]
-    grid[0][0] = other
-    monkeypatch.setattr(
-        "headlight.viz.answers.payload.patterns", lambda _: {"encoder": [], "decoder": [], "cross": grid}
-    )
-
-    def names(**about: object) -> list[str]:
-        found = json.loads(translation_json(translation, ABOUT | about))["patterns"]["cross"]
-        return [name for layer in found for name, _, _ in layer]
-
-    plain = ["diagonal", *["one_word"] * (len(grid) * (heads + 1) - 1)]
-    assert names() == names(best_head=None) == plain
-    place = (layers - 1) * (heads + 1) + 1
-    for shift, name in enumerate(("aligned", "translated")):
-        best = names(best_head={"layer": layers - 1, "head": 1, "shift": shift})
-        assert best == [*plain[:place], name, *plain[place + 1 :]]
-    assert names(best_head={"layer": 0, "head": 0, "shift": 0}) == plain  # what it does here has another name
+def test_every_head_says_what_it_does(translation: Translation) -> None:
+    values = json.loads(translation_json(translation, ABOUT))["roles"]
+    for kind, layers in roles(translation).items():
+        assert values[kind] == [
+            [[each.name, round(each.share, 4), round(each.spread, 2)] for each in layer] for layer in layers
+        ]
 
 
 def test_an_answer_weighs_little_more_than_its_weights(translation: Translation) -> None:

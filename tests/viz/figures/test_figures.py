@@ -176,7 +176,7 @@ def test_the_same_records_give_the_same_figure(name: str) -> None:
 def test_drawing_needs_neither_torch_nor_gradio() -> None:
     code = (
         "import sys, headlight.viz.figures, headlight.viz.labels, headlight.viz.theme"
-        "\nimport headlight.model.measures.patterns\n"
+        "\nimport headlight.model.measures.roles\n"
         "print(*sorted({'torch', 'gradio', 'pandas'} & set(sys.modules)))"
     )
     ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)

@@ -169,7 +169,7 @@ def test_the_kept_first_answer_is_what_the_page_says_today(service: Service) -> 
         "attention",
         "seconds",
         "device",
-        "patterns",
+        "roles",
         "target",
         "tree",
         "hypotheses",
@@ -197,11 +197,11 @@ def kinds_of(value: Any) -> Any:
         lambda m: add(m, "headlight.viz.answers.first.default_request", {"novelty": 0}),
         lambda m: add(m, "headlight.viz.answers.first.default_request", {"beam_size": 3}),
         lambda m: m.setattr("headlight.viz.answers.payload.FULL", 255),
-        lambda m: m.setattr("headlight.viz.answers.payload.patterns_values", lambda *given: {}),
+        lambda m: m.setattr("headlight.viz.answers.payload.roles_values", lambda *given: {}),
         lambda m: m.setattr("headlight.viz.answers.first.EXAMPLES", EXAMPLES[1:]),
         lambda m: m.setattr(Service, "models", lambda service: ()),
     ],
-    ids=["field", "weights", "model", "option", "other_option", "numbers", "patterns", "sentence", "revision"],
+    ids=["field", "weights", "model", "option", "other_option", "numbers", "roles", "sentence", "revision"],
 )
 def test_a_first_answer_made_otherwise_is_not_used(
     service: Service, monkeypatch: pytest.MonkeyPatch, change: Callable[[pytest.MonkeyPatch], None]

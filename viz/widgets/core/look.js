@@ -6,7 +6,7 @@ import { axes, fitHead, strongest, view } from './view.js';
 const CLEAR = 0.5; // of its weight a row puts on one word
 const DISTANCE = 1.2; // what the length of a whole sentence counts, beside a whole weight
 
-/** The patterns that say most of what a kind is for, which is shown by the clearest head of the first that there is. */
+/** The roles that say most of what a kind is for, which is shown by the clearest head of the first that there is. */
 const TELLING = { encoder: ['previous', 'next', 'same'], decoder: ['just_written', 'back_two'] };
 
 /**
@@ -57,7 +57,7 @@ export function lookInKind(translation, state, kind) {
 
 function firstHead(translation, kind) {
   if (kind === 'cross') return bestHead(translation);
-  const heads = translation.patterns?.[kind] ?? [];
+  const heads = translation.roles?.[kind] ?? [];
   const found = heads
     .slice(0, translation.layers(kind))
     .flatMap((layer, place) =>

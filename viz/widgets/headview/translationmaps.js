@@ -5,7 +5,7 @@ import { isRowAfter } from '../core/besthead.js';
 import { make, phrase } from '../core/dom.js';
 import { fitHead, view } from '../core/view.js';
 import { t } from '../core/words.js';
-import { headName, kindSays, patternSays } from '../parts/naming.js';
+import { headName, kindSays, roleSays } from '../parts/naming.js';
 
 /**
  * What a view of heads asks of its source:
@@ -82,7 +82,7 @@ export class TranslationMaps {
   }
 
   says({ kind, layer, head }) {
-    return patternSays(this.translation, kind, layer, head);
+    return roleSays(this.translation, kind, layer, head);
   }
 
   listTitle(view, { rows, columns }) {

@@ -22,16 +22,13 @@ export function kindSays(translation, kind) {
   return t(`kind_${kind}_says`, { source: languageName(source), target: languageName(target) });
 }
 
-/** "Mostly the word before, 0.91 of each row": text and elements. Nothing for maxima, whose rows sum to no number. */
-export function patternSays(translation, kind, layer, head) {
+/** "Above all the previous token: 0.91 of each row": text and elements. Nothing for maxima, whose rows sum to no number. */
+export function roleSays(translation, kind, layer, head) {
   if (head === 'max') return [t('maximum_note')];
   // Averages stand after the last layer, and after the last head of each.
   const row = layer === 'mean' ? translation.layers(kind) : layer;
-  const [name, share, spread] = translation.patterns[kind][row][head === 'mean' ? translation.heads(kind) : head];
-  const spreadOver = spread.toFixed(1);
-  if (name === 'unclear') {
-    return phrase(t('pattern_unclear', { spread: spreadOver }), { name: make('b', {}, t('pattern_unclear_name')) });
-  }
-  const says = t('pattern_says', { share: two(share), spread: spreadOver });
-  return phrase(says, { name: make('b', {}, t(`pattern_${name}`)) });
+  const [name, share, spread] = translation.roles[kind][row][head === 'mean' ? translation.heads(kind) : head];
+  const [spreadOver, bold] = [spread.toFixed(1), make('b', {}, t(`role_${name}`))];
+  if (name === 'unclear' || name === 'spreads') return phrase(t('role_plain', { spread: spreadOver }), { name: bold });
+  return phrase(t('role_says', { share: two(share), spread: spreadOver }), { name: bold });
 }

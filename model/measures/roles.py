@@ -1,0 +1,193 @@
+"""Names what a head does, in one sentence or over a corpus, or calls it "unclear".
+
+A role is a set of cells. Its share is the mean weight that a row gives to these cells, and its chance is the share of a
+uniform row. In a short sentence every set of cells has a large share, so a role must beat chance, too:
+
+    share ≥ LEAST    and    (share − chance) / (1 − chance) ≥ LEAST_EXCESS
+
+Of several, the one with the largest excess, share − chance, gives the name. Roles of many cells, such as "before",
+which is all that stands before a token, need more, and count only where no narrow role does. A head that has neither
+"spreads" if a row covers at least half of what it may see: (2^entropy − 1) / (allowed keys − 1) ≥ SPREADS. All else is
+unclear.
+Rows with a single allowed key, such as the first of the decoder, do not count, and neither does a role that fewer than
+half of the rows could follow. Over a corpus, shares, chances and coverage are means over the sentences that have them.
+
+A cross-attention head "aligns" if its rows look at the word that the mean of all heads looks at most from that row, and
+it is "behind" if they look at that word of the token before: a word just translated. No hand-drawn links are needed, so
+any model can be read so; `alignment.py` measures heads against such links.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from headlight.model.measures.merging import group
+from headlight.model.measures.statistics import NEAREST, Place, place_of, row_entropy
+from headlight.model.records import KINDS, BoolArray, FloatArray, Kind, Token, Translation
+
+Name = Literal[
+    "same", "previous", "next", "before", "ahead", "around",  # encoder
+    "just_written", "back_two",  # decoder: a row was computed from the token of its own column
+    "aligns", "behind", "diagonal",  # cross
+    "start", "end", "punctuation",  # any
+    "spreads", "unclear",
+]  # fmt: skip
+LEAST, LEAST_EXCESS = 0.4, 0.3
+WIDE: tuple[Name, ...] = ("before", "ahead", "around")
+AROUND = 2  # tokens on either side
+LEAST_WIDE, LEAST_EXCESS_WIDE = 0.75, 0.5
+SPREADS = 0.5
+# Which roles a head of each kind may have, in the order of the arrays below.
+ROLES: dict[Kind, tuple[Name, ...]] = {
+    "encoder": ("same", "previous", "next", "start", "end", "punctuation", *WIDE),
+    "decoder": ("just_written", "back_two", "start", "punctuation"),
+    "cross": ("aligns", "behind", "diagonal", "start", "end", "punctuation"),
+}
+NAMES: tuple[Name, ...] = (*dict.fromkeys(name for kind in KINDS for name in ROLES[kind]), "spreads", "unclear")
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """What a head does."""
+
+    name: Name
+    share: float  # of a row's weight on the role's cells; "spreads": the coverage; "unclear": of what came closest
+    spread: float  # the effective number of tokens that a row covers: the mean of 2^entropy
+
+
+@dataclass(frozen=True, eq=False)
+class RoleShares:
+    """What decides the roles of the heads of one kind, in one sentence. NaN where a role is impossible."""
+
+    shares: FloatArray  # [layer, head, role], in the order of `ROLES`
+    chances: FloatArray  # [role]
+    coverage: FloatArray  # [layer, head]: 0 for one key alone, 1 for all allowed keys alike
+    spread: FloatArray  # [layer, head]
+
+
+def roles(translation: Translation) -> dict[str, list[list[Role]]]:
+    """The roles of all heads, kind → `[layer][head]`, each layer's average last, and a last row of averages."""
+    return {kind: _of_kind(translation, kind) for kind in KINDS}
+
+
+def role_shares(translation: Translation, kind: Kind) -> RoleShares:
+    """The shares of all heads of one kind."""
+    return _shares(translation.attention.of(kind), translation, kind)
+
+
+def name_roles(kind: Kind, shares: FloatArray, chances: FloatArray, coverage: FloatArray) -> tuple[np.ndarray, ...]:
+    """The name of each head, and the share that goes with it, `[layer, head]` each; of a sentence, or of means."""
+    excess = np.nan_to_num(shares - chances, nan=-1.0)  # [layer, head, role]
+    left = np.maximum(1 - chances, np.finfo(np.float32).tiny)
+    wide = np.isin(ROLES[kind], WIDE)  # [role]
+    least, least_excess = np.where(wide, LEAST_WIDE, LEAST), np.where(wide, LEAST_EXCESS_WIDE, LEAST_EXCESS)
+    # float32 sums of rows that give exactly 0.4 may fall short by their rounding
+    clear = (shares >= least - 1e-6) & (excess / left >= least_excess - 1e-6) & (chances < 1)
+    best = np.where(clear, excess - 2 * wide, excess - 9).argmax(axis=-1)  # [layer, head]; a narrow role goes before
+    names = np.array(ROLES[kind], dtype=object)[best]
+    has = np.take_along_axis(clear, best[..., None], axis=-1)[..., 0]
+    given = np.nan_to_num(np.take_along_axis(shares, best[..., None], axis=-1)[..., 0])
+    spreads = ~has & (coverage >= SPREADS)
+    return (
+        np.where(has, names, np.where(spreads, "spreads", "unclear")),
+        np.where(spreads, coverage, given),
+    )
+
+
+def _of_kind(translation: Translation, kind: Kind) -> list[list[Role]]:
+    weights = translation.attention.of(kind)  # [layer, head, row, column]
+    if not weights.size:
+        return []
+    weights = np.concatenate([weights, weights.mean(axis=1, keepdims=True, dtype=np.float32)], axis=1)
+    weights = np.concatenate([weights, weights.mean(axis=0, keepdims=True, dtype=np.float32)], axis=0)
+    found = _shares(weights, translation, kind)
+    names, shares = name_roles(kind, found.shares, found.chances, found.coverage)
+    return [
+        list(map(Role, *each))
+        for each in zip(names.tolist(), shares.tolist(), np.nan_to_num(found.spread).tolist(), strict=True)
+    ]
+
+
+def _shares(weights: FloatArray, translation: Translation, kind: Kind) -> RoleShares:
+    place = place_of(translation, kind)
+    layers, heads, queries, keys = weights.shape
+    choice, counts = place.choosing, place.allowed.sum(axis=1)
+    cells = _cells(translation, kind, place)
+    shares = np.full((layers, heads, len(ROLES[kind])), np.nan, dtype=np.float32)
+    chances = np.full(len(ROLES[kind]), np.nan, dtype=np.float32)
+    means, numbers = [], []
+    for number, name in enumerate(ROLES[kind]):
+        possible = cells[name] & place.allowed
+        able = possible.any(axis=1) & choice
+        if able.any() and able.sum() * 2 >= choice.sum():
+            numbers.append(number)
+            chances[number] = (possible[able].sum(axis=1) / counts[able]).mean()
+            # A role as a map of its own, whose product with a head's is the mean over the rows of what they give to it.
+            means.append(possible * (able / able.sum())[:, None])  # [rows, columns]
+    if numbers:
+        every = np.stack(means).reshape(len(means), -1).astype(np.float32)
+        shares[..., numbers] = weights.reshape(layers, heads, queries * keys) @ every.T
+    if not choice.any():
+        nothing = np.full((layers, heads), np.nan, dtype=np.float32)
+        return RoleShares(shares, chances, nothing, nothing)
+    effective = np.exp2(row_entropy(weights[:, :, choice]))  # [layer, head, row]
+    coverage = ((effective - 1) / (counts[choice] - 1)).mean(axis=-1)
+    return RoleShares(shares, chances, coverage.astype(np.float32), effective.mean(axis=-1).astype(np.float32))
+
+
+def _cells(translation: Translation, kind: Kind, place: Place) -> dict[Name, BoolArray]:
+    """The cells of each role, `[row, column]`."""
+    offset, everywhere = place.offset, np.ones((len(place.allowed), 1), dtype=np.bool_)
+    first, last = _resting_places(place.columns)
+    cells: dict[Name, BoolArray] = {
+        "start": everywhere & first,
+        "end": everywhere & last,
+        "punctuation": everywhere & place.punctuation,
+    }
+    if kind == "encoder":
+        cells |= {"same": offset == 0, "previous": offset == -1, "next": offset == 1}
+        cells |= {"before": offset < 0, "ahead": offset > 0, "around": np.abs(offset) <= AROUND}
+    elif kind == "decoder":
+        cells |= {"just_written": offset == 0, "back_two": offset == -1}
+    else:
+        linked = aligned_cells(translation)
+        cells |= {"aligns": linked, "behind": np.concatenate([np.zeros_like(linked[:1]), linked[:-1]])}
+        cells |= {"diagonal": np.abs(offset) <= NEAREST}
+    return cells
+
+
+def aligned_cells(translation: Translation) -> BoolArray:
+    """The word that each written word is aligned with, by the mean of all cross-attention heads, as cells of the map.
+
+    `[row, column]`: all tokens of the source word with the highest mean weight, for all tokens of the written word.
+    """
+    mean = translation.attention.cross.mean(axis=(0, 1))  # [row, column]
+    cells = np.zeros(mean.shape, dtype=np.bool_)
+    sources = _words(translation.source_tokens)
+    if not sources or not mean.size:
+        return cells
+    members = np.zeros((mean.shape[1], len(sources)), dtype=np.float32)  # [column, word]
+    for word, run in enumerate(sources):
+        members[run.start : run.stop, word] = 1
+    for run in _words(translation.target_tokens):
+        rows = slice(run.start, run.stop)
+        best = int((mean[rows].mean(axis=0) @ members).argmax())
+        cells[rows, sources[best].start : sources[best].stop] = True
+    return cells
+
+
+def _words(tokens: Sequence[Token]) -> list[range]:
+    runs = group(tokens, lambda left, right: left.word is not None and left.word == right.word)
+    return [run for run in runs if not tokens[run.start].special]
+
+
+def _resting_places(columns: Sequence[Token]) -> tuple[BoolArray, BoolArray]:
+    """Special tokens before the sentence, and those after it, `[columns]` each."""
+    special = np.array([token.special for token in columns], dtype=np.bool_)
+    before = np.logical_and.accumulate(special)
+    after = np.logical_and.accumulate(special[::-1])[::-1] & ~before
+    return before, after
