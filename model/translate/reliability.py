@@ -139,3 +139,12 @@ def load_rule(folder: Path) -> FittedRule | PlainRule:
     """The rule of a model folder; the plain one where it has none."""
     path = folder / FILE
     return FittedRule.from_json(path.read_text(encoding="utf-8"), origin=str(path)) if path.exists() else PlainRule()
+
+
+def measured_reliability(folder: Path) -> dict[str, Any] | None:
+    """What was measured when the rule of a model folder was fitted; `None` where nothing was."""
+    path = folder / FILE
+    if not path.exists():
+        return None
+    measured: dict[str, Any] | None = json.loads(path.read_text(encoding="utf-8")).get("measured")
+    return measured

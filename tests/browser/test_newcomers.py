@@ -198,6 +198,13 @@ def test_the_models_are_a_table_that_one_sees_at_a_glance(visit: Visit, width: i
     card.click()
     expect(card).to_have_attribute("aria-expanded", "true")
     expect(page.locator("article[data-model=zh-en]")).to_be_visible()
+    scores = page.locator("article[data-model=zh-en] figure.scores dd")
+    assert scores.count() >= 2
+    assert all(each > 0 for each in scores.locator(".bar").evaluate_all("(all) => all.map((bar) => bar.offsetWidth)"))
+    wrong = page.locator("article[data-model=zh-en] .squares .wrong").count()
+    shown = page.locator("tr.model[data-model=zh-en] .plain .numeric").inner_text()
+    assert shown == f"{round(100 * (120 - wrong) / 120)}%"
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     card.click()
     expect(page.locator("article")).to_have_count(0)
 

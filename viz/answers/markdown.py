@@ -92,6 +92,22 @@ def curve_of(found: list[Block]) -> dict[str, Any] | None:
     return None
 
 
+def scores_of(found: list[Block]) -> dict[str, Any] | None:
+    """The table whose first column names tests: its measure, and of each test the score and the goal, if any."""
+    for table in (block for block in found if block["tag"] == "table"):
+        names, *lines = [[_text(cell) for cell in row["inside"]] for part in table["inside"] for row in part["inside"]]
+        if names[0] != "test" or len(names) < 2:
+            continue
+        goals = names.index("goal") if "goal" in names else None
+        tests = [
+            {"test": line[0], "score": score, "goal": _number(line[goals]) if goals is not None else None}
+            for line in lines
+            if (score := _number(line[1])) is not None
+        ]
+        return {"measure": names[1], "tests": tests} if tests else None
+    return None
+
+
 @cache
 def _parser() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": False}).enable("table")
@@ -122,6 +138,6 @@ def _text(node: Block | str) -> str:
 
 def _number(text: str) -> float | None:
     try:
-        return float(text.replace(",", ""))
+        return float(text.replace(",", "").removesuffix("%"))
     except ValueError:
         return None

@@ -1,15 +1,20 @@
-"""The models that are here, each with its card: scores, what it cannot do, how it learnt, under which licence."""
+"""The models that are here, each with its card: scores, what it cannot do, how it learnt, under which licence.
+
+Scores and the reliability of its answers come as numbers, too, so that the page draws them before any table.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
 from headlight.model.foreign.importing import licence_in
+from headlight.model.translate.reliability import measured_reliability
 from headlight.viz.answers.cards import ModelCard, card_text
-from headlight.viz.answers.markdown import Block, curve_of, licence_of, sections
+from headlight.viz.answers.markdown import Block, curve_of, licence_of, scores_of, sections
 from headlight.viz.answers.service import Service
 from headlight.viz.wire.rpc import answering
 from headlight.viz.wire.widget import widget
@@ -52,7 +57,24 @@ def _card_values(service: Service, card: ModelCard) -> dict[str, Any]:
         "licence": licence_of(introduction.source) or licence_in(text),
         "summary": summary,
         "introduction": [block for block in introduction.blocks if block not in summary],
+        "scores": next((scores for section in rest if (scores := scores_of(section.blocks))), None),
+        "reliability": _reliability(folder) if folder else None,
         "sections": [
             {"title": section.title, "blocks": section.blocks, "curve": curve_of(section.blocks)} for section in rest
         ],
+    }
+
+
+def _reliability(folder: Path) -> dict[str, Any] | None:
+    """What was measured of the model's own doubts: answers by stated probability; how many plain ones were right."""
+    measured = measured_reliability(folder)
+    if measured is None:
+        return None
+    held_out = measured.get("with_back") or measured["alone"]
+    plain = measured.get("plain")
+    return {
+        "answers": held_out["answers"],
+        "area": held_out["area"],
+        "curve": held_out["calibration"],  # [answers, probability stated, share right] each
+        "plain": {"right": plain["right"], "read": plain["sentences"]} if plain else None,
     }

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from headlight.viz.answers.markdown import Block, blocks, curve_of, licence_of, sections
+from headlight.viz.answers.markdown import Block, blocks, curve_of, licence_of, scores_of, sections
 from headlight.viz.answers.service import Service
 from headlight.viz.settings import MODELS, Settings
 from headlight.viz.tabs.models import cards_values
@@ -140,6 +140,40 @@ def test_a_curve_is_read_from_the_table_of_steps() -> None:
 )
 def test_where_no_steps_are_counted_there_is_no_curve(table: str) -> None:
     assert curve_of(blocks(table)) is None
+
+
+def test_scores_and_goals_are_read_from_the_table_of_tests() -> None:
+    lines = ["| long ones, 1,000 | 89.5% | 86% |", "| few | 1,000 | |", "| none | – | 1 |"]
+    table = "\n".join(["before", "", "| test | accuracy | goal |", "| --- | ---: | ---: |", *lines])
+    assert scores_of(blocks(table)) == {
+        "measure": "accuracy",
+        "tests": [
+            {"test": "long ones, 1,000", "score": 89.5, "goal": 86.0},
+            {"test": "few", "score": 1000.0, "goal": None},
+        ],
+    }
+
+
+@pytest.mark.parametrize(
+    "table", ["no table", "| file | bytes |\n| --- | --- |\n| a | 1 |", "| test | a |\n| --- | --- |\n| x | – |"]
+)
+def test_where_no_test_is_named_there_are_no_scores(table: str) -> None:
+    assert scores_of(blocks(table)) is None
+
+
+def test_every_shipped_model_that_was_tested_is_drawn_by_its_own_numbers(cards: dict[str, Any]) -> None:
+    for name, card in cards.items():
+        if name == "toy":
+            continue
+        card_text = (MODELS / name / "README.md").read_text(encoding="utf-8")
+        for test in card["scores"]["tests"]:
+            assert f"| {test['score']:.1f}" in card_text.replace("%", "") or f"| {test['score']:.2f}%" in card_text
+    told = json.loads((MODELS / "de-en" / "reliability.json").read_text(encoding="utf-8"))["measured"]
+    drawn = cards["de-en"]["reliability"]
+    assert drawn["curve"] == told["with_back"]["calibration"]
+    assert sum(number for number, *_ in drawn["curve"]) == drawn["answers"]
+    assert drawn["plain"] == {"right": told["plain"]["right"], "read": told["plain"]["sentences"]}
+    assert cards["toy"]["reliability"] is None
 
 
 @pytest.mark.parametrize(

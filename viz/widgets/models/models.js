@@ -1,11 +1,12 @@
 // The Models tab: a line for each model; what it is, how good, what it cannot do and how it learnt folds out. Cards come as plain nodes, never as HTML.
 
 import { call } from '../core/boot.js';
-import { make, replace, svg } from '../core/dom.js';
+import { make, replace } from '../core/dom.js';
 import { ready } from '../core/page.js';
 import { on, set, state } from '../core/state.js';
-import { faultSays, has, languageName, t } from '../core/words.js';
+import { faultSays, languageName, t } from '../core/words.js';
 import { byPair, kindName, pairName, sizeName } from '../parts/modelnames.js';
+import { curves, plainBar, reliabilityPicture, scoresPicture } from './pictures.js';
 
 const TAGS = new Set('h4 p ul ol li table thead tbody tr th td strong em code pre a blockquote hr'.split(' '));
 // Sections that every card has, by their titles; those named here stand open.
@@ -77,7 +78,14 @@ class Models {
 
   /** A line for each model that is here; its card folds out below it. */
   table(cards) {
-    const names = ['models_column_model', 'models_column_does', 'models_fact_parameters', 'models_fact_size', 'models_fact_licence'];
+    const names = [
+      'models_column_model',
+      'models_column_does',
+      'models_column_plain',
+      'models_fact_parameters',
+      'models_fact_size',
+      'models_fact_licence',
+    ];
     const head = make('tr', {}, ...names.map((name) => make('th', { scope: 'col' }, t(name))), make('td', {}));
     return make('table', { class: 'models' }, make('thead', {}, head), make('tbody', {}, ...cards.flatMap((card) => this.lines(card))));
   }
@@ -94,7 +102,7 @@ class Models {
       const open = this.unfolded.has(card.name);
       fold.setAttribute('aria-expanded', String(open));
       whole.hidden = !open;
-      replace(whole, open ? make('td', { colspan: 6 }, this.card(card)) : null);
+      replace(whole, open ? make('td', { colspan: 7 }, this.card(card)) : null);
     };
     fold.addEventListener('click', () => {
       if (!this.unfolded.delete(card.name)) this.unfolded.add(card.name);
@@ -105,6 +113,7 @@ class Models {
     const licence = card.licence ? { lang: 'en', title: card.licence } : {};
     const facts = [
       make('td', { class: 'does' }, does(card)),
+      make('td', { class: 'plain' }, plainBar(card.reliability?.plain)),
       make('td', { class: 'numeric' }, card.parameters ? millions(card.parameters) : '–'),
       make('td', { class: 'numeric' }, sizeName(card.bytes)),
       make('td', { class: 'licence', ...licence }, make('span', {}, card.licence || t('models_no_licence'))),
@@ -125,7 +134,10 @@ class Models {
     const summary = make('div', { class: 'summary', lang: 'en' }, ...card.summary.map(drawn));
     const sections = OPEN.map((title) => card.sections.find((each) => each.title === title)).filter(Boolean);
     const rest = card.sections.filter((each) => !sections.includes(each));
-    const body = make('div', { class: 'body' }, summary, ...sections.map(section), this.more(card, rest));
+    const pictures = [scoresPicture(card.scores), reliabilityPicture(card.reliability)].filter(Boolean);
+    const seen = pictures.length ? make('div', { class: 'pictures' }, ...pictures) : null;
+    const told = sections.map((each) => section(each, each.title === 'Scores' && Boolean(card.scores)));
+    const body = make('div', { class: 'body' }, summary, seen, ...told, this.more(card, rest));
     for (const [place, table] of body.querySelectorAll('[role=region]').entries()) {
       table.setAttribute('aria-label', t('models_table', { number: place + 1, model: card.name }));
     }
@@ -186,7 +198,7 @@ class Models {
   more(card, rest) {
     if (!card.introduction.length && !rest.length) return null;
     const introduction = make('div', { class: 'prose', lang: 'en' }, ...card.introduction.map(drawn));
-    return make('details', {}, make('summary', {}, t('models_more')), introduction, ...rest.map(section));
+    return make('details', {}, make('summary', {}, t('models_more')), introduction, ...rest.map((each) => section(each)));
   }
 }
 
@@ -207,13 +219,14 @@ function does({ kind, languages }) {
   return target ? t('models_pair', { source, target }) : (source ?? t('models_translates'));
 }
 
-/** A section of a card: its title in the reader's language where we know it, its text as it is written. */
-function section({ title, blocks, curve }) {
+/** A section of a card: its title in the reader's language where we know it, its text as it is written, below a picture folded. */
+function section({ title, blocks, curve }, folded = false) {
   const known = SECTIONS[title];
   const heading = known ? make('h3', {}, t(`models_section_${known}`)) : make('h3', { lang: 'en' }, title);
   const prose = make('div', { class: 'prose', lang: 'en' }, ...blocks.map(drawn));
-  if (!curve) return make('section', {}, heading, prose);
+  if (!curve && !folded) return make('section', {}, heading, prose);
   const numbers = make('details', {}, make('summary', {}, t('models_numbers')), prose);
+  if (folded) return make('section', { class: 'numbers' }, numbers); // its picture stands above
   return make('section', {}, heading, make('div', { class: 'curves' }, ...curves(curve)), numbers);
 }
 
@@ -226,57 +239,4 @@ function drawn(node) {
   const element = make(node.tag, { class: node.end ? 'end' : null, ...link }, ...inside);
   if (node.tag === 'table') return make('div', { class: 'wide', tabindex: 0, role: 'region' }, element);
   return element;
-}
-
-// ---------------------------------------------------------------- curves
-
-const [WIDTH, HEIGHT, LINE] = [180, 120, 16]; // pixels
-
-/** One small picture for each measure: "loss multi30k" and "loss pud" share the one called loss. */
-function curves({ steps, series }) {
-  const groups = new Map();
-  for (const { name, values } of series) {
-    const [measure, ...set_] = name.split(' ');
-    groups.set(measure, [...(groups.get(measure) ?? []), { of: set_.join(' '), values }]);
-  }
-  return [...groups].map(([measure, lines]) => curve(measure, steps, lines));
-}
-
-function curve(measure, steps, lines) {
-  const name = has(`models_curve_${measure}`) ? t(`models_curve_${measure}`) : measure;
-  const all = lines.flatMap(({ values }) => values);
-  const [low, high] = [Math.min(...all), Math.max(...all)];
-  const [first, last] = [steps[0], steps.at(-1)];
-  const x = (step) => ((step - first) / (last - first || 1)) * WIDTH;
-  const y = (value) => 8 + (1 - (value - low) / (high - low || 1)) * (HEIGHT - 16);
-  const picture = svg('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: WIDTH, height: HEIGHT, 'aria-hidden': 'true' });
-  const labels = [];
-  for (const { of, values } of [...lines].sort((one, other) => other.values.at(-1) - one.values.at(-1))) {
-    const points = values.map((value, place) => `${x(steps[place]).toFixed(1)},${y(value).toFixed(1)}`);
-    picture.append(svg('polyline', { points: points.join(' '), fill: 'none', stroke: 'currentColor', 'stroke-width': 1.5 }));
-    picture.append(svg('circle', { cx: WIDTH, cy: y(values.at(-1)).toFixed(1), r: 2.5, fill: 'currentColor' }));
-    const top = Math.max(y(values.at(-1)) - LINE / 2, labels.length ? labels.at(-1).top + LINE : 0); // none covers another
-    labels.push({ top, text: `${of || t('models_curve_all')} `, value: values.at(-1) });
-  }
-  const label = ({ top, text, value }) => make('span', { style: `top:${top.toFixed(0)}px` }, text, make('b', {}, value));
-  const plot = make(
-    'div',
-    { class: 'plot', style: `height:${Math.max(HEIGHT, labels.at(-1).top + LINE)}px` },
-    picture,
-    ...labels.map(label),
-  );
-  const below = make(
-    'div',
-    { class: 'steps' },
-    make('span', {}, first.toLocaleString(state.language)),
-    make('span', {}, last.toLocaleString(state.language)),
-  );
-  const says = t('models_curve_alt', { name, first, last });
-  return make(
-    'figure',
-    { role: 'img', 'aria-label': says },
-    make('figcaption', {}, make('b', {}, name), ` ${t('models_curve_by')}`),
-    plot,
-    below,
-  );
 }
