@@ -1,4 +1,7 @@
-"""The first weights of a run: random, or those of another model, with more layers or new vocabularies as configured."""
+"""The first weights of a run: random, or those of another model, with more layers or new vocabularies as configured.
+
+A classifier may take a translator's word vectors alone: what words mean was learnt from far more text than reviews.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from headlight.model.core.classifier import SelfAttentionClassifier
+from headlight.model.core.transformer import Transformer
 from headlight.model.errors import TrainingError
 from headlight.model.folders.reader import CONFIG
 from headlight.model.foreign.loading import read_checkpoint
@@ -22,12 +27,37 @@ SUBLAYER_END = re.compile(r"attention\.output\.|feed_forward\.narrow\.")  # what
 
 
 def require_start(recipe: Recipe) -> None:
-    """Raise an error for a missing `start` before the corpora are read, which takes minutes."""
-    if recipe.start and not (Path(recipe.start) / CONFIG).is_file():
+    """Raise an error for a missing `start` or `vectors_from` before the corpora are read, which takes minutes."""
+    for field in ("start", "vectors_from"):
+        folder = getattr(recipe, field)
+        if folder and not (Path(folder) / CONFIG).is_file():
+            raise TrainingError(
+                f"{folder} is where {recipe.name} begins, but there is no model. Train and export that one first, "
+                f'or take "{field}" out of the recipe.'
+            )
+
+
+def begin_with_vectors(model: SelfAttentionClassifier, recipe: Recipe, tokenizers: Tokenizers) -> None:
+    """Take the word vectors of the translator `vectors_from`; an entry it lacks gets the mean of its pieces' vectors.
+
+    Wider ones are turned onto their first principal directions, which keep what tells words apart. Lengths are those
+    of a fresh table: a translator's frequent words are short, its rare ones long, and a reviewer's need not be.
+    """
+    translator = read_checkpoint(recipe.vectors_from, Transformer)
+    known = translator.model.state_dict()[SOURCE_VECTORS[0]].float()  # [entries, width]
+    table = model.embedding.table.weight.data  # [vocabulary, d_model]
+    if known.shape[1] < table.shape[1]:
         raise TrainingError(
-            f"{recipe.start} is where {recipe.name} begins, but there is no model. Train and export that one first, "
-            'or take "start" out of the recipe.'
+            f"{recipe.vectors_from} has word vectors of {known.shape[1]} numbers, the recipe's model of "
+            f"{table.shape[1]}. Make d_model at most as large."
         )
+    centred = known - known.mean(dim=0)
+    directions = torch.linalg.svd(centred, full_matrices=False).Vh[: table.shape[1]]  # [d_model, width]
+    turned = centred @ directions.T  # [entries, d_model]
+    length = table.norm(dim=1).mean()
+    for token_id, pieces in enumerate(pieces_of_entries(translator.source_tokenizer, tokenizers.source)):
+        if pieces:
+            table[token_id] = nn.functional.normalize(turned[pieces].mean(dim=0), dim=0) * length
 
 
 def begin_with(model: nn.Module, recipe: Recipe, tokenizers: Tokenizers) -> None:

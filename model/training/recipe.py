@@ -98,6 +98,7 @@ class Recipe:
     new_source: bool = False  # but its source has another vocabulary, whose vectors begin anew
     new_target: bool = False  # the same of the target
     vectors_of_pieces: bool = False  # of a language that `start` knows: as the mean of the old pieces' vectors
+    vectors_from: str = ""  # a translator's folder: word vectors begin with its source's, all else with chance
     seed: int = 1
     steps: int = 100_000  # the whole budget, over however many sessions
     validate_every: int = 1000  # steps
@@ -120,6 +121,10 @@ class Recipe:
         _require(
             not self.vectors_of_pieces or self.new_source or self.new_target,
             "vectors_of_pieces is for a new vocabulary: set new_source or new_target, too.",
+        )
+        _require(
+            not (self.vectors_from and self.start),
+            "start gives all weights, vectors_from the word vectors alone. Name one of them.",
         )
         _require(self.task in TASKS, f"task must be one of: {', '.join(TASKS)}.")
         given = {

@@ -21,7 +21,7 @@ import torch
 
 from headlight.model.errors import TrainingError
 from headlight.model.training import checkpoints
-from headlight.model.training.beginning import begin_with, require_start
+from headlight.model.training.beginning import begin_with, begin_with_vectors, require_start
 from headlight.model.training.corpora import CorpusSpec
 from headlight.model.training.files import write_text
 from headlight.model.training.loop import Setting, Trainer, run_steps
@@ -68,8 +68,11 @@ class Run:
         torch.manual_seed(recipe.seed)
         model = self.task.make_model(recipe, self.tokenizers)
         self.report(f"{recipe.name}: {model.parameter_count():,} parameters on {setting.device}")
-        if recipe.start and not checkpoints.list_checkpoints(folder):
-            begin_with(model, recipe, self.tokenizers)
+        if not checkpoints.list_checkpoints(folder):
+            if recipe.start:
+                begin_with(model, recipe, self.tokenizers)
+            if recipe.vectors_from:
+                begin_with_vectors(model, recipe, self.tokenizers)
         self.trainer = Trainer(model, recipe, self.tokenizers.special, setting, processes)
         self._resume()
         self.last, self.cool_down = self._end()

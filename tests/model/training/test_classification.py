@@ -10,17 +10,25 @@ import pytest
 import torch
 
 from headlight.model.commands.main import main
+from headlight.model.core.classifier import SelfAttentionClassifier
 from headlight.model.errors import TrainingError
+from headlight.model.foreign.loading import load_checkpoint
+from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.training.batches import Ragged, Sentences
+from headlight.model.training.beginning import begin_with_vectors, require_start
 from headlight.model.training.classification import ClassifierLosses, make_batch
+from headlight.model.training.classification import make_classifier as make_fresh
 from headlight.model.training.corpora import CorpusSpec, read_pairs
 from headlight.model.training.evaluate import read_labelled
+from headlight.model.training.prepare import Tokenizers
 from headlight.model.training.recipe import Recipe
 from headlight.model.translate.judge import Judge
+from tests.compare import assert_close
 from tests.model.core.test_classifier import make_classifier
 from tests.model.training.examples import SPECIAL, make_recipe, recipe_text
 
 ASSETS = Path(__file__).resolve().parents[3] / "assets"
+TOY = ASSETS / "models" / "toy"
 PRAISE = ["a warm film", "what a lovely story", "funny and wise", "I loved every minute", "a great cast"]
 COMPLAINT = ["a cold film", "what a tired story", "loud and dull", "I hated every minute", "a wasted cast"]
 
@@ -94,11 +102,57 @@ def test_smoothing_shares_a_part_of_the_right_class_with_the_other() -> None:
         ({"tokenizer": {"source_dropout": 0.1}}, "source_dropout is for translation"),
         ({"model": {"encoder_layers": 2}}, "encoder_layers"),
         ({"model": {"vocabulary": 7}}, "the tokenizer decides that"),
+        ({"start": "a", "vectors_from": "b"}, "Name one of them"),
     ],
 )
 def test_impossible_recipes_are_refused(fields: dict[str, Any], complaint: str) -> None:
     with pytest.raises(TrainingError, match=complaint):
         make_recipe(**(FIELDS | fields))
+
+
+def of_the_toy(d_model: int) -> tuple[Recipe, Tokenizers, SelfAttentionClassifier]:
+    """A classifier over the toy's German vocabulary that shall begin with the toy's word vectors."""
+    recipe = make_recipe(**(FIELDS | {"vectors_from": str(TOY), "model": FIELDS["model"] | {"d_model": d_model}}))
+    tokenizer = Tokenizer.load(TOY / "source_tokenizer.json")
+    tokenizers = Tokenizers(tokenizer, tokenizer)
+    torch.manual_seed(0)
+    return recipe, tokenizers, make_fresh(recipe, tokenizers)
+
+
+def test_word_vectors_of_a_translator_keep_the_angles_between_words() -> None:
+    known = load_checkpoint(TOY).model.state_dict()["encoder.embedding.table.weight"]
+    centred = known - known.mean(dim=0)
+    recipe, tokenizers, model = of_the_toy(known.shape[1])
+    random = model.embedding.table.weight.detach().clone()
+    begin_with_vectors(model, recipe, tokenizers)
+    vectors = model.embedding.table.weight.detach()
+
+    def cosines(rows: torch.Tensor) -> torch.Tensor:
+        directions = torch.nn.functional.normalize(rows, dim=1)
+        return directions @ directions.T
+
+    assert_close(cosines(vectors), cosines(centred), within=1e-4)
+    assert_close(vectors.norm(dim=1), random.norm(dim=1).mean().expand(len(vectors)), within=1e-4)
+
+
+def test_fewer_numbers_keep_what_tells_most_words_apart() -> None:
+    known = load_checkpoint(TOY).model.state_dict()["encoder.embedding.table.weight"]
+    centred = known - known.mean(dim=0)
+    recipe, tokenizers, model = of_the_toy(16)
+    begin_with_vectors(model, recipe, tokenizers)
+    left, sizes, _ = torch.linalg.svd(centred, full_matrices=False)
+    expected = torch.nn.functional.normalize(left[:, :16] * sizes[:16], dim=1)
+    vectors = torch.nn.functional.normalize(model.embedding.table.weight.detach(), dim=1)
+    assert_close((vectors @ vectors.T).abs(), (expected @ expected.T).abs(), within=1e-3)
+
+
+def test_word_vectors_narrower_than_the_model_or_missing_are_refused(tmp_path: Path) -> None:
+    recipe, tokenizers, model = of_the_toy(1024)
+    with pytest.raises(TrainingError, match="Make d_model at most as large"):
+        begin_with_vectors(model, recipe, tokenizers)
+    missing = make_recipe(**(FIELDS | {"vectors_from": str(tmp_path)}))
+    with pytest.raises(TrainingError, match="vectors_from"):
+        require_start(missing)
 
 
 def test_a_translation_needs_a_language_to_translate_into() -> None:
