@@ -9,6 +9,7 @@ import numpy as np
 from playwright.sync_api import Page
 
 from headlight.model.records import FloatArray
+from headlight.viz.answers.letters import CELLS
 
 
 def translate(page: Page, text: str) -> str:
@@ -67,7 +68,7 @@ def held(page: Page, kind: str) -> FloatArray:
     shape, numbers = page.evaluate(
         "(kind) => [headlight.translation.tensors[kind].shape, [...headlight.translation.tensors[kind].numbers]]", kind
     )
-    return np.array(numbers, dtype=np.float32).reshape(shape) / 65_535
+    return np.array(numbers, dtype=np.float32).reshape(shape) / (2 * CELLS)
 
 
 # What is there once a tab is drawn.

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from headlight.model.records import KINDS, Translation
 from tests.browser.acting import drawn, modules, state, title
 
-NEAR = 1 / 65_535  # weights travel as 16-bit numbers
+NEAR = 1.01 / 20_000  # a weight travels as one letter, known to a unit of the fourth decimal
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import headlight
 from tests.browser.acting import drawn, modules, settled, state, title, translate, translation
 from tests.browser.conftest import Visit
 
-NEAR = 1 / 65_535
+NEAR = 1.01 / 20_000  # a weight travels as one letter, known to a unit of the fourth decimal
 
 
 # ---------------------------------------------------------------- address

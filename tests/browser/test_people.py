@@ -15,7 +15,7 @@ from tests.browser.conftest import Visit
 SERIOUS = ("serious", "critical")
 DESKTOP = {"width": 1280, "height": 900}
 PHONE = {"width": 390, "height": 844, "has_touch": True, "is_mobile": True}
-NEAR = 1 / 65_535
+NEAR = 1.01 / 20_000  # a weight travels as one letter, known to a unit of the fourth decimal
 MOST_STOPS = 60  # of the Tab key
 # Why nobody could see where the focus is, or nothing.
 UNSEEN = """() => {

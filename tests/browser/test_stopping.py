@@ -23,7 +23,7 @@ LONG = (
     "mein Bruder, den ich lange nicht gesehen hatte, mit seiner Tochter am Tisch und aß eine Suppe. Draußen regnete es."
 )
 SHORT = "Das Haus ist alt."
-NEAR = 1 / 65_535
+NEAR = 1.01 / 20_000  # a weight travels as one letter, known to a unit of the fourth decimal
 
 
 @dataclass

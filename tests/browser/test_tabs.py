@@ -21,7 +21,7 @@ from headlight.viz.settings import MODELS
 from tests.browser.acting import at_rest, open_tab, traces
 from tests.browser.conftest import Visit, visiting
 
-NEAR = 1 / 65_535
+NEAR = 1.01 / 20_000  # a weight travels as one letter, known to a unit of the fourth decimal
 REVIEW = "The cast is wonderful, but the story is dull & far too long."
 CHOSEN, PLOT = ".headlight-positions [aria-checked=true]", ".headlight-positions .plot"
 

@@ -5,6 +5,20 @@ import { execFileSync } from 'node:child_process';
 const given = 'import json; from headlight.viz.wire.static import tables; print(json.dumps(tables()))';
 globalThis.headlightTables = JSON.parse(execFileSync(process.env.PYTHON ?? 'python3', ['-c', given], { encoding: 'utf8' }));
 
+const { decode, FULL } = await import('../../viz/widgets/core/letters.js');
+const every = Array.from({ length: 1 << 16 }, (_, code) => String.fromCharCode(code)).join('');
+const values = decode(every);
+
+/** The letter whose value is nearest to a weight, as the server would send it. */
+export function letterOf(weight) {
+  let best = '!';
+  for (let code = 0; code < values.length; code++) {
+    const gap = (letter) => Math.abs(values[letter.charCodeAt(0)] - weight * FULL);
+    if (values[code] && gap(every[code]) < gap(best)) best = every[code];
+  }
+  return best;
+}
+
 /** A translation as the server sends it: source of `sources` words, target of `targets`, one map of cross-attention for each head. */
 export function answered({ sources, targets, maps, layers = 1 }) {
   const tokens = (labels, text) => {
@@ -15,7 +29,7 @@ export function answered({ sources, targets, maps, layers = 1 }) {
       return { label, word, start: [...text.slice(0, start)].length, end: [...text.slice(0, at)].length, special: label.startsWith('<') };
     });
   };
-  const weights = Uint16Array.from(maps.flat(2), (weight) => Math.round(weight * 65535));
+  const letters = maps.flat(2).map(letterOf).join('');
   const shape = [layers, maps.length / layers, targets.length, sources.length];
   const [sourceText, text] = [sources.join(' '), targets.join(' ')];
   return {
@@ -26,6 +40,6 @@ export function answered({ sources, targets, maps, layers = 1 }) {
     start: { label: '<s>', start: 0, end: 0, special: true },
     source: tokens(sources, sourceText),
     target: tokens(targets, text),
-    attention: { cross: { shape, weights: Buffer.from(weights.buffer).toString('base64') } },
+    attention: { cross: { shape, letters } },
   };
 }

@@ -1,25 +1,21 @@
-"""A translation as the browser gets it: one JSON text with tokens, and every weight as a 16-bit number in base64.
+"""A translation as the browser gets it: one JSON text with tokens, and every weight as one letter (`letters.py`).
 
-A weight w is sent as round(65,535 w): the error is at most 0.0000077, at 2.7 bytes a weight. Zero and one stay exact.
-Masked cells are not marked: the kind of attention tells which they are, and `hidden` the words that are masked.
+A weight takes 1.1 to 1.7 bytes and comes back with the decimals that the page shows of it. What is masked in the
+decoder's maps does not travel; other masked cells are not marked: `hidden` says which words are.
 """
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from headlight.model.changes import change_values
 from headlight.model.measures.roles import roles
-from headlight.model.records import KINDS, FloatArray, Reliability, Token, Translation, TranslationRequest
+from headlight.model.records import KINDS, BeamNode, FloatArray, Reliability, Token, Translation, TranslationRequest
+from headlight.viz.answers.letters import letters_of
 from headlight.viz.labels import labels
-
-FULL = 65_535  # the number that stands for a weight of one
 
 
 def translation_json(translation: Translation, about: Mapping[str, Any], **more: Any) -> str:
@@ -48,11 +44,11 @@ def answer_values(translation: Translation, about: Mapping[str, Any]) -> dict[st
         "source": tokens_values(translation.source_tokens),
         "target": tokens_values(translation.target_tokens),
         "start": tokens_values((translation.start_token,))[0],
-        "attention": {kind: weights_values(translation.attention.of(kind)) for kind in KINDS},
+        "attention": {kind: weights_values(translation.attention.of(kind), causal=kind == "decoder") for kind in KINDS},
         **({"hidden": list(translation.attention.hidden)} if translation.attention.hidden else {}),
         "roles": roles_values(translation),
         "hypotheses": [dataclasses.asdict(each) for each in translation.hypotheses],
-        "tree": [dataclasses.astuple(node) for node in translation.tree.nodes],
+        "tree": [_node_values(node) for node in translation.tree.nodes],
         "score": translation.score,
         "log_probability": translation.log_probability,
         "stopped": translation.stopped,
@@ -66,6 +62,12 @@ def _interventions(request: TranslationRequest) -> dict[str, Any]:
     """What was changed, if anything was."""
     changes = [change_values(change) for change in request.interventions]
     return {"interventions": changes} if changes else {}
+
+
+def _node_values(node: BeamNode) -> list[Any]:
+    """A node of the search; of its numbers the page shows two decimals."""
+    log_probability, score = round(node.log_probability, 6), round(node.score, 6)
+    return [node.parent, node.step, node.id, node.text, log_probability, score, node.outcome]
 
 
 def reliability_values(reliability: Reliability | None) -> dict[str, Any] | None:
@@ -121,10 +123,9 @@ def tokens_values(tokens: Sequence[Token]) -> list[dict[str, Any]]:
     return values
 
 
-def weights_values(weights: FloatArray) -> dict[str, Any]:
-    """An array of any shape."""
-    numbers = np.rint(np.clip(weights, 0.0, 1.0) * FULL).astype("<u2")
-    return {"shape": list(weights.shape), "weights": base64.b64encode(numbers.tobytes()).decode("ascii")}
+def weights_values(weights: FloatArray, *, causal: bool = False) -> dict[str, Any]:
+    """An array of any shape; where it is `causal`, what its last axes hold above their diagonal is left out."""
+    return {"shape": list(weights.shape), "letters": letters_of(weights, causal=causal)}
 
 
 def roles_values(translation: Translation) -> dict[str, Any]:

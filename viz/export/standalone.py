@@ -33,5 +33,5 @@ def standalone(answer: str, chosen: Selection, language: str) -> bytes:
 
 def _script(values: object) -> str:
     """JSON inside a script: nothing in it may end the script or begin a comment."""
-    text = json.dumps(values, ensure_ascii=True, separators=(",", ":"))
+    text = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

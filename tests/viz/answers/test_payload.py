@@ -1,25 +1,20 @@
-"""What the browser gets holds what the model gave, to a 16-bit number a weight."""
+"""What the browser gets holds what the model gave."""
 
 from __future__ import annotations
 
-import base64
 import json
 
 import numpy as np
+import orjson
 import pytest
 
 from headlight import Translator
 from headlight.model.measures.roles import roles
 from headlight.model.records import KINDS, Translation
-from headlight.viz.answers.payload import (
-    FULL,
-    error_json,
-    progress_json,
-    tokens_values,
-    translation_json,
-    weights_values,
-)
+from headlight.viz.answers.letters import alphabet, letters_of
+from headlight.viz.answers.payload import error_json, progress_json, tokens_values, translation_json
 from headlight.viz.settings import MODELS
+from tests.letters import NEAR, decoded
 
 ABOUT = {"name": "toy", "source": "de", "target": "en"}
 
@@ -29,28 +24,35 @@ def translation() -> Translation:
     return Translator.load(MODELS / "toy").translate("ich mochte ein bier", beam_size=3)
 
 
-def decoded(values: dict[str, object]) -> np.ndarray:
-    numbers = np.frombuffer(base64.b64decode(str(values["weights"])), dtype="<u2")
-    return numbers.reshape(values["shape"]).astype(np.float32) / FULL
+def test_weights_come_back_to_a_unit_of_the_fourth_decimal() -> None:
+    weights = np.random.default_rng(0).random((2, 3, 5, 7), dtype=np.float32) ** 3
+    found = decoded({"letters": letters_of(weights), "shape": weights.shape})
+    assert np.abs(found - weights).max() <= NEAR
+    assert (np.round(found, 4) == np.round(weights.astype(np.float64), 4)).all()
 
 
-def test_weights_come_back_to_half_a_step() -> None:
-    weights = np.random.default_rng(0).random((2, 3, 5, 7), dtype=np.float32)
-    assert np.abs(decoded(weights_values(weights)) - weights).max() <= 0.5 / FULL + 1e-7
+def test_weights_beyond_their_bounds_count_as_nothing_and_one() -> None:
+    given, meant = np.array([-0.1, -1e-9, 1.0000002], dtype=np.float32), np.array([0, 0, 1], dtype=np.float32)
+    assert letters_of(given) == letters_of(meant)
 
 
-def test_zero_and_one_stay_exact() -> None:
-    weights = np.array([[0.0, 1.0]], dtype=np.float32)
-    assert decoded(weights_values(weights)).tolist() == [[0.0, 1.0]]
+def test_letters_travel_as_they_are_and_the_smallest_weights_take_one_byte() -> None:
+    letters = "".join(map(chr, dict.fromkeys(alphabet().tolist())))
+    assert len(set(letters)) == len(letters)
+    assert json.dumps(letters, ensure_ascii=False) == f'"{letters}"'
+    assert orjson.dumps(letters).decode() == f'"{letters}"'
+    assert not set("<>&'") & set(letters)
+    assert letters.splitlines() == [letters]  # a line of a stream of messages
+    few = np.full(100, 0.005, dtype=np.float32)
+    assert len(letters_of(few).encode()) == few.size
 
 
 def test_an_answer_holds_every_map_and_token(translation: Translation) -> None:
     values = json.loads(translation_json(translation, ABOUT))
     assert values["model"] == ABOUT
     for kind in KINDS:
-        np.testing.assert_allclose(
-            decoded(values["attention"][kind]), translation.attention.of(kind), atol=0.5 / FULL + 1e-7
-        )
+        found = decoded(values["attention"][kind], causal=kind == "decoder")
+        np.testing.assert_allclose(found, translation.attention.of(kind), atol=NEAR)
     assert [token["text"] for token in values["source"]] == [token.text for token in translation.source_tokens]
     assert [token["id"] for token in values["target"]] == [token.id for token in translation.target_tokens]
     assert len(values["tree"]) == len(translation.tree.nodes)

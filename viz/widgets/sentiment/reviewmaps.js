@@ -1,6 +1,6 @@
 // The maps of a review, as a view of heads takes them (headview/translationmaps.js). Of long reviews only averages came.
 
-import { FULL, decode } from '../core/translation.js';
+import { decode, FULL } from '../core/letters.js';
 import { make, phrase } from '../core/dom.js';
 import { four, rowOf } from '../core/view.js';
 import { t } from '../core/words.js';
@@ -22,7 +22,7 @@ export class ReviewMaps {
     const [layers, heads] = review.shape;
     const rows = mapped ? tokens : [{ ...tokens[0], key: 'mean', label: '', full: '' }];
     const about = { kind: 'encoder', rows, columns: tokens };
-    const numbers = mapped ? decode(review.attention.weights) : null;
+    const numbers = mapped ? decode(review.attention.letters) : null;
     const size = tokens.length ** 2;
     const map = (place) => Float32Array.from(numbers.subarray(place * size, (place + 1) * size), (number) => number / FULL);
     const single = Array.from({ length: layers * heads }, (_, place) => {

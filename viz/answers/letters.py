@@ -1,0 +1,52 @@
+"""Weights as letters: how maps travel, at little more than a byte a weight.
+
+The weights from 0 to 1 are cut into cells, and each cell has a letter. Small weights are by far the most frequent, and
+their letters take one byte as UTF-8; further ones take two, and from 0.17 on three. Compression would save no more, and
+takes longer than all the rest (`docs/experiments.md`).
+
+The cells lie so that a weight and what comes of its letter look the same with one, two, three and four decimals: where
+rounding to any of these parts two numbers, a cell ends. `viz/widgets/core/letters.js` has the same table.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from headlight.model.records import FloatArray
+
+CELLS = 20_000  # the finest cells: half a unit of the fourth decimal
+AT_ONCE = 1 << 15  # weights that are turned into letters together: they stay in the processor's cache
+# Letters of one byte: printable, and neither JSON nor HTML writes them otherwise.
+PLAIN = "".join(letter for letter in map(chr, range(0x21, 0x7F)) if letter not in "\"&'<>\\")
+TWO_BYTES = range(0x100, 0x800)
+THREE_BYTES = 0x4E00  # from here on
+
+
+def letters_of(weights: FloatArray, *, causal: bool = False) -> str:
+    """A letter for each weight, in the order of memory; of `causal` maps those on and below the diagonal alone."""
+    if causal:
+        rows, columns = weights.shape[-2:]
+        weights = weights[..., np.tri(rows, columns, dtype=bool)]
+    flat, letters = weights.reshape(-1), np.empty(weights.size, dtype="<u2")
+    for first in range(0, flat.size, AT_ONCE):
+        part = slice(first, first + AT_ONCE)
+        cells = np.multiply(flat[part], CELLS, dtype=np.float64).astype(np.intp)  # exact products, rounded down
+        alphabet().take(cells, mode="clip", out=letters[part])
+    return letters.tobytes().decode("utf-16-le")
+
+
+@cache
+def alphabet() -> np.ndarray:
+    """The letter of each of the finest cells, 0 to `CELLS`, as its number in Unicode; neighbours may share one."""
+    cells = np.arange(CELLS + 1)
+    fourth = (cells + 1) // 2  # the number shown with four decimals
+    # Within one such number, three decimals round down and up where it ends in 5, two where it ends in 50, and so on.
+    parted = np.logical_or.reduce([fourth % (10 * half) == 5 * half for half in (1, 10, 100)])
+    begins = (cells % 2 == 1) | parted
+    begins[[0, 1, CELLS]] = True  # nothing and one have letters of their own
+    places = np.cumsum(begins) - 1
+    signs = [*map(ord, PLAIN), *TWO_BYTES]
+    further = THREE_BYTES + np.arange(places[-1] + 1 - len(signs))
+    return np.array([*signs, *further], dtype="<u2")[places]

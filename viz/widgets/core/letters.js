@@ -1,0 +1,69 @@
+// Weights as letters: how maps travel (`viz/answers/letters.py` has the same table, and says why).
+
+const CELLS = 20000; // the finest cells: half a unit of the fourth decimal
+export const FULL = 2 * CELLS; // stands for a weight of one; a cell's middle is a whole number, too
+const TWO_BYTES = [0x100, 0x800];
+const THREE_BYTES = 0x4e00; // from here on
+
+/** @type {Uint16Array | undefined} by letter */
+let table;
+
+/** The middle of the cell that each letter stands for. */
+function middles() {
+  if (table) return table;
+  table = new Uint16Array(1 << 16);
+  const letters = [];
+  for (let code = 0x21; code < 0x7f; code++) if (!'"&\'<>\\'.includes(String.fromCharCode(code))) letters.push(code);
+  for (let code = TWO_BYTES[0]; code < TWO_BYTES[1]; code++) letters.push(code);
+  const letter = (place) => letters[place] ?? THREE_BYTES + place - letters.length;
+  let place = -1;
+  let first = 0;
+  for (let cell = 0; cell <= CELLS; cell++) {
+    if (begins(cell)) {
+      place++;
+      first = cell;
+    }
+    table[letter(place)] = first + cell + 1; // of the finest cells from the first to this one
+  }
+  table[letter(0)] = 0; // nothing and one are exact
+  table[letter(place)] = FULL;
+  return table;
+}
+
+/** Whether a letter's cell begins here: where a number with one to four decimals does. */
+function begins(cell) {
+  const fourth = (cell + 1) >> 1;
+  const parted = [1, 10, 100].some((half) => fourth % (10 * half) === 5 * half);
+  return cell % 2 === 1 || parted || cell === 0 || cell === CELLS;
+}
+
+/**
+ * Weights as whole numbers, `FULL` for one.
+ * @param {string} letters
+ */
+export function decode(letters) {
+  const values = middles();
+  const numbers = new Uint16Array(letters.length);
+  for (let place = 0; place < numbers.length; place++) numbers[place] = values[letters.charCodeAt(place)];
+  return numbers;
+}
+
+/**
+ * The same of causal maps, of which nothing above the diagonals travels.
+ * @param {string} letters
+ * @param {number[]} shape whose last two numbers are the rows and columns of each map
+ */
+export function decodeCausal(letters, shape) {
+  const values = middles();
+  const [rows, columns] = shape.slice(-2);
+  const numbers = new Uint16Array(shape.reduce((all, each) => all * each, 1));
+  let from = 0;
+  for (let map = 0; map < numbers.length; map += rows * columns) {
+    for (let row = 0; row < rows; row++) {
+      const start = map + row * columns;
+      const end = start + Math.min(row + 1, columns);
+      for (let place = start; place < end; place++) numbers[place] = values[letters.charCodeAt(from++)];
+    }
+  }
+  return numbers;
+}
