@@ -201,8 +201,8 @@ def _open(browser: Any, port: int) -> Any:
 
 
 @contextmanager
-def _served(command: list[str], port: int) -> Iterator[subprocess.Popen[bytes]]:
-    environment = os.environ | {"HEADLIGHT_PORT": str(port), "PYTHONUNBUFFERED": "1"}
+def _served(command: list[str], port: int, **settings: str) -> Iterator[subprocess.Popen[bytes]]:
+    environment = os.environ | {"HEADLIGHT_PORT": str(port), "PYTHONUNBUFFERED": "1"} | settings
     process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     try:
         for line in process.stdout or ():

@@ -1,26 +1,49 @@
-"""How much later than the model an answer is painted: sentences of four lengths, in a browser on the same machine."""
+"""How much later than the model an answer is painted: sentences of four lengths, in a browser on the same machine.
+
+What lies between the model and the frame is told in stages: what the server does beside the model (checks, tokens,
+letters, JSON), the way (Gradio, its queue, the wire), reading (JSON and letters become arrays), and drawing.
+"""
 
 from __future__ import annotations
 
 import sys
+import time
+from statistics import median
 from typing import Any
 
 from benchmarks.arithmetic import summary
-from benchmarks.page import PAINTED, PORT, STATE, THIRTY, TWENTY, Say, _open, _served
+from benchmarks.page import MODULES, PAINTED, PORT, STATE, TWENTY, Say, _open, _served
 from tests.browser.browsers import find_chromium
 
+FURTHER = (
+    "Am Abend liest er seiner Frau aus der Zeitung vor, während sie in der Küche das Essen kocht.",
+    "Die Kinder spielen im Garten, weil heute die Sonne scheint und die Schule schon zu Ende ist.",
+    "Meine Schwester hat gestern ein neues Buch gekauft, das sie ihrem Lehrer schenken will.",
+    "Wir fahren im Sommer mit dem Zug ans Meer und bleiben dort zwei Wochen bei unseren Freunden.",
+    "Ein Mann mit einem roten Hut steht auf der Straße und wartet auf den nächsten Bus.",
+    "Wenn es morgen regnet, gehen wir nicht in den Park, sondern sehen uns einen Film an.",
+    "Zwei Frauen sitzen an einem Tisch vor dem Café und trinken Kaffee.",
+    "Der Zug kam zu spät, deshalb haben wir den Anfang des Konzerts leider verpasst.",
+    "Mein Bruder arbeitet in einer großen Stadt und kommt nur am Wochenende nach Hause.",
+)
 SENTENCES = {
     "8": "Das Haus ist alt und klein.",
     "20": TWENTY,
-    "60": f"{THIRTY} {TWENTY}",
-    "200": " ".join([THIRTY, TWENTY] * 4),
+    "60": " ".join([TWENTY, *FURTHER[:2]]),
+    "200": " ".join([TWENTY, *FURTHER]),
 }
+# The page's own limits are lower than the longest sentence.
+LIMITS = {"max_characters": 5_000, "max_tokens": 1_000}
+PATIENCE = 60_000  # milliseconds: an answer that never comes is an error, not a wait without end
 # Milliseconds of the model's own, until the answer is there, and until the frame with it is painted.
 TRANSLATE = f"""async (text) => {{
   const {{ on, state }} = {STATE};
   const painted = {PAINTED};
   document.getElementById('sentence').value = text;
-  const answered = new Promise((done) => on(['translation'], () => state.translation.request.text === text && done()));
+  const answered = new Promise((done, fail) => {{
+    setTimeout(() => fail(new Error(document.querySelector('.translate').innerText)), {PATIENCE});
+    on(['translation'], () => state.translation.request.text === text && done());
+  }});
   const start = performance.now();
   document.querySelector('.translate .go').click();
   await answered;
@@ -29,14 +52,29 @@ TRANSLATE = f"""async (text) => {{
   const {{ seconds, source, target }} = state.translation;
   return [1000 * seconds, there, all, source.length, target.length];
 }}"""
+READ = f"""async ([answer, turns]) => {{
+  const {{ Translation }} = (await import({MODULES})).modules['core/translation.js'];
+  const times = [];
+  for (let turn = 0; turn < turns; turn++) {{
+    const start = performance.now();
+    new Translation(JSON.parse(answer));
+    times.push(performance.now() - start);
+  }}
+  return times;
+}}"""
 
 
 def measure(repetitions: int, say: Say) -> dict[str, Any]:
     """Each length so many times, each time another sentence; none of them is cached."""
     from playwright.sync_api import sync_playwright
 
+    from headlight.viz.answers.service import Service
+    from headlight.viz.settings import Settings
+
+    settings = {f"HEADLIGHT_{name.upper()}": str(most) for name, most in LIMITS.items()}
+    service = Service(Settings(**LIMITS))  # type: ignore[arg-type]
     cases = []
-    with sync_playwright() as playwright, _served([sys.executable, "app.py"], PORT):
+    with sync_playwright() as playwright, _served([sys.executable, "app.py"], PORT, **settings):
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox", "--disable-gpu"])
         page = _open(browser, PORT)
         for name, text in SENTENCES.items():
@@ -46,7 +84,33 @@ def measure(repetitions: int, say: Say) -> dict[str, Any]:
             beyond = [after - own for own, after in zip(model, painted, strict=True)]
             case = {"name": name, "source_tokens": told[0][3], "target_tokens": told[0][4]}
             times = {"model": model, "there": there, "painted": painted, "beyond": beyond}
-            cases.append(case | {key: summary(seconds) for key, seconds in times.items()})
-            say(f"{name} tokens: painted {1000 * cases[-1]['beyond']['median']:.0f} ms after the model's own time")
+            case |= {key: summary(seconds) for key, seconds in times.items()}
+            server, answer = _server(service, text, repetitions)
+            read = median(page.evaluate(READ, [answer, repetitions])) / 1000
+            way = median(all_ - own for all_, own in zip(there, model, strict=True)) - server - read
+            draw = median(after - before for before, after in zip(there, painted, strict=True))
+            case |= {
+                "bytes": len(answer.encode()),
+                "stages": {"server": server, "way": way, "read": read, "draw": draw},
+            }
+            cases.append(case)
+            stages = ", ".join(f"{stage} {1000 * seconds:.0f}" for stage, seconds in case["stages"].items())
+            say(
+                f"{name} tokens: painted {1000 * case['beyond']['median']:.0f} ms after the model's own time ({stages})"
+            )
         browser.close()
     return {"repetitions": repetitions, "sentences": cases}
+
+
+def _server(service: Any, text: str, repetitions: int) -> tuple[float, str]:
+    """Seconds that checking a request and writing its answer take, and the answer."""
+    from headlight.viz.answers.model_values import answer_of
+
+    translation = service.translate(service.check({"text": text}, model_defaults=True))
+    times = []
+    for _ in range(repetitions):
+        start = time.perf_counter()
+        service.check({"text": text}, model_defaults=True)
+        answer = answer_of(service, translation)
+        times.append(time.perf_counter() - start)
+    return median(times), answer

@@ -290,8 +290,26 @@ def painting(result: Result) -> str:
             "From a click on Translate; Chromium without a GPU on the same machine as the server; milliseconds, "
             f"medians of {result['repetitions']} sentences each.\n",
             table(names, rows),
+            *_stages(result["sentences"]),
         ]
     )
+
+
+def _stages(cases: Sequence[Result]) -> list[str]:
+    """Where the time between the model and the frame goes."""
+    told = [case for case in cases if "stages" in case]
+    if not told:
+        return []
+    rows = [
+        [f"{case['source_tokens']} read", *map(milliseconds, case["stages"].values()), f"{case['bytes'] / 1000:.0f} kB"]
+        for case in told
+    ]
+    return [
+        "Where the time after the model goes. Server: the check, tokens, letters, JSON; way: Gradio, its queue and the "
+        "wire, what is left of the time until it is there; reading: JSON and letters become arrays; drawing: from the "
+        "answer to the frame.\n",
+        table(["tokens", "server", "way", "reading", "drawing", "answer"], rows),
+    ]
 
 
 def first_visit(result: Result) -> str:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -362,9 +362,18 @@ class Progress:
     """Progress of a running translation, without tensors; only the last one carries the whole translation."""
 
     step: int
-    text: str
-    tokens: tuple[Token, ...]  # what is written so far (a beam may still change its mind)
+    read: Callable[[], tuple[str, tuple[Token, ...]]] = field(repr=False)  # what is written so far
     translation: Translation | None = None
+
+    @property
+    def text(self) -> str:
+        """What is written so far; a beam may still change its mind. It is put together when it is asked for."""
+        return self.read()[0]
+
+    @property
+    def tokens(self) -> tuple[Token, ...]:
+        """The tokens of the text."""
+        return self.read()[1]
 
 
 def read_only(array: Any) -> Any:

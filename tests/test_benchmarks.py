@@ -339,7 +339,8 @@ def _result() -> dict[str, Any]:
         "paint": {
             "repetitions": 7,
             "sentences": [
-                {"name": name, "source_tokens": int(name), "target_tokens": 7}
+                {"name": name, "source_tokens": int(name), "target_tokens": 7, "bytes": 1000}
+                | {"stages": {"server": 0.003, "way": 0.017, "read": 0.002, "draw": 0.041}}
                 | {
                     each: {"median": second}
                     for each, second in {"model": 0.05, "there": 0.1, "painted": 0.15, "beyond": 0.1}.items()

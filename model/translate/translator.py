@@ -11,11 +11,12 @@ source and translation captures every map, and every probability comes from that
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, get_args
@@ -33,7 +34,7 @@ from headlight.model.errors import RequestError, not_choice
 from headlight.model.folders.checkpoint import check_vocabularies
 from headlight.model.folders.shipped import find_folder
 from headlight.model.foreign.loading import load_checkpoint
-from headlight.model.records import Progress, ReliabilityRule, Timing, Translation, TranslationRequest
+from headlight.model.records import Progress, ReliabilityRule, Timing, Token, Translation, TranslationRequest
 from headlight.model.text.languages import Languages
 from headlight.model.text.vocabulary import Vocabulary
 from headlight.model.translate.capture import (
@@ -197,7 +198,7 @@ class Translator:
             yield self._progress(step, search.best(0))
             clock.resume()
         translation = self._answer(batch, search, reader, clock, changing)[0]
-        yield Progress(step + 1, translation.text, translation.target_tokens, translation)
+        yield Progress(step + 1, lambda: (translation.text, translation.target_tokens), translation)
 
     def request(self, text: str | TranslationRequest, **options: Any) -> TranslationRequest:
         """The checked request that `translate` would make: equal requests have equal translations."""
@@ -339,10 +340,17 @@ class Translator:
         )
 
     def _progress(self, step: int, row: Row) -> Progress:
-        tokens = self.target_tokenizer.written_tokens(row.ids)
-        chances = torch.tensor(row.gains).exp().tolist()
-        tokens = tuple(replace(token, probability=chance) for token, chance in zip(tokens, chances, strict=True))
-        return Progress(step, self.target_tokenizer.decode(row.ids), tokens)
+        ids, gains = list(row.ids), list(row.gains)  # the search goes on with its own
+
+        @cache
+        def read() -> tuple[str, tuple[Token, ...]]:  # of most steps nobody reads it
+            tokens = self.target_tokenizer.written_tokens(ids)
+            pairs = zip(tokens, gains, strict=True)
+            return self.target_tokenizer.decode(ids), tuple(
+                replace(token, probability=math.exp(gain)) for token, gain in pairs
+            )
+
+        return Progress(step, read)
 
 
 class Clock:

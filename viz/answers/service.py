@@ -260,4 +260,4 @@ def _steps(translator: Translator, request: TranslationRequest) -> Any:
 
 def _last(translation: Translation, kind: type[Progress] = Progress) -> Progress:
     tokens = translation.target_tokens
-    return kind(len(tokens) + 1, translation.text, tokens, translation)
+    return kind(len(tokens) + 1, lambda: (translation.text, tokens), translation)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextvars
 import itertools
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -15,7 +15,8 @@ import torch
 
 from headlight.model.core.probes import _watches
 from headlight.model.errors import RequestError
-from headlight.model.records import KINDS, Intervention, Progress, Translation
+from headlight.model.records import KINDS, Intervention, Progress, Token, Translation
+from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.translate.translator import Translator
 from tests.tiny import SENTENCES, count_hooks, tiny_translator
 
@@ -84,6 +85,26 @@ def test_what_is_written_grows_by_one_token_at_a_time(translator: Translator, op
         chances = [token.probability for token in written]
         assert [token.probability for token in progress.tokens] == pytest.approx(chances, abs=1e-5)
         assert progress.text == translator.target_tokenizer.decode(token.id for token in written)
+
+
+def test_of_progress_that_nobody_reads_no_text_is_made(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    plain = Tokenizer.written_tokens
+
+    def counted(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[Token, ...]:
+        made.append(len(ids))
+        return plain(tokenizer, ids)
+
+    monkeypatch.setattr(Tokenizer, "written_tokens", counted)
+    stream = translator.stream(TEXT)
+    first = next(stream)
+    before = len(made)  # the source was read
+    second, third = next(stream), next(stream)
+    assert len(made) == before
+    assert (len(second.tokens), len(third.tokens), len(first.tokens)) == (2, 3, 1)
+    assert made[before:] == [2, 3, 1]
+    assert len(second.text) <= len(third.text)
+    assert len(made) == before + 3  # once each
 
 
 def test_a_beam_tells_of_its_leader_which_ends_as_the_answer(translator: Translator) -> None:
