@@ -50,6 +50,8 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="few repetitions of small cases, nothing written: a try")
     parser.add_argument("--repetitions", type=int, default=None, help="of each case (default 11, lines 7; quick: 2)")
     parser.add_argument("--threads", type=int, default=2, help="of every engine but int8, which has one (default 2)")
+    parser.add_argument("--visitors", type=int, default=None, help="who type in `live` (default 30; quick: 5)")
+    parser.add_argument("--seconds", type=float, default=None, help="of typing in `live` (default 30; quick: 6)")
     parser.add_argument("--date", default=datetime.date.today().isoformat(), help="as the report shall say")
     parser.add_argument("--output", type=Path, help="folder of benchmarks.md (default docs; quick: none)")
     options = parser.parse_args(arguments)
@@ -77,7 +79,9 @@ def _measure(name: str, options: argparse.Namespace) -> dict[str, Any]:
         "page": lambda: page.measure(repetitions, say),
         "paint": lambda: painting.measure(repetitions, say),
         "visit": lambda: first_visit.measure(repetitions, say),
-        "live": lambda: live.measure(5 if quick else 30, 3.0 * repetitions, say),
+        "live": lambda: live.measure(
+            options.visitors or (5 if quick else 30), options.seconds or (6.0 if quick else 30.0), say
+        ),
     }
     return measures[name]()
 

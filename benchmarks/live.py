@@ -2,7 +2,8 @@
 
 All but one of the typists speak to the server as the page does, by the rules of `viz/widgets/translate/live.js`; one
 types in a real browser, where an answer counts once it is painted. Beside them a visitor asks for full answers, first
-alone and then among all that typing.
+alone and then among all that typing. Whatever the machine's load, all of it ends: an answer that is not there after
+`FULL_PATIENCE` is counted as that late, and one to a typist after `PATIENCE` as lost.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from tests.browser.browsers import find_chromium
 KEYS = 4  # keystrokes a second
 PAUSE, FIRST_STEP, LONGEST, LATE, PATIENCE = 0.12, 0.5, 4.0, 1.0, 8.0  # seconds, as live.js has them
 SKIPPED = 3
+FULL_PATIENCE = 20.0  # seconds
 WORDS = THIRTY[:-1].replace(",", "").split()
 WATCH = f"""async () => {{
   const {{ on, state }} = (await import({MODULES})).modules['core/state.js'];
@@ -67,7 +69,7 @@ def measure(typists: int, seconds: float, say: Say) -> dict[str, Any]:
         _type(page, seconds)
         spent, passed = _processor(server.pid) - spent, time.monotonic() - began
         memory = _memory(server.pid)
-        asks.join()
+        asks.join(timeout=2 * FULL_PATIENCE)
         page.wait_for_timeout(1000 * LONGEST)
         painted = page.evaluate("typed")
         over.set()
@@ -136,10 +138,13 @@ class _Wire:
         }
         self.client.post(f"{self.base}/gradio_api/queue/join", json=body).raise_for_status()
 
-    def listen(self, session: str) -> Iterator[dict[str, Any]]:
-        """The messages to a session, until nothing more is owed to it."""
-        with self.client.stream("GET", f"{self.base}/gradio_api/queue/data?session_hash={session}") as stream:
+    def listen(self, session: str, patience: float) -> Iterator[dict[str, Any]]:
+        """The messages to a session, until nothing more is owed to it, or none came for so many seconds."""
+        end, address = time.monotonic() + patience, f"{self.base}/gradio_api/queue/data?session_hash={session}"
+        with self.client.stream("GET", address, timeout=patience) as stream:
             for line in stream.iter_lines():
+                if time.monotonic() > end:
+                    return
                 if not line.startswith("data:"):
                     continue
                 event = json.loads(line[5:])
@@ -186,7 +191,7 @@ class _Typist(threading.Thread):
                     self.due = now
                 if self.due is not None and now >= self.due:
                     self._look(now)
-            time.sleep(0.01)
+            time.sleep(min(0.03, max(0.002, min(key, self.due or key) - time.monotonic())))
 
     def _letters(self) -> Iterator[str]:
         """A sentence letter by letter, then another one."""
@@ -209,7 +214,7 @@ class _Typist(threading.Thread):
     def _ask(self, turn: int, text: str) -> None:
         with contextlib.suppress(httpx.HTTPError):
             self.wire.ask(self.session, text=text, turn=turn, live=True)
-            for message in self.wire.listen(self.session):
+            for message in self.wire.listen(self.session, PATIENCE):
                 self._hear(message)
 
     def _hear(self, message: dict[str, Any]) -> None:
@@ -257,11 +262,13 @@ def _full(wire: _Wire, seconds: float) -> list[float]:
     while time.monotonic() < end:
         turn += 1
         text = f"{HUNDRED[: HUNDRED.index('.') + 1][:-1]} um {turn} Uhr {uuid.uuid4().hex[:4]}."
-        start = time.monotonic()
-        wire.ask(session, text=text, turn=turn)
-        for message in wire.listen(session):
-            if message["what"] == "answer" and message.get("turn") == turn:
-                times.append(time.monotonic() - start)
+        start, took = time.monotonic(), FULL_PATIENCE
+        with contextlib.suppress(httpx.HTTPError):
+            wire.ask(session, text=text, turn=turn)
+            for message in wire.listen(session, FULL_PATIENCE):
+                if message["what"] == "answer" and message.get("turn") == turn:
+                    took = time.monotonic() - start
+        times.append(took)
         time.sleep(0.5)
     return times
 

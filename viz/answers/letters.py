@@ -49,4 +49,5 @@ def alphabet() -> np.ndarray:
     places = np.cumsum(begins) - 1
     signs = [*map(ord, PLAIN), *TWO_BYTES]
     further = THREE_BYTES + np.arange(places[-1] + 1 - len(signs))
-    return np.array([*signs, *further], dtype="<u2")[places]
+    letters: np.ndarray = np.array([*signs, *further], dtype="<u2")[places]
+    return letters
