@@ -42,7 +42,7 @@ ROOMS = {
     "viz/__init__.py": "",
     "model/commands/*": "",
     "model/training/*": "jieba numpy sacrebleu safetensors torch",
-    "model/experiments/*": "torch",
+    "model/experiments/*": "numpy torch",
     "model/translate/*": "numpy torch",
     "model/foreign/*": "httpx2 huggingface_hub torch",
     "model/folders/*": "numpy safetensors torch",

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from headlight.model.commands.common import model_folder
 from headlight.model.errors import CommandError
 from headlight.model.folders.shipped import ASSETS
-from headlight.model.measures.alignment import Errors, count_errors, error_bounds, links_of
+from headlight.model.measures.alignment import Errors, error_bounds
+from headlight.model.measures.alignment import count_heads as count_heads_of_one
 from headlight.model.text.drawn_links import BANDS, DrawnPair, read_links
 from headlight.model.text.languages import languages_of
 from headlight.model.translate.translator import Translator
@@ -82,17 +83,16 @@ def count_heads(translator: Translator, pairs: Iterable[DrawnPair]) -> dict[Head
     counts: dict[Head, list[Errors]] = {}
     for pair in pairs:
         result = translator.translate(pair.source.text, target=pair.target.text)
-        layers, heads = result.attention.cross.shape[:2]
-        for place in (Head(layer, head, shift) for layer in range(layers) for head in range(heads) for shift in (0, 1)):
-            links = links_of(
-                result.attention.cross[place.layer, place.head],
-                result.target_tokens,
-                pair.target.spans,
-                result.source_tokens,
-                pair.source.spans,
-                place.shift,
-            )
-            counts.setdefault(place, []).append(count_errors(links, pair.gold))
+        found = count_heads_of_one(
+            result.attention.cross,
+            result.target_tokens,
+            pair.target.spans,
+            result.source_tokens,
+            pair.source.spans,
+            pair.gold,
+        )
+        for place, errors in found.items():
+            counts.setdefault(Head(*place), []).append(errors)
     return counts
 
 

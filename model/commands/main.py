@@ -26,6 +26,7 @@ COMMANDS = {
     "reliability": "fit and measure how far each answer of a model can be relied on",
     "importance": "measure what a translation loses without each head, layer and kind of attention",
     "heads": "measure how plainly each cross-attention head aligns words",
+    "steadiness": "measure what every head does over many sentences, and how steadily",
 }
 
 

@@ -24,7 +24,7 @@ from headlight.model.records import FloatArray, Token
 Link = tuple[int, int]
 Links = frozenset[Link]
 Spans = Sequence[tuple[int, int]]  # where each word of a sentence starts and ends
-ENTRY = re.compile(r"(?P<source>\d+)(?P<sure>[-?])(?P<target>\d+)", flags=re.ASCII)
+ENTRY = re.compile(r"(?P<source>\d+)(?P<sure>[-?])(?P<target>\d+)(?P<possible>p?)", flags=re.ASCII)
 SAMPLES = 1000
 TAILS = (2.5, 97.5)  # per cent
 
@@ -70,6 +70,16 @@ class Errors:
         most = self.linked + self.sure
         return 1 - (self.linked_and_sure + self.linked_and_possible) / most if most else 0.0
 
+    @property
+    def precision(self) -> float:
+        """The share of the head's links that are possible ones; 1 where it has none."""
+        return self.linked_and_possible / self.linked if self.linked else 1.0
+
+    @property
+    def recall(self) -> float:
+        """The share of the sure links that the head has; 1 where there are none."""
+        return self.linked_and_sure / self.sure if self.sure else 1.0
+
 
 def turned(links: Iterable[Link]) -> Links:
     """The same links with source and target exchanged."""
@@ -105,7 +115,7 @@ def agreement(first: Iterable[Links], second: Iterable[Links]) -> float:
 def word_weights(
     weights: FloatArray, rows: Sequence[Token], row_words: Spans, columns: Sequence[Token], column_words: Spans
 ) -> FloatArray:
-    """Attention between tokens, `[rows, columns]`, as attention between words: `[row words, column words]`.
+    """Attention between tokens, `[…, rows, columns]`, as attention between words: `[…, row words, column words]`.
 
     The weights of a word's tokens are summed over keys and averaged over queries. A token across the border of two
     words belongs to both, in proportion to its characters. Special tokens are no words, so a row may sum to less than
@@ -129,17 +139,51 @@ def links_of(
 ) -> Links:
     """The source word with the highest weight of each written word. With `shift` 1, the weights come from the next row,
     in which the written token is the query."""
+    found = linked_words(weights, rows, row_words, columns, column_words, shift)
+    return frozenset((int(column), row) for row, column in enumerate(found))
+
+
+def linked_words(
+    weights: FloatArray,
+    rows: Sequence[Token],
+    row_words: Spans,
+    columns: Sequence[Token],
+    column_words: Spans,
+    shift: int = 0,
+) -> np.ndarray:
+    """The same of any number of heads, `[…, rows, columns]` → the place of a source word for each written word,
+    `[…, row words]`; without any words, nothing."""
     if shift not in (0, 1):
         raise not_whole("shift", shift, 0, 1)
-    moved = np.concatenate([weights[shift:], weights[len(weights) - shift :]]) if shift else weights
+    count = weights.shape[-2]
+    moved = weights[..., np.minimum(np.arange(count) + shift, count - 1), :] if shift else weights
     merged = word_weights(moved, rows, row_words, columns, column_words)
-    if not merged.size:
-        return frozenset()
-    return frozenset((int(column), row) for row, column in enumerate(merged.argmax(axis=1)))
+    return merged.argmax(axis=-1) if merged.size else np.zeros((*weights.shape[:-2], 0), dtype=np.int64)
+
+
+def count_heads(
+    weights: FloatArray,
+    rows: Sequence[Token],
+    row_words: Spans,
+    columns: Sequence[Token],
+    column_words: Spans,
+    gold: Gold,
+) -> dict[tuple[int, int, int], Errors]:
+    """The counts of every head of cross-attention, `[layer, head, rows, columns]`, in both readings of a row: by layer,
+    head and shift."""
+    found = {}
+    for shift in (0, 1):
+        sources = linked_words(weights, rows, row_words, columns, column_words, shift)  # [layer, head, row words]
+        for layer, heads in enumerate(sources):
+            for head, words in enumerate(heads):
+                links = frozenset((int(source), target) for target, source in enumerate(words))
+                found[layer, head, shift] = count_errors(links, gold)
+    return found
 
 
 def parse_links(text: str, source_words: int, target_words: int) -> Gold:
-    """`0-0 1?2`: a sure link of word 0 to word 0, and a possible link of source word 1 to target word 2."""
+    """`0-0 1?2`: a sure link of word 0 to word 0, and a possible link of source word 1 to target word 2, which may be
+    written `1-2p` as well."""
     sure, possible = set[Link](), set[Link]()
     for entry in text.split():
         match = ENTRY.fullmatch(entry)
@@ -150,7 +194,7 @@ def parse_links(text: str, source_words: int, target_words: int) -> Gold:
             if place >= words:
                 raise CommandError(f"{entry!r}: the {side} has {words} words, counted from 0. Mend the link.")
         possible.add(link)
-        if match["sure"] == "-":
+        if match["sure"] == "-" and not match["possible"]:
             sure.add(link)
     return Gold(frozenset(sure), frozenset(possible))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gradio as gr
 
+from headlight.viz.answers.kept_roles import roles_of
 from headlight.viz.answers.service import Service
 from headlight.viz.export.files import Exporter
 from headlight.viz.wire.rpc import answering
@@ -12,4 +13,6 @@ from headlight.viz.wire.widget import widget
 
 def build(service: Service) -> gr.HTML:
     """Inside a `gr.Blocks`."""
-    return widget("heads/explorer", server=[answering(Exporter(service).export)])
+    return widget(
+        "heads/explorer", server=[answering(Exporter(service).export), answering(roles_of(service), computes=False)]
+    )

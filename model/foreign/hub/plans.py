@@ -52,6 +52,7 @@ SMALL = (
     "habits.json",
     "reliability.json",
     "heads.json",
+    "roles.json",
     "SHA256SUMS",
     "README.md",
 )

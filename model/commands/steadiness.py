@@ -1,0 +1,88 @@
+"""`headlight steadiness`: what every head of a model does over many sentences, and how steadily.
+
+With `--write`, the result goes into the model's folder: roles.json, the card's section of roles, the checksums.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from headlight.model.commands.common import ProgressLine, model_folder
+from headlight.model.errors import CommandError
+from headlight.model.experiments.steadiness import FILE, head_roles, to_json
+from headlight.model.folders.shipped import ASSETS
+from headlight.model.measures.roles import NAMES
+from headlight.model.records import KINDS
+from headlight.model.text.languages import languages_of
+from headlight.model.training.card_section import replace_section, sign_again
+from headlight.model.translate.translator import Translator
+
+TEXTS = ASSETS / "corpora" / "mini.tsv"
+SENTENCES = 200
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("--model", required=True, help="a folder, or a name in assets/models")
+    parser.add_argument(
+        "--texts", type=Path, default=TEXTS, help="sentences: a table with a column a language (mini.tsv)"
+    )
+    parser.add_argument("--column", help="the column to read (the language that the model's name says)")
+    parser.add_argument("--sentences", type=int, default=SENTENCES, help=f"how many, spread evenly ({SENTENCES})")
+    parser.add_argument("--write", action="store_true", help="put the roles into the model's folder")
+    parser.add_argument("--device", help="cuda, mps or cpu (the best there is)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure and print how many heads have each role; with `--write`, also write."""
+    folder = model_folder(arguments.model)
+    column = arguments.column or (*languages_of(folder.resolve().name), "")[0]
+    texts = kept_sentences(arguments.texts, column, arguments.sentences)
+    progress = ProgressLine(len(texts))
+    found = head_roles(Translator.load(folder, arguments.device), texts, arguments.texts.name, progress.add)
+    section = in_words(found)
+    print(section)
+    if arguments.write:
+        (folder / FILE).write_text(to_json(found), encoding="utf-8")
+        replace_section(folder, "Roles of heads", section)
+        sign_again(folder)
+    return 0
+
+
+def kept_sentences(path: Path, column: str, count: int = SENTENCES) -> list[str]:
+    """The sentences of a column, so many of them, spread evenly."""
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        if column not in (rows.fieldnames or ()):
+            there = ", ".join(rows.fieldnames or ()) or "none"
+            raise CommandError(f"{path} has no column {column!r}. Name one with --column: {there}.")
+        texts = [row[column] for row in rows]
+    count = min(count, len(texts))
+    return [texts[place * len(texts) // count] for place in range(count)]
+
+
+def in_words(values: dict[str, Any]) -> str:
+    """The card's section: how many heads of each kind have each role, and how steadily."""
+    rows = []
+    for name in NAMES:
+        heads = [[head for layer in values["heads"][kind] for head in layer if head["role"] == name] for kind in KINDS]
+        if any(heads):
+            held = [head["held"] for of_kind in heads for head in of_kind]
+            counts = " | ".join(str(len(of_kind)) for of_kind in heads)
+            rows.append(f"| {name} | {counts} | {sum(held) / len(held):.2f} |")
+    counted = Counter(head["role"] for kind in KINDS for layer in values["heads"][kind] for head in layer)
+    name, most = counted.most_common(1)[0]
+    return f"""## Roles of heads
+
+What each head does over {values["sentences"]} sentences of {values["corpus"]}, each translated greedily, by the rules
+of `model/measures/roles.py`; `steady` is the mean share of sentences in which such a head has its role by itself.
+{most} of {counted.total()} heads are `{name}`, the most common role. `roles.json` has every head.
+
+| role | {" | ".join(KINDS)} | steady |
+| --- | {" | ".join("---:" for _ in KINDS)} | ---: |
+{chr(10).join(rows)}
+"""

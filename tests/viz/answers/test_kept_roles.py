@@ -1,0 +1,44 @@
+"""The page asks what a model's heads do over a corpus: the kept values, or nothing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from headlight.model.experiments.steadiness import FILE
+from headlight.viz.answers.kept_roles import roles_of
+from headlight.viz.answers.service import Service
+from headlight.viz.errors import PageError
+from headlight.viz.settings import MODELS, Settings
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Service:
+    """Two copies of the toy model, of which one has roles."""
+    for name in ("plain", "told", "odd"):
+        shutil.copytree(MODELS / "toy", tmp_path / name)
+    (tmp_path / "told" / FILE).write_text('{"sentences": 3}', encoding="utf-8")
+    (tmp_path / "odd" / FILE).write_text('{"sentences"', encoding="utf-8")
+    return Service(replace(Settings(), models_folder=tmp_path))
+
+
+@pytest.mark.parametrize(("name", "expected"), [("told", {"sentences": 3}), ("plain", None), ("odd", None)])
+def test_the_kept_roles_of_a_model_are_told(service: Service, name: str, expected: object) -> None:
+    assert roles_of(service)({"model": name}) == {"roles": expected}
+
+
+def test_without_a_name_it_is_the_default_model() -> None:
+    service = Service(Settings())
+    kept = MODELS / service.default / FILE
+    expected = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else None
+    assert roles_of(service)({}) == {"roles": expected}
+
+
+@pytest.mark.parametrize("given", ["../toy", 3, "x" * 1000, None, "nothing"])
+def test_other_names_are_refused(service: Service, given: object) -> None:
+    with pytest.raises(PageError):
+        roles_of(service)({"model": given})
