@@ -25,6 +25,7 @@ COMMANDS = {
     "evaluate": "measure a model folder on a test file: BLEU, chrF, speed; or accuracy",
     "reliability": "fit and measure how far each answer of a model can be relied on",
     "importance": "measure what a translation loses without each head, layer and kind of attention",
+    "faithfulness": "measure which account of what a written word rests on is true of a model",
     "heads": "measure how plainly each cross-attention head aligns words",
     "steadiness": "measure what every head does over many sentences, and how steadily",
 }

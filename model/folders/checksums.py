@@ -76,3 +76,12 @@ def fingerprint(folder: Path) -> str:
     if not (folder / SUMS).exists():
         return ""
     return hashlib.sha256(json.dumps(sorted(_read_sums(folder).items())).encode()).hexdigest()[:16]
+
+
+def revision(folder: Path) -> str:
+    """A short name for everything in the folder but its card; empty without sums."""
+    if not (folder / SUMS).exists():
+        return ""
+    lines = (folder / SUMS).read_text(encoding="utf-8", errors="replace").splitlines()
+    said = "\n".join(line for line in lines if not line.endswith(CARD))
+    return hashlib.sha256(said.encode()).hexdigest()[:16]

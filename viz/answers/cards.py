@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from headlight.model.folders.checksums import revision
 from headlight.model.foreign import FAMILIES
 from headlight.model.text.languages import languages_of
 from headlight.viz.errors import logged
@@ -168,9 +169,7 @@ def _summary(body: str) -> str:
 def _revision(folder: Path) -> str:
     """A digest of the checksums beside the files; without them, of sizes and times."""
     if (folder / SUMS).exists():
-        lines = (folder / SUMS).read_text(encoding="utf-8", errors="replace").splitlines()
-        said = "\n".join(line for line in lines if not line.endswith(CARD))
-    else:
-        about = [(path.name, path.stat()) for path in sorted(folder.iterdir()) if path.name != CARD]
-        said = repr([(name, status.st_size, status.st_mtime_ns) for name, status in about])
+        return revision(folder)
+    about = [(path.name, path.stat()) for path in sorted(folder.iterdir()) if path.name != CARD]
+    said = repr([(name, status.st_size, status.st_mtime_ns) for name, status in about])
     return hashlib.sha256(said.encode()).hexdigest()[:16]

@@ -1,0 +1,93 @@
+"""`headlight faithfulness`: which account of a model is true, by hiding source words in the order that it gives."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from headlight.model.commands.common import model_folder
+from headlight.model.errors import CommandError
+from headlight.model.experiments.attribution import METHODS
+from headlight.model.experiments.faithfulness import Report, Tally, over_corpus, report_of
+from headlight.model.folders.checksums import revision
+from headlight.model.folders.shipped import ASSETS
+from headlight.model.text.languages import languages_of
+from headlight.model.translate.translator import Translator
+
+KEEP = 10  # sentences after which the figures so far are written
+MINI = ASSETS / "corpora" / "mini.tsv"
+POINTS = 20  # gradients of one word: its integrated gradients then lack some tenths of a nat of their sum
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("--model", required=True, help="a folder, or a name in assets/models")
+    parser.add_argument("--file", type=Path, default=MINI, help="a table of sentences (assets/corpora/mini.tsv)")
+    parser.add_argument("--source", help="column of the language that is read (as the model's name says)")
+    parser.add_argument("--sentences", type=int, default=200, metavar="N", help="measure the first N (200)")
+    parser.add_argument("--methods", default=",".join(METHODS), help=f"some of {', '.join(METHODS)}, with commas")
+    parser.add_argument("--device", help="cuda, mps or cpu (the best there is)")
+    parser.add_argument("--output", type=Path, help="where to write the figures, e.g. assets/faithfulness/de-en.json")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print each method's area and bounds, the most faithful first."""
+    folder = Path(model_folder(arguments.model))
+    texts = read_texts(arguments.file, arguments.source or "".join(languages_of(folder.name)[:1]), arguments.sentences)
+    translator = Translator.load(folder, arguments.device)
+    tally = Tally()
+    for tally in over_corpus(translator, texts, _methods(arguments.methods), POINTS):
+        done = len(tally.curves[""])
+        print(f"\r{done} sentences", end="", file=sys.stderr, flush=True)
+        if arguments.output is not None and not done % KEEP:
+            _write(arguments.output, tally, folder)
+    print(file=sys.stderr)
+    if not tally.areas:
+        raise CommandError(f"{arguments.file}: no sentence has three words that can be hidden.")
+    report = report_of(tally)
+    print(f"{folder.name}: {report.sentences} sentences; area between chance and each method, in probability")
+    for name, each in sorted(report.methods.items(), key=lambda item: -item[1].area):
+        print(f"{each.area:+.3f}  [{each.low:+.3f} {each.high:+.3f}]  {name}")
+    if arguments.output is not None:
+        _write(arguments.output, tally, folder)
+    return 0
+
+
+def _write(path: Path, tally: Tally, folder: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(values_of(report_of(tally), folder), indent=1) + "\n", encoding="utf-8")
+
+
+def _methods(text: str) -> list[str]:
+    names = text.split(",")
+    for name in names:
+        if name not in METHODS:
+            raise CommandError(f"--methods {name!r}: choose among {', '.join(METHODS)}.")
+    return names
+
+
+def values_of(report: Report, folder: Path) -> dict[str, Any]:
+    """The report as it is kept, rounded, with what tells of which weights it speaks."""
+    return {"weights": revision(folder), **_rounded(asdict(report))}
+
+
+def read_texts(path: Path, column: str, count: int) -> list[str]:
+    """The first sentences of a column."""
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        if column not in (rows.fieldnames or ()):
+            raise CommandError(f"{path} has no column {column!r}. Name one with --source.")
+        return [row[column] for row in rows][:count]
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return round(value, 4)
+    if isinstance(value, dict):
+        return {name: _rounded(each) for name, each in value.items()}
+    return [_rounded(each) for each in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,112 @@
+"""Inside a written word: what each layer would say (logit lens), and which part adds how much to its logit.
+
+The logit lens reads the stream after each layer as if it were the last: the final norm, then the output matrix
+(https://arxiv.org/abs/2303.08112 names it and tells where it misleads).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from headlight.model.core.masks import pad_rows
+from headlight.model.core.probes import watch
+from headlight.model.errors import not_whole
+from headlight.model.experiments.trace import run_trace
+from headlight.model.measures.direct import Term, carried_on, direct_effects
+from headlight.model.measures.traced import Numbers, Trace
+from headlight.model.records import Kind, Translation
+from headlight.model.translate.translator import Translator
+
+RIVALS = 3
+
+
+@dataclass(frozen=True)
+class Layer:
+    """What one layer would say at each place of the translation."""
+
+    best_ids: tuple[int, ...]
+    best_probabilities: tuple[float, ...]
+    probabilities: tuple[float, ...]  # of what was written
+    ranks: tuple[int, ...]  # of what was written: 0 where this layer would write it, too
+
+
+@dataclass(frozen=True, eq=False)
+class Inside:
+    """The parts of one written token's logit, and of its rivals'."""
+
+    ids: tuple[int, ...]  # what was written, then the likeliest others
+    logits: Numbers  # [words]
+    terms: Sequence[Term]  # their effects sum to the logits
+
+
+def logit_lens(translator: Translator, translation: Translation) -> list[Layer]:
+    """What each layer would say, the embedding first: layers of the decoder + 1."""
+    config, decoder = translator.model.config, translator.passes.decoder
+    batch = translator.checker.prepare([translation.request])
+    ids = [token.id for token in translation.target_tokens]
+    inputs = pad_rows([[config.start_id, *ids[:-1]]], config.pad_id).to(translator.device)
+    names = [f"decoder.layers.{layer}.around_feed_forward.stream" for layer in range(config.decoder_layers)]
+    names = ["decoder.embedding.positioned", *names]
+    written = torch.tensor(ids, device=translator.device)[:, None]
+    layers = []
+    with torch.inference_mode():
+        with translator.changing(translation.request)(), watch(translator.model, *names) as seen:
+            memory = translator.passes.encode(batch.source_ids, batch.source_mask, padded=batch.padded)
+            decoder(inputs, decoder.start(memory, cached=False))
+        for name in names:
+            logits = decoder.output(decoder.final_norm(seen[name]))[0].float()  # [target, vocabulary]
+            chances = logits.softmax(dim=-1)
+            own = chances.gather(1, written)
+            best = chances.max(dim=-1)
+            layers.append(
+                Layer(
+                    tuple(best.indices.tolist()),
+                    tuple(best.values.tolist()),
+                    tuple(own[:, 0].tolist()),
+                    tuple((logits > logits.gather(1, written)).sum(dim=-1).tolist()),
+                )
+            )
+    return layers
+
+
+def parts_of_logit(translator: Translator, translation: Translation, place: int, trace: Trace | None = None) -> Inside:
+    """What every part of the decoder adds to the logit of a written token, beside those of its rivals."""
+    if not 0 <= place < len(translation.target_tokens):
+        raise not_whole("place", place, 0, len(translation.target_tokens) - 1)
+    trace = trace or run_trace(translator, translation)
+    own = translation.target_tokens[place].id
+    order = trace.logits[place].argsort()[::-1][: RIVALS + 1]
+    ids = (own, *[int(each) for each in order if each != own][:RIVALS])
+    words = translator.model.decoder.output.words
+    terms = direct_effects(trace, place, _rows(words.weight, ids), _biases(words.bias, ids))
+    return Inside(ids, trace.logits[place, list(ids)], terms)
+
+
+def moved_by_keys(
+    translator: Translator, translation: Translation, kind: Kind, layer: int, head: int, place: int, trace: Trace
+) -> tuple[Numbers, Numbers | None]:
+    """What each key writes through one head, `[keys, d_model]`, and how far that alone moves the written word's logit.
+
+    Heads of the encoder move no logit directly: None.
+    """
+    if kind == "encoder":
+        return trace.encoder[layer].key_writes(head, place), None
+    block = trace.decoder[layer]
+    attention = block.self_attention if kind == "decoder" else block.cross_attention
+    written = attention.key_writes(head, place)
+    row = _rows(translator.model.decoder.output.words.weight, (translation.target_tokens[place].id,))[0]
+    moved: Numbers = carried_on(trace, kind, layer, place, written) @ row
+    return written, moved
+
+
+def _rows(weight: Any, ids: Sequence[int]) -> Numbers:
+    found: Numbers = weight.detach()[list(ids)].double().cpu().numpy()
+    return found
+
+
+def _biases(bias: Any, ids: Sequence[int]) -> Numbers:
+    return _rows(torch.zeros(max(ids) + 1) if bias is None else bias, ids)

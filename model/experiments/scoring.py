@@ -1,0 +1,26 @@
+"""Scoring some tokens of a translation: what the decoder reads for them, and their log probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from headlight.model.records import Translation
+from headlight.model.translate.translator import Translator
+
+
+def inputs_of(translator: Translator, translation: Translation, length: int, rows: int) -> Tensor:
+    """What the decoder reads so that the first `length` tokens come out, `[rows, length]`."""
+    ids = [token.id for token in translation.target_tokens]
+    inputs = torch.tensor([[translator.model.config.start_id, *ids[: length - 1]]], device=translator.device)
+    return inputs.expand(rows, -1)
+
+
+def chances_of(logits: Tensor, translation: Translation, places: Sequence[int]) -> Tensor:
+    """`[rows, tokens, vocabulary]` → the log probability of what stands at these places, `[rows, places]`."""
+    chosen = logits[:, list(places)].float()
+    ids = torch.tensor([translation.target_tokens[place].id for place in places], device=logits.device)
+    log_probabilities = chosen.log_softmax(dim=-1)
+    return log_probabilities.gather(2, ids.expand(len(logits), -1)[..., None])[..., 0]

@@ -1,0 +1,121 @@
+"""One watched pass over a sentence and its translation that brings home what every part read and wrote."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from headlight.model.core.attention import MultiHeadAttention
+from headlight.model.core.blocks import Residual
+from headlight.model.core.masks import pad_rows
+from headlight.model.core.probes import Watched, watch
+from headlight.model.errors import RequestError
+from headlight.model.measures.traced import (
+    AttentionTrace,
+    DecoderLayerTrace,
+    FeedForwardTrace,
+    NormTrace,
+    Numbers,
+    Trace,
+    norm_trace,
+)
+from headlight.model.records import Translation
+from headlight.model.translate.translator import Translator
+
+MOST_NUMBERS = 30_000_000  # of one trace: 240 MB
+PLACES = ("*_attention.weights", "*_attention.values", "*.carried", "feed_forward.output")
+
+
+def run_trace(translator: Translator, translation: Translation) -> Trace:
+    """Everything that the model computed of this translation, under the request's own interventions."""
+    _check_size(translator, translation)
+    model, config = translator.model, translator.model.config
+    batch = translator.checker.prepare([translation.request])
+    ids = [token.id for token in translation.target_tokens]
+    inputs = pad_rows([[config.start_id, *ids[:-1]]], config.pad_id).to(translator.device)
+    names = [f"{side}.layers.*.{place}" for side in ("encoder", "decoder") for place in PLACES]
+    own = ["decoder.embedding.embedded", "decoder.embedding.positioned", "decoder.layers.*.around_feed_forward.stream"]
+    with torch.inference_mode(), translator.changing(translation.request)(), watch(model, *names, *own) as seen:
+        passes = translator.passes
+        memory = passes.encode(batch.source_ids, batch.source_mask, padded=batch.padded)
+        logits = passes.decoder(inputs, passes.decoder.start(memory, cached=False))
+    decoder: Any = model.decoder
+    last = _array(seen[f"decoder.layers.{config.decoder_layers - 1}.around_feed_forward.stream"])
+    return Trace(
+        encoder=[
+            _attention(seen, layer.self_attention, layer.around_self_attention, f"encoder.layers.{place}", "self")
+            for place, layer in enumerate(_layers(model.encoder))
+        ],
+        decoder=[_decoder_layer(seen, layer, place) for place, layer in enumerate(_layers(decoder))],
+        embedded=_array(seen["decoder.embedding.embedded"]),
+        positioned=_array(seen["decoder.embedding.positioned"]),
+        final_norm=_norm(decoder.final_norm, last) if config.final_norm else None,
+        output_scale=decoder.output.scale or 1.0,
+        logits=logits[0].double().cpu().numpy(),
+    )
+
+
+def _layers(side: Any) -> Any:
+    return side.layers
+
+
+def _check_size(translator: Translator, translation: Translation) -> None:
+    """Refuse what would take too much memory."""
+    config = translator.model.config
+    source, target = len(translation.source_tokens), len(translation.target_tokens)
+    maps = config.encoder_layers * source**2 + config.decoder_layers * target * (target + source)
+    vectors = (config.encoder_layers * 3 * source + config.decoder_layers * (6 * target + source)) * config.d_model
+    needed = config.heads * maps + vectors + target * config.target_vocabulary
+    if needed > MOST_NUMBERS:
+        raise RequestError("trace_too_long", field="text", needed=needed // 10**6, limit=MOST_NUMBERS // 10**6)
+
+
+def _decoder_layer(seen: Watched, layer: Any, place: int) -> DecoderLayerTrace:
+    path = f"decoder.layers.{place}"
+    written = _array(seen[f"{path}.feed_forward.output"])
+    carried = _array(seen[f"{path}.around_feed_forward.carried"])
+    bias = _parameter(layer.feed_forward.narrow.bias, carried.shape[-1])
+    around = layer.around_feed_forward
+    norm = None if around.norm_first else _norm(around.norm, carried + written)
+    return DecoderLayerTrace(
+        _attention(seen, layer.self_attention, layer.around_self_attention, path, "self"),
+        _attention(seen, layer.cross_attention, layer.around_cross_attention, path, "cross"),
+        # A network that an intervention silenced writes no bias either.
+        FeedForwardTrace(written, bias if written.any() else np.zeros_like(bias), carried, norm),
+    )
+
+
+def _attention(seen: Watched, attention: MultiHeadAttention, around: Residual, path: str, name: str) -> AttentionTrace:
+    weights, values = (_array(seen[f"{path}.{name}_attention.{probe}"]) for probe in ("weights", "values"))
+    carried = _array(seen[f"{path}.around_{name}_attention.carried"])
+    matrix = attention.output.weight.detach().double().cpu().numpy()  # [d_model, heads × width]
+    output = matrix.T.reshape(attention.heads, attention.head_width, -1)
+    bias = _parameter(attention.output.bias, carried.shape[-1])
+    norm = None
+    if not around.norm_first:
+        mixed = weights @ values  # [heads, queries, width]
+        norm = _norm(around.norm, carried + np.einsum("hqw,hwd->qd", mixed, output) + bias)
+    return AttentionTrace(weights, values, output, bias, carried, norm)
+
+
+def _norm(norm: nn.Module, inputs: Numbers) -> NormTrace:
+    centred = isinstance(norm, nn.LayerNorm)
+    epsilon: Any = norm.eps if isinstance(norm, nn.LayerNorm) else norm.epsilon
+    gain, shift = _parameter(norm.weight, inputs.shape[-1]), getattr(norm, "bias", None)
+    shifted = None if shift is None else _parameter(shift, inputs.shape[-1])
+    return norm_trace(inputs, gain, shifted, float(epsilon), centred=centred)
+
+
+def _parameter(parameter: Any, width: int) -> Numbers:
+    if parameter is None:
+        return np.zeros(width)
+    found: Numbers = parameter.detach().double().cpu().numpy()
+    return found
+
+
+def _array(tensor: torch.Tensor) -> Numbers:
+    found: Numbers = tensor[0].double().cpu().numpy()
+    return found

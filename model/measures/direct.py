@@ -1,0 +1,103 @@
+"""What each part of the decoder adds to a logit: its direct effect (https://arxiv.org/abs/2104.07143 and before).
+
+The stream is a sum: embedding, positions, what each head and each feed-forward network writes, and biases. With every
+norm taken at the scale that it had in this run, a logit is that sum, too, term by term:
+
+    logit = Σ (part after the norms that follow it) · row of the output matrix + what the biases give
+
+A head's term is what it writes here itself, not what later parts make of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from headlight.model.measures.traced import AttentionTrace, FeedForwardTrace, NormTrace, Numbers, Trace
+from headlight.model.records import Kind
+
+Part = Literal["embedding", "positions", "head", "feed_forward", "bias"]
+Named = tuple[Part, Kind | None, int | None, int | None]
+KINDS: tuple[Kind | None, ...] = ("decoder", "cross", None)  # of a layer's parts; None: its feed-forward network
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """One part of the decoder and what it adds to each of the chosen logits."""
+
+    part: Part
+    kind: Kind | None  # of heads
+    layer: int | None
+    head: int | None
+    effects: Numbers  # [words]
+
+
+def direct_effects(trace: Trace, row: int, matrix: Numbers, biases: Numbers) -> list[Term]:
+    """The terms of some logits of one row, which sum to them.
+
+    Args:
+        trace: What ran.
+        row: The place of the translation that is being written.
+        matrix: The rows of the output matrix that belong to the words, `[words, d_model]`.
+        biases: What the output adds to their logits, `[words]`.
+    """
+    embedded, positioned = trace.embedded[row], trace.positioned[row]
+    if embedded.shape == positioned.shape:
+        parts: list[Named] = [("embedding", None, None, None), ("positions", None, None, None)]
+        vectors = np.stack([embedded, positioned - embedded])
+    else:  # positions stand beside the embedding, not on it
+        parts = [("embedding", None, None, None)]
+        vectors = positioned[None]
+    constant: Numbers = np.zeros(vectors.shape[-1])
+    for layer, block in enumerate(trace.decoder):
+        for kind, part in zip(KINDS, block.parts, strict=True):
+            if not part.carried.any():  # an intervention cut the residual
+                vectors, constant = vectors * 0, constant * 0
+            new = _written(part, row)
+            parts += [
+                ("feed_forward", None, layer, None) if kind is None else ("head", kind, layer, head)
+                for head in range(len(new))
+            ]
+            vectors, constant = np.concatenate([vectors, new]), constant + part.bias
+            vectors, constant = _normed(part.norm, vectors, constant, row)
+    vectors, constant = _normed(trace.final_norm, vectors, constant, row)
+    effects = trace.output_scale * vectors @ matrix.T  # [parts, words]
+    terms = [Term(*part, each) for part, each in zip(parts, effects, strict=True)]
+    return [*terms, Term("bias", None, None, None, trace.output_scale * matrix @ constant + biases)]
+
+
+def carried_on(trace: Trace, kind: Kind, layer: int, row: int, vectors: Numbers) -> Numbers:
+    """What vectors that a head writes, `[…, d_model]`, are at the output: after all norms that follow."""
+    reached = False
+    for at, name, part in _in_order(trace):
+        reached = reached or (at == layer and name == kind)
+        if not reached:
+            continue
+        if (at, name) != (layer, kind) and not part.carried.any():
+            vectors = vectors * 0
+        if part.norm is not None:
+            vectors = part.norm.linear(vectors, row)
+    if trace.final_norm is not None:
+        vectors = trace.final_norm.linear(vectors, row)
+    return trace.output_scale * vectors
+
+
+def _in_order(trace: Trace) -> Iterator[tuple[int, Kind | None, AttentionTrace | FeedForwardTrace]]:
+    for layer, block in enumerate(trace.decoder):
+        for name, part in zip(KINDS, block.parts, strict=True):
+            yield layer, name, part
+
+
+def _written(part: AttentionTrace | FeedForwardTrace, row: int) -> Numbers:
+    """What heads or the network add to the stream, without biases, `[heads or 1, d_model]`."""
+    if isinstance(part, AttentionTrace):
+        return part.heads_write(row)
+    written: Numbers = (part.written[row] - part.bias)[None]
+    return written
+
+
+def _normed(norm: NormTrace | None, vectors: Numbers, constant: Numbers, row: int) -> tuple[Numbers, Numbers]:
+    return (vectors, constant) if norm is None else (norm.linear(vectors, row), norm.full(constant, row))

@@ -1,0 +1,28 @@
+"""Norm-weighted attention ‖α f(x)‖: how long the vector is that a key adds (Kobayashi et al. 2020).
+
+https://arxiv.org/abs/2004.10102, equation 3: a head may look hard at a token whose value is nearly zero, as many do at
+the end of a sentence. Here f(x) is the value times the head's part of the output matrix, and heads add before the
+length is taken, since what counts is what reaches the stream.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from headlight.model.measures.traced import AttentionTrace, Numbers, Trace
+
+
+def added_lengths(attention: AttentionTrace) -> Numbers:
+    """The length of what each key adds to each query's stream, `[queries, keys]`."""
+    values = attention.written_values()
+    rows = [
+        np.linalg.norm(np.einsum("hk,hkd->kd", attention.weights[:, row], values), axis=-1)
+        for row in range(attention.weights.shape[1])
+    ]
+    return np.stack(rows)
+
+
+def cross_lengths(trace: Trace) -> Numbers:
+    """The same of cross-attention, the mean over layers, `[target, source]`."""
+    lengths: Numbers = np.mean([added_lengths(layer.cross_attention) for layer in trace.decoder], axis=0)
+    return lengths

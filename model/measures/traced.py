@@ -1,0 +1,107 @@
+"""What ran: of one sentence and its translation every vector that the parts of a Transformer read and wrote, as arrays.
+
+`model/experiments/trace.py` fills these records; the measures read them. All arrays are float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Numbers = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class NormTrace:
+    """A norm at the scale that it had in this run, where it is linear: gain · (x − mean x) / size, plus a shift."""
+
+    sizes: Numbers  # [tokens]: what each token's vector was divided by
+    gain: Numbers  # [d_model]
+    shift: Numbers  # [d_model]: zero in RMS norm
+    centred: bool  # whether the mean is taken away: not in RMS norm
+
+    def linear(self, vectors: Numbers, row: int) -> Numbers:
+        """Parts of a token's vector, `[…, d_model]`, after the norm, without the shift, which belongs to none."""
+        centre = vectors.mean(axis=-1, keepdims=True) if self.centred else 0.0
+        normed: Numbers = (vectors - centre) / self.sizes[row] * self.gain
+        return normed
+
+    def full(self, vectors: Numbers, row: int) -> Numbers:
+        """A whole vector after the norm."""
+        normed: Numbers = self.linear(vectors, row) + self.shift
+        return normed
+
+
+def norm_trace(inputs: Numbers, gain: Numbers, shift: Numbers | None, epsilon: float, *, centred: bool) -> NormTrace:
+    """The norm of these vectors, `[tokens, d_model]`."""
+    middle = inputs - inputs.mean(axis=-1, keepdims=True) if centred else inputs
+    sizes = np.sqrt(np.square(middle).mean(axis=-1) + epsilon)
+    return NormTrace(sizes, gain, np.zeros_like(gain) if shift is None else shift, centred)
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionTrace:
+    """One attention: where its heads looked, what they found there, and what passed them by."""
+
+    weights: Numbers  # [heads, queries, keys]
+    values: Numbers  # [heads, keys, width]
+    output: Numbers  # [heads, width, d_model]: the part of the output matrix that is each head's
+    bias: Numbers  # [d_model]
+    carried: Numbers  # [queries, d_model]: the residual
+    norm: NormTrace | None  # the norm that follows the sum; None where norms come first
+
+    def written_values(self) -> Numbers:
+        """Of each head and key the vector that a weight of one would add to the stream, `[heads, keys, d_model]`."""
+        vectors: Numbers = self.values @ self.output
+        return vectors
+
+    def heads_write(self, row: int) -> Numbers:
+        """What each head adds to the stream of one token, `[heads, d_model]`."""
+        mixed = np.einsum("hk,hkw->hw", self.weights[:, row], self.values)
+        written: Numbers = np.einsum("hw,hwd->hd", mixed, self.output)
+        return written
+
+    def key_writes(self, head: int, row: int) -> Numbers:
+        """What each key adds to one token's stream through one head, weight · value · output, `[keys, d_model]`."""
+        written: Numbers = self.weights[head, row][:, None] * (self.values[head] @ self.output[head])
+        return written
+
+
+@dataclass(frozen=True, eq=False)
+class FeedForwardTrace:
+    """One feed-forward network."""
+
+    written: Numbers  # [tokens, d_model]: with its bias
+    bias: Numbers  # [d_model]
+    carried: Numbers
+    norm: NormTrace | None
+
+
+@dataclass(frozen=True, eq=False)
+class DecoderLayerTrace:
+    """One layer of the decoder."""
+
+    self_attention: AttentionTrace
+    cross_attention: AttentionTrace
+    feed_forward: FeedForwardTrace
+
+    @property
+    def parts(self) -> tuple[AttentionTrace | FeedForwardTrace, ...]:
+        """In the order in which they run."""
+        return self.self_attention, self.cross_attention, self.feed_forward
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """One sentence and what is written of it."""
+
+    encoder: Sequence[AttentionTrace]
+    decoder: Sequence[DecoderLayerTrace]
+    embedded: Numbers  # [target, d_model]: what the decoder reads, before positions
+    positioned: Numbers  # [target, d_model]: and with them
+    final_norm: NormTrace | None  # of the decoder
+    output_scale: float  # of the decoder's vectors before they become logits
+    logits: Numbers  # [target, vocabulary]

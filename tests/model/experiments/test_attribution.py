@@ -1,0 +1,321 @@
+"""Which source words a written word rests on: each method against a second way to compute it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from headlight.model.changes import WordChange
+from headlight.model.core.probes import watch
+from headlight.model.errors import RequestError
+from headlight.model.experiments import gradients, trace
+from headlight.model.experiments.attribution import (
+    METHODS,
+    attribute,
+    attributions,
+    erasable,
+    question_of,
+    source_words,
+)
+from headlight.model.experiments.erasure import losses_without, more_and_more
+from headlight.model.experiments.gradients import attention_gradient, input_gradient, integrated_gradients
+from headlight.model.experiments.trace import run_trace
+from headlight.model.measures.aligning import most_informative
+from headlight.model.measures.mixing import mixing_of_contributions, rollout
+from headlight.model.measures.norms import added_lengths
+from headlight.model.records import Intervention, Translation
+from headlight.model.translate.translator import Translator
+from tests.model.foreign import folders
+from tests.tiny import HEADS, SENTENCES, count_hooks, tiny_translator
+
+TEXT, TARGET = SENTENCES[0], "The dog is here."  # at least five tokens
+PLACES = (2, 3)
+VARIANTS: dict[str, dict[str, Any]] = {
+    "post-norm, packed": {"step_weights": "float16"},
+    "rms, relative": {
+        "norm": "rms", "norm_first": True, "final_norm": True, "positions": "relative", "attention_bias": False,
+        "feed_forward_bias": False, "scale_scores": False,
+    },
+    "rotary": {"positions": "rotary", "norm_first": True, "final_norm": True, "activation": "swiglu"},
+    "alibi": {"positions": "alibi"},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=VARIANTS)
+def translator(request: pytest.FixtureRequest) -> Translator:
+    return tiny_translator(**VARIANTS[request.param])
+
+
+@pytest.fixture(scope="module")
+def answer(translator: Translator) -> Translation:
+    return translator.translate(TEXT, target=TARGET)
+
+
+def scored(translator: Translator, answer: Translation, **more: Any) -> Translation:
+    """The same translation, scored anew by a request with more in it."""
+    ids = tuple(token.id for token in answer.target_tokens)
+    return translator.translate(replace(answer.request, target=ids, prefix=None, **more))
+
+
+def log_of(answer: Translation, places: tuple[int, ...] = PLACES) -> float:
+    return sum(math.log(answer.target_tokens[place].probability or 0) for place in places)
+
+
+def test_every_method_answers_for_every_word(translator: Translator, answer: Translation) -> None:
+    methods = [name for name in METHODS if name != "integrated"]  # has tests of its own
+    found = list(attributions(translator, answer, PLACES, methods))
+    assert [each.name for each in found] == methods
+    words = source_words(answer)
+    for each in found:
+        assert len(each.scores) == len(words), each.name
+        assert all(score is None or math.isfinite(score) for score in each.scores), each.name
+        assert each.seconds > 0
+    assert not count_hooks(translator.model)
+    assert not any(parameter.requires_grad for parameter in translator.model.parameters())
+
+
+# ---------------------------------------------------------------- erasure
+
+
+def test_erasure_is_what_the_masked_sentence_really_loses(translator: Translator, answer: Translation) -> None:
+    question = question_of(translator, answer, PLACES)
+    scores = attribute(question, "erasure").scores
+    for place, word in enumerate(question.words):
+        tokens = [answer.source_tokens[each] for each in word.places]
+        if tokens[0].special:
+            assert scores[place] is None
+            continue
+        mask = WordChange(action="mask", start=tokens[0].start, end=tokens[-1].end)
+        masked = scored(translator, answer, interventions=(mask,))
+        assert scores[place] == pytest.approx(log_of(answer) - log_of(masked), abs=1e-3)
+
+
+def test_what_is_hidden_already_is_not_erased_again() -> None:
+    translator = tiny_translator()
+    hidden = WordChange(action="mask", start=4, end=8)
+    answer = translator.translate(TEXT, target=TARGET, interventions=(hidden,))
+    places = erasable(answer)
+    assert len(places) == len(source_words(answer)) - 2  # that word, and the end
+    both = losses_without(translator, answer, [1], [()])
+    assert both == [pytest.approx(0, abs=1e-5)]
+
+
+def test_small_batches_give_what_a_large_one_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    translator = tiny_translator()
+    answer = translator.translate(TEXT, target=TARGET)
+    sets = more_and_more([(0,), (1, 2), (3,)], [2, 0, 1])
+    assert sets == [(3,), (3, 0), (3, 0, 1, 2)]
+    large = losses_without(translator, answer, PLACES, sets)
+    monkeypatch.setattr("headlight.model.experiments.erasure.MOST_ROWS", 1)
+    assert losses_without(translator, answer, PLACES, sets) == pytest.approx(large, abs=1e-4)
+
+
+# ---------------------------------------------------------------- gradients
+
+
+def test_input_gradients_are_slopes(translator: Translator, answer: Translation) -> None:
+    found = input_gradient(translator, answer, PLACES)
+    for token in (1, 4):
+        high, low = (_stretched(translator, answer, token, factor) for factor in (1.003, 0.997))
+        assert found[token] == pytest.approx((high - low) / 0.006, abs=3e-2 * max(1.0, abs(found[token])))
+
+
+def _stretched(translator: Translator, answer: Translation, token: int, factor: float) -> float:
+    """What the words score where one embedding of the source is longer or shorter."""
+
+    def stretch(embedded: torch.Tensor, name: str) -> torch.Tensor:
+        longer = embedded.clone()
+        longer[:, token] *= factor
+        return longer
+
+    with watch(translator.model, "encoder.embedding.embedded", edit=stretch):
+        return log_of(scored(translator, answer))
+
+
+@pytest.mark.parametrize("variant", ["post-norm, packed", "rotary"])
+def test_integrated_gradients_are_complete(variant: str) -> None:
+    translator = tiny_translator(**VARIANTS[variant])
+    answer = translator.translate(TEXT, target=TARGET)
+    found = integrated_gradients(translator, answer, PLACES)
+    assert abs(found.gap) < 1e-2
+    assert found.scores.sum() == pytest.approx(found.difference, abs=1e-2)
+
+    with watch(translator.model, "encoder.embedding.embedded", edit=lambda value, name: value * 0):
+        nothing = log_of(scored(translator, answer))
+    assert found.difference == pytest.approx(log_of(answer) - nothing, abs=1e-3)
+
+
+def test_integrated_gradients_stop_when_their_time_is_spent() -> None:
+    translator = tiny_translator()
+    answer = translator.translate(TEXT, target=TARGET)
+    found = integrated_gradients(translator, answer, PLACES, seconds=0)
+    assert found.points == gradients.POINTS * (len(gradients.FIRST_ENDS) - 1)
+
+
+def test_attention_gradients_are_those_of_each_weight(translator: Translator, answer: Translation) -> None:
+    """By moving one weight of one head: the slope times the weight, where that is positive."""
+    place, layer, head, source = 3, 1, 2, 4
+    name = f"decoder.layers.{layer}.cross_attention.weights"
+
+    def moved(by: float) -> float:
+        def move(weights: torch.Tensor, name: str) -> torch.Tensor:
+            other = weights.clone()
+            other[0, head, place, source] += by
+            return other
+
+        with watch(translator.model, name, edit=move):
+            return log_of(scored(translator, answer), (place,))
+
+    slope = (moved(1e-2) - moved(-1e-2)) / 2e-2
+    weight = float(answer.attention.cross[layer, head, place, source])
+    alone = _one_head(translator, answer, place, layer, head)[source]
+    assert alone == pytest.approx(max(0.0, slope * weight), abs=5e-3 * max(1.0, abs(slope)))
+    count = len(answer.attention.cross) * HEADS
+    total = sum(
+        _one_head(translator, answer, place, each, other)
+        for each in range(len(answer.attention.cross))
+        for other in range(HEADS)
+    )
+    assert attention_gradient(translator, answer, (place,)) == pytest.approx(total / count, abs=1e-5)
+
+
+def _one_head(translator: Translator, answer: Translation, place: int, layer: int, head: int) -> np.ndarray:
+    """The same for one head, by autograd through the whole model as it is written."""
+    config = translator.model.config
+    ids = [token.id for token in answer.target_tokens]
+    sources = torch.tensor([[token.id for token in answer.source_tokens]])
+    inputs = torch.tensor([[config.start_id, *ids[:-1]]])
+    leaves: list[torch.Tensor] = []
+
+    def grown(weights: torch.Tensor, name: str) -> torch.Tensor:
+        leaves.append(torch.zeros_like(weights).requires_grad_())
+        return weights + leaves[0]
+
+    with torch.enable_grad(), watch(translator.model, f"decoder.layers.{layer}.cross_attention.weights", edit=grown):
+        logits = translator.model(sources, inputs)
+        score = logits[0, place].log_softmax(dim=-1)[ids[place]]
+        (slope,) = torch.autograd.grad(score, leaves[0])
+    weights = answer.attention.cross[layer, head, place]
+    return np.maximum(0, weights * slope[0, head, place].numpy())
+
+
+# ---------------------------------------------------------------- norms and contributions
+
+
+def test_added_lengths_equal_a_plain_loop(translator: Translator, answer: Translation) -> None:
+    layer = run_trace(translator, answer).decoder[1].cross_attention
+    found = added_lengths(layer)
+    module: Any = translator.model.decoder.layers[1]
+    matrix = module.cross_attention.output.weight.detach().double().numpy()
+    width = layer.values.shape[-1]
+    for query, key in ((0, 0), (2, 5), (3, 1)):
+        written = np.zeros(matrix.shape[0])
+        for head in range(HEADS):
+            part = matrix[:, head * width : (head + 1) * width]
+            written += layer.weights[head, query, key] * (part @ layer.values[head, key])
+        assert found[query, key] == pytest.approx(math.sqrt(float((written**2).sum())), abs=1e-6)
+
+
+def test_contributions_sum_to_one(translator: Translator, answer: Translation) -> None:
+    mixing = mixing_of_contributions(run_trace(translator, answer))
+    for shares in (*mixing.encoder, *mixing.decoder):
+        assert shares.sum(axis=1) == pytest.approx(1)
+        assert shares.min() >= 0
+    for cross, kept in zip(mixing.cross, mixing.kept, strict=True):
+        assert cross.sum(axis=1) + kept == pytest.approx(1)
+    source, written = rollout(mixing)
+    assert source.sum(axis=1) + written.sum(axis=1) == pytest.approx(1)
+    assert not np.triu(written, 1).any()
+
+
+def test_the_parts_of_an_attention_add_up_to_what_it_made(translator: Translator, answer: Translation) -> None:
+    """Residual, heads and bias, normed at the run's own scale, are the stream that the model itself had."""
+    found = run_trace(translator, answer)
+    place = "decoder.layers.0.around_cross_attention.stream"
+    stream = scored(translator, answer, capture=(place,)).captured[place]
+    layer = found.decoder[0].cross_attention
+    for row in range(len(answer.target_tokens)):
+        whole = layer.carried[row] + layer.heads_write(row).sum(axis=0) + layer.bias
+        if layer.norm is not None:
+            whole = layer.norm.full(whole, row)
+        assert whole == pytest.approx(stream[row], abs=1e-4)
+
+
+def test_a_planted_value_of_zero_weighs_nothing() -> None:
+    """A head that looks at one token alone, whose value is nothing: its weight is one, its norm zero."""
+    translator = tiny_translator()
+    answer = translator.translate(TEXT, target=TARGET)
+    layer = run_trace(translator, answer).decoder[0].cross_attention
+    weights = np.zeros_like(layer.weights)
+    weights[:, :, 3] = 1.0
+    values = layer.values.copy()
+    values[:, 3] = 0.0
+    found = added_lengths(replace(layer, weights=weights, values=values))
+    assert not found.any()
+
+
+# ---------------------------------------------------------------- other makers' models, limits, requests
+
+
+@pytest.mark.parametrize("family", ["marian", "m2m", "t5"])
+def test_models_of_other_makers_answer_too(family: str, tmp_path: Path) -> None:
+    translator = folders.translator(getattr(folders, family)(tmp_path / family))
+    answer = translator.translate("the house", max_length=7)
+    place = len(answer.target_tokens) - 1
+    question = question_of(translator, answer, (place,), points=1)
+    for name in METHODS:
+        assert all(score is None or math.isfinite(score) for score in attribute(question, name).scores), name
+    masked = losses_without(translator, answer, (place,), [(0,)])
+    assert math.isfinite(masked[0])
+
+
+def test_the_requests_own_changes_act_too() -> None:
+    translator = tiny_translator()
+    changed = Intervention(kind="cross", layer=None, head=None, action="uniform")
+    answer = translator.translate(TEXT, target=TARGET, interventions=(changed,))
+    question = question_of(translator, answer, PLACES)
+    average = attribute(question, "average").scores
+    lengths = [len(word.places) / len(answer.source_tokens) for word in question.words]
+    assert average == pytest.approx(lengths, abs=1e-5)
+    seen = run_trace(translator, answer).decoder[2].cross_attention.weights
+    assert seen == pytest.approx(np.full_like(seen, 1 / len(answer.source_tokens)), abs=1e-6)
+
+
+def test_what_is_too_large_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    translator = tiny_translator()
+    answer = translator.translate(TEXT, target=TARGET)
+    monkeypatch.setattr(trace, "MOST_NUMBERS", 1000)
+    with pytest.raises(RequestError, match="too large to look inside"):
+        run_trace(translator, answer)
+
+
+@pytest.mark.parametrize("given", [{"places": ()}, {"places": (99,)}, {"places": (1,), "head": (0, 99)}])
+def test_a_word_or_a_head_that_is_not_there_is_refused(given: dict[str, Any]) -> None:
+    translator = tiny_translator()
+    answer = translator.translate(TEXT, target=TARGET)
+    with pytest.raises(RequestError):
+        question_of(translator, answer, **given)
+
+
+def test_an_unknown_method_is_refused() -> None:
+    translator = tiny_translator()
+    answer = translator.translate(TEXT, target=TARGET)
+    with pytest.raises(RequestError, match="rollout"):
+        attribute(question_of(translator, answer, (1,)), "guess")
+
+
+def test_the_most_informative_head_points_at_a_word_of_its_own() -> None:
+    translator = tiny_translator()
+    answer = translator.translate(TEXT, target=TARGET)
+    cross = np.full_like(answer.attention.cross, 1 / len(answer.source_tokens))
+    cross[1, 3] = 0.0
+    for row in range(cross.shape[2]):
+        cross[1, 3, row, min(row, cross.shape[3] - 1)] = 1.0
+    planted = replace(answer, attention=replace(answer.attention, cross=cross))
+    assert most_informative(planted)[:2] == (1, 3)
