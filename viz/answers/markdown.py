@@ -6,6 +6,7 @@ the web or nowhere.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -138,6 +139,7 @@ def _text(node: Block | str) -> str:
 
 def _number(text: str) -> float | None:
     try:
-        return float(text.replace(",", "").removesuffix("%"))
+        number = float(text.replace(",", "").removesuffix("%"))
     except ValueError:
         return None
+    return number if math.isfinite(number) else None  # JSON has no other

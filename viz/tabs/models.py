@@ -5,6 +5,7 @@ Scores and the reliability of its answers come as numbers, too, so that the page
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,15 @@ from typing import Any
 import gradio as gr
 
 from headlight.model.foreign.importing import licence_in
-from headlight.model.translate.reliability import measured_reliability
-from headlight.viz.answers.cards import ModelCard, card_text
+from headlight.model.translate.reliability import FILE, measured_reliability
+from headlight.viz.answers.cards import ODD, ModelCard, card_text
 from headlight.viz.answers.markdown import Block, curve_of, licence_of, scores_of, sections
 from headlight.viz.answers.service import Service
+from headlight.viz.errors import logged
 from headlight.viz.wire.rpc import answering
 from headlight.viz.wire.widget import widget
+
+LOG = logging.getLogger(__name__)
 
 
 def build(service: Service) -> gr.HTML:
@@ -66,15 +70,29 @@ def _card_values(service: Service, card: ModelCard) -> dict[str, Any]:
 
 
 def _reliability(folder: Path) -> dict[str, Any] | None:
-    """What was measured of the model's own doubts: answers by stated probability; how many plain ones were right."""
-    measured = measured_reliability(folder)
-    if measured is None:
+    """What was measured of the model's own doubts: answers by stated probability; how many plain ones were right.
+
+    A folder may be a stranger's: what is not as our command writes it is left out, and the card stands without it.
+    """
+    try:
+        measured = measured_reliability(folder)
+        if measured is None:
+            return None
+        held_out = measured.get("with_back") or measured["alone"]
+        plain = measured.get("plain")
+        curve = [[int(number), _share(stated), _share(right)] for number, stated, right in held_out["calibration"]]
+        return {
+            "answers": int(held_out["answers"]),
+            "area": _share(held_out["area"]),
+            "curve": curve,  # [answers, probability stated, share right] each
+            "plain": {"right": int(plain["right"]), "read": int(plain["sentences"])} if plain and plain["sentences"] else None,
+        } if curve else None  # fmt: skip
+    except ODD as error:
+        LOG.warning("%s: its %s is left out: %s", logged(folder), FILE, logged(error))
         return None
-    held_out = measured.get("with_back") or measured["alone"]
-    plain = measured.get("plain")
-    return {
-        "answers": held_out["answers"],
-        "area": held_out["area"],
-        "curve": held_out["calibration"],  # [answers, probability stated, share right] each
-        "plain": {"right": plain["right"], "read": plain["sentences"]} if plain else None,
-    }
+
+
+def _share(value: Any) -> float:
+    if not 0 <= value <= 1:
+        raise ValueError(f"{value} is no share")
+    return float(value)

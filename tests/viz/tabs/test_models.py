@@ -177,6 +177,26 @@ def test_every_shipped_model_that_was_tested_is_drawn_by_its_own_numbers(cards: 
 
 
 @pytest.mark.parametrize(
+    "measured",
+    [
+        {},
+        {"alone": {"answers": 3, "area": 0.5, "calibration": []}},
+        {"alone": {"answers": 3, "area": 0.5, "calibration": [[1, 0.5, float("nan")]]}},
+        {"alone": {"answers": "<b>", "area": 0.5, "calibration": [[1, 0.5, 1.0]]}},
+        [],
+        "nothing",
+    ],
+)
+def test_odd_measurements_of_a_third_party_leave_its_card_without_the_picture(tmp_path: Path, measured: Any) -> None:
+    shutil.copytree(MODELS / "toy", tmp_path / "odd")
+    (tmp_path / "odd" / "reliability.json").write_text(json.dumps({"measured": measured}), encoding="utf-8")
+    (tmp_path / "odd" / "README.md").write_text("# odd\n\n## Scores\n\n| test | a |\n| --- | --- |\n| x | nan |\n")
+    (card,) = cards_values(Service(Settings(models_folder=tmp_path)))
+    assert (card["reliability"], card["scores"]) == (None, None)
+    json.dumps(card, allow_nan=False)
+
+
+@pytest.mark.parametrize(
     ("said", "licence"),
     [
         ("- Licence of the weights: for research. The code is Apache-2.0.", "for research"),
