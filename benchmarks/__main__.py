@@ -49,7 +49,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("section", choices=[*SECTIONS, "all"])
     parser.add_argument("--quick", action="store_true", help="few repetitions of small cases, nothing written: a try")
     parser.add_argument("--repetitions", type=int, default=None, help="of each case (default 11, lines 7; quick: 2)")
-    parser.add_argument("--threads", type=int, default=2, help="of every engine but int8, which has one (default 2)")
+    parser.add_argument("--threads", type=int, default=2, help="of every engine (default 2)")
     parser.add_argument("--visitors", type=int, default=None, help="who type in `live` (default 30; quick: 5)")
     parser.add_argument("--seconds", type=float, default=None, help="of typing in `live` (default 30; quick: 6)")
     parser.add_argument("--date", default=datetime.date.today().isoformat(), help="as the report shall say")

@@ -19,9 +19,11 @@ from benchmarks.weights import random_tokenizer, save_for_all
 from benchmarks.worker import Worker
 from headlight.model.foreign.loading import load_checkpoint
 from headlight.model.text.tokenizer import Tokenizer
+from headlight.model.translate.prepared import StepWeights
 
 TRAINED = Path("assets/models/de-en")
 CORPUS = Path("assets/corpora/mini.tsv")
+MANY = 1_000  # lines from which all batch sizes are tried
 BATCHES = (  # what their documentation suggests, and around it
     ("examples", 16), ("examples", 32), ("examples", 64), ("examples", 128), ("examples", 256),
     ("tokens", 512), ("tokens", 1024), ("tokens", 2048), ("tokens", 4096),
@@ -56,6 +58,7 @@ def measure(
         result |= {"about_model": material.about, "source_tokens": sum(map(len, ids))}
         with Worker(Ours, material.folder, texts, threads) as ours:
             written = ours.ask("run").ids
+            result["own_tokens"] = share_equal(written, _exact(material, texts, threads))
             result["written_tokens"] = sum(map(len, written))
             result["absence"] = CPU_ENGINES["ctranslate2"].absence
             if result["absence"]:
@@ -63,19 +66,29 @@ def measure(
                 return result | {"seconds": {"headlight": summary(runs)}}
             with Worker(Theirs, material.folder, _with_end(ids, material), longest, threads) as theirs:
                 tried: dict[tuple[str, int], Run] = {}
-                for kind, size in BATCHES:
+                for kind, size in BATCHES if count >= MANY else BATCHES[:1]:
                     tried[kind, size] = theirs.ask("run", kind, size)
                     say(f"CTranslate2, batches of {size} {kind}: {tried[kind, size].seconds:.2f} s")
                 kind, size = min(tried, key=lambda batch: tried[batch].seconds)
                 result["same_tokens"] = share_equal(written, tried[kind, size].ids)
-                result["tried"] = {f"{size} {kind}": tried[kind, size].seconds for kind, size in BATCHES}
+                result["tried"] = {f"{size} {kind}": run.seconds for (kind, size), run in tried.items()}
                 result["best"] = f"{size} {kind}"
-                seconds: dict[str, list[float]] = {"headlight": [], "ctranslate2": []}
-                for repetition in range(repetitions):
-                    seconds["headlight"].append(ours.ask("run").seconds)
-                    seconds["ctranslate2"].append(theirs.ask("run", kind, size).seconds)
-                    say(f"lines: {repetition + 1} of {repetitions}")
+                seconds: dict[str, list[float]] = {"headlight": [], "ctranslate2": [], "ctranslate2-int8": []}
+                with Worker(Theirs, material.folder, _with_end(ids, material), longest, threads, "int8") as rounded:
+                    rounded.ask("run", kind, size)
+                    for repetition in range(repetitions):
+                        seconds["headlight"].append(ours.ask("run").seconds)
+                        seconds["ctranslate2"].append(theirs.ask("run", kind, size).seconds)
+                        seconds["ctranslate2-int8"].append(rounded.ask("run", kind, size).seconds)
+                        say(f"lines: {repetition + 1} of {repetitions}")
         return result | {"seconds": {name: summary(runs) for name, runs in seconds.items()}}
+
+
+def _exact(material: Material, texts: Sequence[str], threads: int) -> list[list[int]]:
+    """What float32 steps write of the same lines."""
+    with Worker(Ours, material.folder, texts, threads, "float32") as exact:
+        ids: list[list[int]] = exact.ask("run").ids
+    return ids
 
 
 def prepare(folder: Path, count: int, shape: Shape) -> Material:
@@ -101,13 +114,13 @@ def _with_end(ids: list[list[int]], material: Material) -> list[list[int]]:
 class Ours:
     """`Translator.translate_lines`: from text to text, cutting into tokens included."""
 
-    def __init__(self, folder: Path, texts: Sequence[str], threads: int) -> None:
+    def __init__(self, folder: Path, texts: Sequence[str], threads: int, step_weights: StepWeights = "float16") -> None:
         import torch
 
         from headlight.model.translate.translator import Translator
 
         torch.set_num_threads(threads)
-        self.translator = Translator.load(folder, device="cpu")
+        self.translator = Translator.load(folder, device="cpu", step_weights=step_weights)
         self.texts = texts
 
     def run(self) -> Run:
@@ -121,11 +134,13 @@ class Ours:
 class Theirs:
     """CTranslate2: from tokens to tokens, which spares it the cutting."""
 
-    def __init__(self, folder: Path, ids: list[list[int]], longest: int, threads: int) -> None:
+    def __init__(
+        self, folder: Path, ids: list[list[int]], longest: int, threads: int, compute_type: str = "float32"
+    ) -> None:
         import ctranslate2
 
         self.translator = ctranslate2.Translator(
-            str(beside(folder)), device="cpu", compute_type="float32", inter_threads=1, intra_threads=threads
+            str(beside(folder)), device="cpu", compute_type=compute_type, inter_threads=1, intra_threads=threads
         )
         self.tokens = as_words(ids)
         self.longest = longest

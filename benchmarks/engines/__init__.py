@@ -61,7 +61,7 @@ CPU_ENGINES = {
     "tutorial": Entry(TUTORIAL),
     "ctranslate2": Entry(CTRANSLATE, needs="ctranslate2"),
     "ctranslate2-int8": Entry(
-        CTRANSLATE, needs="ctranslate2", options={"row": "ctranslate2-int8", "compute_type": "int8", "threads": 1}
+        CTRANSLATE, needs="ctranslate2", options={"row": "ctranslate2-int8", "compute_type": "int8"}
     ),
     "headlight": Entry(HEADLIGHT),
     "headlight-float32": Entry(HEADLIGHT, options={"row": "headlight-float32", "step_weights": "float32"}),
