@@ -79,14 +79,16 @@ def _reliability(folder: Path) -> dict[str, Any] | None:
         if measured is None:
             return None
         held_out = measured.get("with_back") or measured["alone"]
-        plain = measured.get("plain")
         curve = [[int(number), _share(stated), _share(right)] for number, stated, right in held_out["calibration"]]
+        if not curve:
+            return None
+        plain = measured.get("plain") or {"right": 0, "sentences": 0}
         return {
             "answers": int(held_out["answers"]),
             "area": _share(held_out["area"]),
             "curve": curve,  # [answers, probability stated, share right] each
-            "plain": {"right": int(plain["right"]), "read": int(plain["sentences"])} if plain and plain["sentences"] else None,
-        } if curve else None  # fmt: skip
+            "plain": {"right": int(plain["right"]), "read": read} if (read := int(plain["sentences"])) else None,
+        }
     except ODD as error:
         LOG.warning("%s: its %s is left out: %s", logged(folder), FILE, logged(error))
         return None
