@@ -262,29 +262,6 @@ def test_a_phone_stacks_the_sides_and_never_scrolls_sideways(visit: Visit) -> No
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), kind
 
 
-@pytest.mark.parametrize(
-    ("others", "chosen"),
-    [
-        ([("same", "deu_Latn", "eng_Latn"), ("many", "", "")], "same"),
-        ([("back", "en", "de"), ("reads", "de", "fr"), ("many", "", "")], "reads"),
-        ([("back", "en", "de"), ("many", "", "")], "many"),
-        ([("back", "en", "de")], "first"),
-        ([("toy", "de", "en"), ("back", "en", "de")], "first"),
-    ],
-)
-def test_the_second_model_is_the_one_that_fits_best(
-    visit: Visit, others: list[tuple[str, str, str]], chosen: str
-) -> None:
-    page = visit()
-    models = [("first", "de", "en"), *others]
-    listed = [{"name": name, "source": source, "target": target} for name, source, target in models]
-    script = """async ([models, model]) => {
-      const script = performance.getEntriesByType('resource').find((each) => each.name.endsWith('/headlight.js'));
-      return (await import(script.name)).modules['beside/secondmodel.js'].secondName({ models }, { model });
-    }"""
-    assert page.evaluate(script, [listed, listed[0]]) == chosen
-
-
 def test_the_chinese_tab_speaks_chinese(visit: Visit, example: Translation, second: Translation) -> None:
     page = visit("#tab=beside", locale="zh-CN")
     at_rest(page)
