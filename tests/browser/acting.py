@@ -108,5 +108,12 @@ def unpacked(numbers: Any) -> FloatArray:
     return values.reshape([int(side) for side in str(numbers.get("shape", len(values))).split(",")])
 
 
+def resize(page: Page, width: int, height: int = 900) -> None:
+    """Another size of the window; the page has answered to it."""
+    page.set_viewport_size({"width": width, "height": height})
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    at_rest(page)
+
+
 def title(page: Page) -> str:
     return page.inner_text(".explorer .turn h2")

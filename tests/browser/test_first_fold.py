@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from headlight.model.records import Translation
-from tests.browser.acting import held, modules, settled, state, translate
+from tests.browser.acting import held, resize, settled, state, translate
 from tests.browser.conftest import Visit
 
 LOWEST = 620  # pixels from the top of a window of 1280 x 900 to the first row of cells
@@ -27,8 +27,7 @@ def top(page: Page, part: str) -> float:
     return box["y"]
 
 
-@pytest.mark.parametrize("language", ["en-US", "zh-CN"])
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(("language", "theme"), [("en-US", "light"), ("zh-CN", "dark")])
 def test_the_map_begins_within_the_first_window(visit: Visit, language: str, theme: str) -> None:
     page = visit(locale=language, color_scheme=theme)
     assert top(page, ".explorer .plane") <= LOWEST
@@ -118,15 +117,17 @@ def test_the_list_stays_in_sight_beside_tall_lines(visit: Visit) -> None:
     assert top(page, "#panel-heads .list") >= 0
 
 
-@pytest.mark.parametrize("width", [360, 420, 600, 768, 900, 1024])
-def test_nothing_reaches_beyond_a_narrow_window(visit: Visit, width: int) -> None:
-    page = visit(width=width, height=800, has_touch=width < 700)
-    modules(page)
-    beyond = page.locator(PARTS).evaluate_all(
-        "(all, width) => all.filter((it) => it.getBoundingClientRect().right > width).map((it) => it.className)", width
-    )
-    assert beyond == []
-    assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+@pytest.mark.parametrize("widths", [(360, 420, 600), (768, 900, 1024)])
+def test_nothing_reaches_beyond_a_narrow_window(visit: Visit, widths: tuple[int, ...]) -> None:
+    page = visit(width=widths[0], height=800, has_touch=widths[0] < 700)
+    for width in widths:
+        resize(page, width, 800)
+        beyond = page.locator(PARTS).evaluate_all(
+            "(all, width) => all.filter((it) => it.getBoundingClientRect().right > width).map((it) => it.className)",
+            width,
+        )
+        assert beyond == [], width
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= width
 
 
 def test_on_a_phone_the_parts_stand_one_below_the_other(visit: Visit) -> None:

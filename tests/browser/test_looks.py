@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.acting import at_rest, modules, open_tab, title, translate
+from tests.browser.acting import at_rest, modules, open_tab, resize, title, translate
 from tests.browser.conftest import Visit, visiting
 
 LONG = (
@@ -61,22 +61,27 @@ def style(locator: Locator, name: str, part: str | None = None) -> str:
 # ---------------------------------------------------------------- comparing
 
 
-@pytest.mark.parametrize("width", [820, 1000, 1440, 3840])
-def test_compared_maps_have_one_size_and_touch_nothing(visit: Visit, width: int) -> None:
-    page = visit(width=width)
+def test_compared_maps_have_one_size_and_touch_nothing(visit: Visit) -> None:
+    page = visit()
     compare(page)
     expect(page.locator("#panel-heads .frame .plot .main-svg").first).to_be_visible()
+    for width in (820, 1000, 1440, 3840):
+        resize(page, width)
+        assert_maps_stand_apart(page, width)
+
+
+def assert_maps_stand_apart(page: Page, width: int) -> None:
     maps = [box(each) for each in page.locator("#panel-heads .frame .map").all()]
     planes = [box(each) for each in page.locator("#panel-heads .frame .plane").all()]
     texts = [box(each) for each in page.locator("#panel-heads :is(.frame > :is(h3, p), .largest > *)").all()]
     assert len(maps) == len(planes) == 3
     parts = maps + texts
-    assert all(apart(one, other) for place, one in enumerate(parts) for other in parts[:place])
-    assert len({(plane["width"], plane["height"]) for plane in planes}) == 1
+    assert all(apart(one, other) for place, one in enumerate(parts) for other in parts[:place]), width
+    assert len({(plane["width"], plane["height"]) for plane in planes}) == 1, width
     first, second, difference = planes
     assert first["y"] == pytest.approx(second["y"], abs=ROUNDED)
     assert first["x"] == pytest.approx(difference["x"], abs=ROUNDED)
-    assert max(each["right"] for each in parts) <= box(page.locator("#panel-heads .head"))["right"] + ROUNDED
+    assert max(each["right"] for each in parts) <= box(page.locator("#panel-heads .head"))["right"] + ROUNDED, width
 
 
 def test_each_view_of_a_comparison_says_what_it_shows(shared: Page) -> None:
@@ -109,15 +114,16 @@ TURN = """(times) => {
 }"""
 
 
-@pytest.mark.parametrize("width", [360, 820, 1000, 1280, 1440])
-def test_the_map_keeps_its_place_while_all_heads_are_turned(visit: Visit, width: int) -> None:
-    page = visit(width=width)
-    for kind in ("encoder", "decoder", "cross"):
-        page.click(f"[data-kind={kind}]")
-        page.evaluate("() => document.activeElement.blur()")  # else the keys would go on turning the kinds
-        tops, titles = page.evaluate(TURN, HEADS)
-        assert len(set(titles)) > 20
-        assert len(set(tops)) == 1, f"{kind}: {sorted(set(tops))}"
+def test_the_map_keeps_its_place_while_all_heads_are_turned(visit: Visit) -> None:
+    page = visit()
+    for width in (360, 820, 1000, 1440):
+        resize(page, width)
+        for kind in ("encoder", "decoder", "cross"):
+            page.click(f"[data-kind={kind}]")
+            page.evaluate("() => document.activeElement.blur()")  # else the keys would go on turning the kinds
+            tops, titles = page.evaluate(TURN, HEADS)
+            assert len(set(titles)) > 20
+            assert len(set(tops)) == 1, f"{kind}, {width} pixels: {sorted(set(tops))}"
 
 
 def test_pointing_at_a_head_is_not_announced_but_choosing_one_is(shared: Page) -> None:
@@ -223,13 +229,14 @@ def test_a_very_wide_window_is_used_and_shows_nothing_that_is_meant_to_be_hidden
     assert box(skip)["width"] > 60
 
 
-@pytest.mark.parametrize("width", [360, 1440])
-def test_the_last_line_leads_programs_to_their_page(visit: Visit, width: int) -> None:
-    page = visit(width=width)
-    line = box(page.locator(".last-line"))
-    first = box(page.locator(".last-line p").first)
-    assert first["x"] == pytest.approx(line["x"], abs=1)
-    assert page.locator("footer").evaluate_all("(all) => all.every((each) => !each.offsetHeight)")
+def test_the_last_line_leads_programs_to_their_page(visit: Visit) -> None:
+    page = visit()
+    for width in (1440, 360):
+        resize(page, width)
+        line = box(page.locator(".last-line"))
+        first = box(page.locator(".last-line p").first)
+        assert first["x"] == pytest.approx(line["x"], abs=1), width
+        assert page.locator("footer").evaluate_all("(all) => all.every((each) => !each.offsetHeight)"), width
     # Gradio's own page asks for what a server without tools does not have: that it is called for is enough here.
     page.evaluate(
         """() => document.querySelector('footer .show-api').addEventListener('click', (event) => {
