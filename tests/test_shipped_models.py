@@ -48,17 +48,26 @@ def test_the_judge_of_films_is_small_and_right_about_plain_words() -> None:
     folder = MODELS / "sentiment"
     assert sum(path.stat().st_size for path in folder.iterdir()) < 6 * MEGABYTE
     judge = Judge.load(folder, device="cpu")
-    for text in ("A quiet film with a warm heart.", "What a wonderful, touching story!", "The cast is superb."):
+    for text in (
+        "A quiet film with a warm heart.",
+        "What a wonderful, touching story!",
+        "The cast is superb.",
+        "Not bad at all.",
+        "I was not disappointed.",
+    ):
         assert judge.judge(text).verdict == "positive", text
     for text in (
         "It's long, loud and dull.",
         "A complete waste of time.",
+        "It is not a good film.",
         "The plot is stupid and the acting is awful.",
     ):
         assert judge.judge(text).verdict == "negative", text
 
 
-@pytest.mark.parametrize(("text", "probability"), [("It is not a good film.", 0.66), ("The weather was nice.", 0.90)])
+@pytest.mark.parametrize(
+    ("text", "probability"), [("I never want to see this again.", 0.93), ("The weather was nice.", 0.96)]
+)
 def test_failures_that_the_card_admits_are_true(text: str, probability: float) -> None:
     card = (MODELS / "sentiment" / "README.md").read_text(encoding="utf-8")
     assert re.search(rf"{re.escape(text)}\"[^.]*?\(?0?{probability:.2f}".replace("0?0", "0"), card)

@@ -76,6 +76,18 @@ class Judge:
             attention=read_only(np.ascontiguousarray(maps)),
         )
 
+    def erased(self, judgement: Judgement) -> tuple[float, ...]:
+        """What the log-odds lose when the word of each token is left out and the rest judged again.
+
+        A share says what a token's place holds; since attention mixes the words before, this says what the word is for.
+        """
+        words = sorted({token.word for token in judgement.tokens if token.word is not None})
+        rows = [[token.id for token in judgement.tokens if token.word != word] for word in words]
+        left = dict(zip(words, in_smaller_batches(self._log_odds, rows), strict=True)) if rows else {}
+        return tuple(
+            judgement.log_odds - left[token.word] if token.word is not None else 0.0 for token in judgement.tokens
+        )
+
     @contextmanager
     def without_head(self, layer: int, head: int) -> Iterator[None]:
         """Within the block, this head's attention weights are zero, so that it adds nothing."""

@@ -229,11 +229,18 @@ class Service:
 
     def judge(self, text: Any, model: str = "") -> Judgement:
         """The verdict of a classifier on a text."""
+        return self.judge_and_erase(text, model)[0]
+
+    def judge_and_erase(
+        self, text: Any, model: str = "", *, most_tokens: int = 0
+    ) -> tuple[Judgement, tuple[float, ...] | None]:
+        """The verdict, and what each word did for it, where the text is not longer than so many tokens."""
         text = check_text("text", text, limit=REVIEW * self.settings.max_characters)
         if is_blank(text):
             raise PageError("text", "blank_text")
         with self._judge(model) as judge, _in_our_words():
-            return judge.judge(text)
+            judgement = judge.judge(text)
+            return judgement, judge.erased(judgement) if len(judgement.tokens) <= most_tokens else None
 
 
 @contextmanager

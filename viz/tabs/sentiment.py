@@ -40,7 +40,8 @@ REVIEWS = (
         "The pictures are beautiful and the cast does what it can, but the story is so predictable that I nearly fell "
         "asleep.",
     ),
-    Review("negation", "It is not a good film."),
+    Review("denial", "It is not bad at all, and I was never bored."),
+    Review("negation", "I never want to see this again."),
     Review(
         "long",
         "I went in expecting very little. The poster promised one more story about a retired detective and his last "
@@ -62,21 +63,21 @@ def build(service: Service) -> gr.HTML:
 
     @answering
     def judge(values: Mapping[str, Any]) -> dict[str, Any]:
-        return judgement_values(ask(service, values))
+        return judgement_values(*ask(service, values))
 
     limit = REVIEW * service.settings.max_characters
     config = {"examples": [review._asdict() for review in REVIEWS if len(review.text) <= limit], "limit": limit}
     return widget("sentiment/sentiment", server=[judge], config=json.dumps(config, ensure_ascii=False))
 
 
-def ask(service: Service, values: Mapping[str, Any]) -> Judgement:
-    """The judgement of what a browser sent."""
+def ask(service: Service, values: Mapping[str, Any]) -> tuple[Judgement, tuple[float, ...] | None]:
+    """The judgement of what a browser sent, and of a text that is not too long what each word did for it."""
     if "text" not in values:
         raise PageError("text", "missing", {"name": "text"})
-    return service.judge(values["text"])
+    return service.judge_and_erase(values["text"], most_tokens=MOST_TOKENS)
 
 
-def judgement_values(judgement: Judgement) -> dict[str, Any]:
+def judgement_values(judgement: Judgement, erased: tuple[float, ...] | None) -> dict[str, Any]:
     """All that the page shows of a judgement."""
     few = len(judgement.tokens) <= MOST_TOKENS
     return {
@@ -84,6 +85,7 @@ def judgement_values(judgement: Judgement) -> dict[str, Any]:
         "shortened": judgement.shortened,
         "tokens": tokens_values(judgement.tokens),
         "shares": [round(share, 6) for share in judgement.shares],
+        "erased": [round(change, 6) for change in erased] if erased else None,
         "bias": round(judgement.bias, 6),
         "log_odds": round(judgement.log_odds, 6),
         "probability": round(judgement.probability, 6),

@@ -24,7 +24,7 @@ def service() -> Service:
 
 
 def answer_to(service: Service, text: str) -> dict[str, Any]:
-    values: dict[str, Any] = json.loads(json.dumps(judgement_values(ask(service, {"text": text})), allow_nan=False))
+    values: dict[str, Any] = json.loads(json.dumps(judgement_values(*ask(service, {"text": text})), allow_nan=False))
     return values
 
 
@@ -34,6 +34,15 @@ def test_shares_and_bias_sum_to_the_log_odds(service: Service) -> None:
     assert sum(answer["shares"]) + answer["bias"] == pytest.approx(answer["log_odds"], abs=1e-4)
     assert answer["probability"] == pytest.approx(1 / (1 + np.exp(-answer["log_odds"])), abs=1e-5)
     assert answer["verdict"] == answer["classes"][answer["probability"] > 0.5]
+
+
+def test_a_word_did_what_the_judge_says_less_without_it(service: Service) -> None:
+    answer = answer_to(service, TEXT)
+    assert answer["erased"][-1] == 0  # the end belongs to no word
+    (place,) = (number for number, token in enumerate(answer["tokens"]) if token["text"].strip() == "wonderful")
+    without = answer_to(service, TEXT.replace("wonderful", ""))
+    assert answer["erased"][place] == pytest.approx(answer["log_odds"] - without["log_odds"], abs=1e-4)
+    assert answer["erased"][place] > 0.1
 
 
 def test_tokens_stand_where_the_text_has_them(service: Service) -> None:
@@ -65,6 +74,7 @@ def test_long_reviews_come_with_averages_alone(service: Service) -> None:
     assert len(short["tokens"]) == MOST_TOKENS
     assert short["attention"] is not None
     assert long["attention"] is None
+    assert (short["erased"] is None, long["erased"]) == (False, None)
     assert len(long["received"][0][0]) == MOST_TOKENS + 1
     assert len(json.dumps(long)) < 100_000
 

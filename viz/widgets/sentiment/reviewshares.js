@@ -1,13 +1,17 @@
-// What each token of a review adds to the verdict: the text in two colours, the number pointed at, the strongest words.
+// What each word of a review does for the verdict, by either of two accounts: what the log-odds lose when it is left out, or
+// the share of its place, less the mean of all shares. Words stand on a line with bars; long reviews are text in two colours.
 
 import { make, phrase, replace, touch } from '../core/dom.js';
 import { css, inkOn, shade } from '../core/theme.js';
-import { signed, three, two } from '../core/view.js';
+import { signed, three } from '../core/view.js';
 import { has, t } from '../core/words.js';
 import { ramp } from '../parts/legend.js';
 import { words as spans } from '../headview/strips.js';
+import { wordBars } from './wordbars.js';
 
 const LISTED = 6;
+const MOST_BARS = 60; // words: of a longer review bars would fill the screen
+const ACCOUNTS = ['erased', 'shares'];
 const FAINT = 0.08; // of the strongest share: below, a token stays unshaded
 
 export class ReviewShares {
@@ -24,10 +28,13 @@ export class ReviewShares {
     this.summary = make('summary', {});
     this.numbers = make('div', { class: 'numbers', tabindex: 0, role: 'region' });
     this.all = make('details', {}, this.summary, this.numbers);
+    this.account = ACCOUNTS[0];
+    this.accounts = make('div', { class: 'accounts', role: 'group' });
     this.element = make(
       'section',
       { class: 'headlight explorer' },
       this.title,
+      this.accounts,
       this.says,
       this.strip,
       this.readout,
@@ -66,34 +73,58 @@ export class ReviewShares {
     if (review !== this.review) this.kept = null;
     const kept = this.kept ? [...this.strip.querySelectorAll('.token')].indexOf(this.kept) : -1;
     this.review = review;
-    this.most = Math.max(1e-9, ...review.shares.map(Math.abs));
+    const account = review.erased ? this.account : 'shares';
+    const mean = review.shares.reduce((sum, share) => sum + share, 0) / review.shares.length;
+    this.values = account === 'erased' ? review.erased : review.shares.map((share) => share - mean);
+    this.whole = account === 'erased'; // a value belongs to a word as a whole, and those of its tokens are not summed
+    const found = this.wordValues();
+    this.most = Math.max(1e-9, ...found.map(({ value }) => Math.abs(value)));
     this.title.textContent = t('sentiment_contributions');
-    this.says.textContent = t('sentiment_contributions_says');
-    this.note.textContent = t('sentiment_contribution_note');
+    this.says.textContent = t(account === 'erased' ? 'sentiment_erased_says' : 'sentiment_contributions_says');
+    this.note.textContent = t(account === 'erased' ? 'sentiment_erased_note' : 'sentiment_contribution_note');
+    this.drawAccounts(account);
     this.summary.textContent = t('sentiment_all');
     this.strip.setAttribute('aria-label', t('sentiment_contributions'));
     this.numbers.setAttribute('aria-label', t('sentiment_all'));
     const tokens = review.tokens.map((token, place) => ({ ...token, key: `r${place}` }));
-    replace(this.strip, ...spans(tokens, review.text));
-    for (const span of this.strip.querySelectorAll('.token')) this.paint(span);
+    const few = found.length <= MOST_BARS;
+    this.strip.classList.toggle('bars', few);
+    if (few) replace(this.strip, ...wordBars(found, this.most));
+    else replace(this.strip, ...spans(tokens, review.text));
+    if (!few) for (const span of this.strip.querySelectorAll('.token')) this.paint(span);
     this.kept = kept < 0 ? null : this.strip.querySelectorAll('.token')[kept];
     const [negative, positive] = review.classes.map(className);
     const most = three(this.most);
     replace(this.legend, ramp('difference', `${negative} −${most}`, `+${most} ${positive}`));
-    const found = this.wordShares();
-    const longest = Math.max(1e-9, ...found.map(({ share }) => Math.abs(share)));
-    replace(this.lists, this.list(found, -1, longest), this.list(found, 1, longest));
+    replace(this.lists, this.list(found, -1), this.list(found, 1));
     this.point(null);
     this.fill();
   }
 
-  share(span) {
-    return placesOf(span).reduce((sum, place) => sum + this.review.shares[place], 0);
+  /** Which account is given: two buttons, where both are there. */
+  drawAccounts(account) {
+    this.accounts.hidden = !this.review.erased;
+    this.accounts.setAttribute('aria-label', t('sentiment_accounts'));
+    const button = (name) => {
+      const chosen = String(name === account);
+      const element = make('button', { type: 'button', class: 'link', 'aria-pressed': chosen }, t(`sentiment_account_${name}`));
+      element.addEventListener('click', () => {
+        this.account = name;
+        this.show(this.review);
+        this.accounts.querySelector('[aria-pressed=true]')?.focus();
+      });
+      return element;
+    };
+    replace(this.accounts, ...ACCOUNTS.map(button));
+  }
+
+  weigh(places) {
+    return this.whole ? this.values[places[0]] : places.reduce((sum, place) => sum + this.values[place], 0);
   }
 
   paint(span) {
-    const share = this.share(span);
-    const rgb = Math.abs(share) < FAINT * this.most ? null : shade('difference', 0.5 + share / this.most / 2);
+    const value = this.weigh(placesOf(span));
+    const rgb = Math.abs(value) < FAINT * this.most ? null : shade('difference', 0.5 + value / this.most / 2);
     span.style.backgroundColor = rgb ? css(rgb) : '';
     span.style.color = rgb ? inkOn(rgb) : '';
   }
@@ -108,9 +139,9 @@ export class ReviewShares {
       this.words.textContent = t(touch() ? 'sentiment_contribution_touch' : 'sentiment_contribution_idle');
       return;
     }
-    const share = this.share(span);
-    this.value.textContent = signed(share, 4);
-    const says = t('sentiment_contribution_of', { toward: this.toward(Math.sign(share)) });
+    const value = this.weigh(placesOf(span));
+    this.value.textContent = signed(value, 4);
+    const says = t('sentiment_contribution_of', { toward: this.toward(Math.sign(value)) });
     replace(this.words, ...phrase(says, { token: make('b', {}, make('bdi', { lang: 'en' }, span.textContent)) }));
   }
 
@@ -119,29 +150,30 @@ export class ReviewShares {
     return has(`sentiment_toward_${name}`) ? t(`sentiment_toward_${name}`) : name;
   }
 
-  /** Whole words, since readers think in them; their shares add up. */
-  wordShares() {
+  /** Whole words, since readers think in them: each with its places among the tokens. */
+  wordValues() {
     const found = new Map();
     for (const [place, token] of this.review.tokens.entries()) {
       const key = token.word ?? `special ${place}`;
-      const word = found.get(key) ?? { share: 0, start: token.start, label: token.label };
-      word.share += this.review.shares[place];
+      const word = found.get(key) ?? { places: [], start: token.start, label: token.label };
+      word.places.push(place);
       if (!token.special) word.label = this.review.text.slice(word.start, token.end);
       found.set(key, word);
     }
-    return [...found.values()];
+    const words = [...found.entries()].filter(([key]) => !this.whole || typeof key === 'number').map(([, word]) => word);
+    return words.map((word) => ({ ...word, value: this.weigh(word.places) }));
   }
 
-  list(found, sign, longest) {
-    const best = found.filter(({ share }) => share * sign > 0).sort((one, other) => (other.share - one.share) * sign);
-    const rows = best.slice(0, LISTED).map(({ label, share }) => {
-      const bar = make('i', { style: `width:${((100 * Math.abs(share)) / longest).toFixed(1)}%` });
+  list(found, sign) {
+    const best = found.filter(({ value }) => value * sign > 0).sort((one, other) => (other.value - one.value) * sign);
+    const rows = best.slice(0, LISTED).map(({ label, value }) => {
+      const bar = make('i', { style: `width:${((100 * Math.abs(value)) / this.most).toFixed(1)}%` });
       return make(
         'div',
         {},
         make('span', { title: label }, make('bdi', { lang: 'en' }, label)),
         make('span', {}, bar),
-        make('span', { class: 'numeric' }, signed(share, 4)),
+        make('span', { class: 'numeric' }, signed(value, 4)),
       );
     });
     const title = make('h3', {}, t('sentiment_strongest', { toward: this.toward(sign) }));
@@ -161,11 +193,10 @@ export class ReviewShares {
         {},
         make('th', { scope: 'row', lang: 'en' }, token.full ?? token.label),
         make('td', {}, signed(this.review.shares[place], 4)),
-        make('td', {}, two((100 * Math.abs(this.review.shares[place])) / this.most)),
+        this.review.erased ? make('td', {}, token.special ? '–' : signed(this.review.erased[place], 4)) : null,
       );
-    const names = ['sentiment_token', 'sentiment_contribution', 'sentiment_of_strongest'].map((key) =>
-      make('th', { scope: 'col' }, t(key)),
-    );
+    const columns = ['sentiment_token', 'sentiment_contribution', ...(this.review.erased ? ['sentiment_erased'] : [])];
+    const names = columns.map((key) => make('th', { scope: 'col' }, t(key)));
     replace(
       this.numbers,
       make('table', {}, make('thead', {}, make('tr', {}, ...names)), make('tbody', {}, ...this.review.tokens.map(row))),
