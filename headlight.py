@@ -53,11 +53,17 @@ def __getattr__(name: str) -> Any:
     return getattr(import_module(_HOMES[name]), name)
 
 
+MORE = {
+    "run": ("start the page", "headlight.viz.run"),
+    "survey": ("measure every head in thousands of sentences, search that, or draw it", "headlight.viz.survey"),
+}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command `headlight`: those of the model, and `run`, which starts the page above it."""
+    """The command `headlight`: those of the model, and those of the page above it."""
     from headlight.model.commands.main import main as run_command
 
-    return run_command(arguments, more={"run": ("start the page", "headlight.viz.run")})
+    return run_command(arguments, more=MORE)
 
 
 if __name__ == "__main__":  # `python -m headlight COMMAND` in a checkout

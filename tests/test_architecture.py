@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ROOMS = {
     "headlight.py": "",
     "viz/run.py": "",
+    "viz/survey.py": "",
     "app.py": "spaces",
     "viz/alone.py": "",
     "viz/page.py": "gradio",
@@ -42,7 +43,7 @@ ROOMS = {
     "viz/__init__.py": "",
     "model/commands/*": "",
     "model/training/*": "jieba numpy sacrebleu safetensors torch",
-    "model/experiments/*": "numpy torch",
+    "model/experiments/*": "numpy polars torch",
     "model/translate/*": "numpy torch",
     "model/foreign/*": "httpx2 huggingface_hub torch",
     "model/folders/*": "numpy safetensors torch",

@@ -1,7 +1,8 @@
 """A survey: what every head does in each of thousands of sentences, one row a sentence, kind, layer and head.
 
 `survey_batch` is a pure function of a batch of sentences: equal batches give equal rows, whichever process or machine
-runs it, and nothing is kept between two. Files, parts and processes are the business of whoever calls it.
+runs it, and nothing is kept between two. Files, parts and
+processes are the business of `survey_files.py`.
 
 A sentence with a translation is read teacher-forced on it; one without is translated greedily. Words are numbered as
 `segmentation.py` cuts them. A measure is a name of `STATISTICS`, or a group:
@@ -11,7 +12,7 @@ A sentence with a translation is read teacher-forced on it; one without is trans
 - `alignment`: against links in Pharaoh format, for both readings of a row: how many words are linked, how many links
   are sure, and of each reading how many of the head's are sure and possible. They add up over sentences to AER.
 - `importance`: the log probability, in nats, that the translation loses when this head alone is off.
-- `looks`: for each row the key that it looks at most and the weight, so that words can be looked for.
+- `looks`: for each row the key that it looks at most and the weight, so that `survey_search.py` can look for words.
 """
 
 from __future__ import annotations

@@ -1,0 +1,196 @@
+"""What a survey says, part by part, so that memory stays constant: words that heads look from and to, and sums.
+
+A row looks "from" the word that it belongs to: in the encoder a source word, else the word being written. It looks "to"
+the word of the key with its highest weight.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from headlight.model.errors import CommandError
+from headlight.model.experiments.survey import ALIGNED, FULL
+from headlight.model.experiments.survey_files import HEADS, SENTENCES, parts_of, polars, require_whole
+from headlight.model.measures.alignment import Bounds, Errors, error_bounds
+from headlight.model.records import KINDS, Kind
+
+EXAMPLES = 3
+
+
+class Head(NamedTuple):
+    """One head, counted from 0."""
+
+    kind: Kind
+    layer: int
+    head: int
+
+
+@dataclass
+class Found:
+    """How often a head's rows of one word look most at another, of the sentences that have both."""
+
+    head: Head
+    looks: int = 0
+    of: int = 0  # rows of the first word, in sentences that have the second
+    weight: float = 0.0  # summed over `looks`
+    examples: list[tuple[float, int, str, str]] = field(default_factory=list)  # weight, sentence, source, target
+
+    @property
+    def often(self) -> float:
+        """The share of rows that look there."""
+        return self.looks / self.of if self.of else 0.0
+
+
+def find_looks(folder: Path, start: str, end: str, least: float = 0.3) -> list[Found]:
+    """The heads that look from one word to another with this weight at least, those that do it most often first.
+
+    Words are compared without case. `</s>` and other special tokens are words of their own.
+    """
+    begun = require_whole(folder)
+    if "looks" not in begun.measures:
+        raise CommandError(f"{folder} was surveyed without looks, which a search needs. Add it to --measure.")
+    wanted, looked_at = start.casefold(), end.casefold()
+    found: dict[Head, Found] = {}
+    for heads, sentences in _tables(folder):
+        texts = {row["sentence"]: row for row in sentences.iter_rows(named=True) if not row["refused"]}
+        sides = {
+            number: {kind: _words(row, kind) for kind in KINDS} for number, row in texts.items()
+        }  # kind → words of rows, words of keys
+        with_both = {
+            (number, kind)
+            for number, kinds in sides.items()
+            for kind, (rows, keys) in kinds.items()
+            if wanted in rows and looked_at in keys
+        }
+        if not with_both:
+            continue
+        for row in heads.select("sentence", "kind", "layer", "head", "looks_at", "looks_with").iter_rows(named=True):
+            if (row["sentence"], row["kind"]) not in with_both:
+                continue
+            rows, keys = sides[row["sentence"]][row["kind"]]
+            head = Head(row["kind"], row["layer"], row["head"])
+            one = found.setdefault(head, Found(head))
+            _count(one, row, rows, keys, wanted, looked_at, least, texts[row["sentence"]])
+    return sorted(
+        (each for each in found.values() if each.looks), key=lambda each: (-each.often, -each.weight, each.head)
+    )
+
+
+def _count(
+    one: Found, row: dict[str, Any], rows: list[str], keys: list[str], wanted: str, end: str, least: float, text: Any
+) -> None:
+    at = np.frombuffer(row["looks_at"], dtype="<u2")
+    strong = np.frombuffer(row["looks_with"], dtype=np.uint8) / FULL
+    for place, word in enumerate(rows):
+        if word != wanted:
+            continue
+        one.of += 1
+        if keys[at[place]] == end and strong[place] >= least:
+            one.looks += 1
+            one.weight += float(strong[place])
+            example = (float(strong[place]), row["sentence"], text["source"], text["target"])
+            one.examples = sorted({*one.examples, example}, key=lambda each: (-each[0], each[1]))[:EXAMPLES]
+
+
+def _words(row: dict[str, Any], kind: str) -> tuple[list[str], list[str]]:
+    """The words of the rows and of the keys of one kind, without case."""
+    read, written = ([word.casefold() for word in row[side]] for side in ("read", "written"))
+    if kind == "encoder":
+        return read, read
+    return (written, read) if kind == "cross" else (written, ["<s>", *written[:-1]])
+
+
+# ---------------------------------------------------------------- sums
+
+
+@dataclass
+class Sums:
+    """What the report says of each head, `[layer, head]` each: counted, not kept sentence by sentence."""
+
+    sentences: int
+    means: dict[str, np.ndarray]  # measure → mean over the sentences that have it
+    spreads: dict[str, np.ndarray]  # measure → standard deviation between sentences
+    roles: list[list[dict[str, int]]]  # name → in how many sentences
+
+
+def sum_up(folder: Path) -> dict[Kind, Sums]:
+    """Means and standard deviations of every measure, and how often each head has each role."""
+    require_whole(folder)
+    totals: dict[tuple[str, str], list[np.ndarray]] = {}
+    roles: dict[Head, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    shapes: dict[str, tuple[int, int]] = {}
+    counted: dict[str, int] = defaultdict(int)
+    for heads, _ in _tables(folder):
+        for kind in KINDS:
+            table = heads.filter(polars().col("kind") == kind)
+            if not len(table):
+                continue
+            shape = shapes.setdefault(kind, (table["layer"].max() + 1, table["head"].max() + 1))
+            counted[kind] += len(table) // (shape[0] * shape[1])
+            for name in _measured(table):
+                values = table[name].to_numpy().astype(np.float64).reshape(-1, *shape)  # [sentence, layer, head]
+                has = ~np.isnan(values)
+                kept = np.where(has, values, 0)
+                sums = [has.sum(axis=0), kept.sum(axis=0), (kept**2).sum(axis=0)]
+                before = totals.setdefault((kind, name), [np.zeros(shape) for _ in sums])
+                totals[kind, name] = [old + new for old, new in zip(before, sums, strict=True)]
+            if "role" in table.columns:
+                for layer, head, name in table.select("layer", "head", "role").iter_rows():
+                    roles[Head(kind, layer, head)][name] += 1
+    found = {}
+    for kind in (kind for kind in KINDS if kind in shapes):
+        means, spreads = {}, {}
+        for (of, name), (count, total, squares) in totals.items():
+            if of == kind:
+                some = np.where(count > 0, count, np.nan)
+                means[name] = total / some
+                spreads[name] = np.sqrt(np.maximum(squares / some - means[name] ** 2, 0))
+        layers, heads_of = shapes[kind]
+        named = [[dict(roles[Head(kind, layer, head)]) for head in range(heads_of)] for layer in range(layers)]
+        found[kind] = Sums(counted[kind], means, spreads, named)
+    return found
+
+
+class Aligned(NamedTuple):
+    """How well one reading of a cross-attention head aligns words."""
+
+    layer: int
+    head: int
+    shift: int
+    errors: Errors
+    bounds: Bounds
+
+
+def rank_heads(folder: Path) -> list[Aligned]:
+    """The cross-attention heads by their alignment error rate, with bounds; none where links were not surveyed."""
+    if "alignment" not in require_whole(folder).measures:
+        return []
+    counts: dict[tuple[int, int, int], list[Errors]] = defaultdict(list)
+    for heads, _ in _tables(folder):
+        table = heads.filter(polars().col("kind") == "cross").select("layer", "head", *ALIGNED)
+        for layer, head, linked, sure, *right in table.iter_rows():
+            for shift in (0, 1):
+                counts[layer, head, shift].append(Errors(linked, sure, *right[2 * shift : 2 * shift + 2]))
+    ranked = []
+    for (layer, head, shift), errors in counts.items():
+        total = sum(errors, Errors())
+        ranked.append(Aligned(layer, head, shift, total, error_bounds(errors)))
+    return sorted(ranked, key=lambda each: each.errors.rate)
+
+
+def _measured(table: Any) -> list[str]:
+    keys = {"sentence", "kind", "layer", "head", "role", "looks_at", "looks_with", *ALIGNED}
+    return [name for name in table.columns if name not in keys]
+
+
+def _tables(folder: Path) -> Iterator[tuple[Any, Any]]:
+    """The tables of heads and of sentences, one part at a time."""
+    for heads, sentences in zip_longest(parts_of(folder, HEADS), parts_of(folder, SENTENCES)):
+        yield polars().read_parquet(heads), polars().read_parquet(sentences)
