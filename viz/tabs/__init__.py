@@ -13,6 +13,7 @@ from headlight.viz.tabs.positions import build as build_positions
 from headlight.viz.tabs.sentiment import build as build_sentiment
 from headlight.viz.tabs.whatif import build as build_whatif
 from headlight.viz.tabs.why import build as build_why
+from headlight.viz.tabs.word import build as build_word
 
 Tab = Callable[[Service], object]  # builds it, inside a `gr.Blocks`
 TABS: dict[str, Tab] = {
@@ -21,6 +22,7 @@ TABS: dict[str, Tab] = {
     "beside": build_beside,
     "positions": build_positions,
     "decoding": build_decoding,
+    "word": build_word,
     "why": build_why,
     "sentiment": build_sentiment,
     "models": build_models,

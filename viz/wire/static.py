@@ -33,6 +33,7 @@ SHEETS = (
     "heads/player",
     "decoding/decoding",
     "why/why",
+    "word/word",
     "positions/positions",
     "sentiment/sentiment",
     "models/models",

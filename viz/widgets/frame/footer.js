@@ -2,24 +2,34 @@
 
 import { make } from '../core/dom.js';
 import { ready } from '../core/page.js';
-import { on } from '../core/state.js';
+import { on, set } from '../core/state.js';
 import { t } from '../core/words.js';
 
 const GRADIO = '.gradio-container footer .show-api'; // opens its own description of the endpoints; our style hides it
 
 const openPanel = () => /** @type {HTMLElement | null} */ (document.querySelector(GRADIO))?.click();
 
+/** What shows how far attention can be trusted. */
+function openDoubt() {
+  set({ tab: 'word' });
+  document.getElementById('panel-word')?.scrollIntoView({ block: 'start' });
+}
+
 /** `props.value`: the version of Headlight. */
 export async function mount({ element, props }) {
   await ready;
   const line = make('p', {});
+  const doubt = make('button', { type: 'button', class: 'link doubt', onclick: openDoubt });
   const licence = make('p', { class: 'licence' });
   const programs = make('button', { type: 'button', class: 'link', onclick: openPanel });
   element.classList.add('last-line');
   element.append(line, licence);
   if (window.gradio_config) element.append(programs); // a saved page has no server behind it
+  element.append(doubt);
   const draw = () => {
     line.textContent = t('footer');
+    doubt.hidden = !document.getElementById('panel-word');
+    doubt.textContent = t('footer_doubt');
     licence.textContent = `Headlight ${props.value} · ${t('footer_licence')}`;
     programs.textContent = t('footer_programs');
   };

@@ -1,0 +1,115 @@
+"""One word: methods, curves and parts as the browser hears them, and what it may not send."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from headlight.model.experiments.attribution import METHODS, attribute, erasable, question_of
+from headlight.model.experiments.faithfulness import chance_orders, erasing_curve
+from headlight.model.words import words
+from headlight.viz.answers.service import Service
+from headlight.viz.settings import Settings
+from headlight.viz.tabs import word
+from headlight.viz.tabs.word import about_of, curve_of, inside_of, method_of
+from headlight.viz.wire.rpc import answering
+from tests.viz.tabs.test_beside import FIRST
+
+
+@pytest.fixture(scope="module")
+def service() -> Service:
+    return Service(Settings(model="toy", max_characters=99))
+
+
+def hear(function: Callable[[Mapping[str, Any]], dict[str, Any]], **values: Any) -> dict[str, Any]:
+    """What the browser hears, as it reads it."""
+    told: dict[str, Any] = json.loads(answering(function)(json.dumps({"request": FIRST, "places": [1]} | values)))
+    return told
+
+
+@pytest.mark.parametrize("method", ["average", "rollout", "alti", "input_gradient", "erasure"])
+def test_the_page_hears_what_code_gives(service: Service, method: str) -> None:
+    told = hear(method_of(service), method=method)
+    translation = service.translate(service.check(FIRST))
+    expected = attribute(question_of(service.translator(), translation, [1]), method).scores
+    assert told["scores"] == [None if each is None else pytest.approx(each, abs=1e-4) for each in expected]
+    assert sorted(told["order"]) == erasable(translation)
+    assert [each["special"] for each in told["words"]][-1]
+    assert told["ms"] > 0
+
+
+def test_methods_that_are_known_are_compared(service: Service) -> None:
+    first = hear(method_of(service), method="average")
+    second = hear(method_of(service), method="maximum", known={"average": first["scores"]})
+    tau, overlap = second["agrees"]["average"]
+    assert tau is None or -1 <= tau <= 1
+    assert 0 <= overlap <= 1
+    again = hear(method_of(service), method="average", known={"average": first["scores"]})
+    assert again["agrees"]["average"][1] == 1
+
+
+def test_the_chosen_head_is_the_one_that_is_read(service: Service) -> None:
+    told = hear(method_of(service), method="head", layer=0, head=1)
+    translation = service.translate(service.check(FIRST))
+    assert told["head"] == [0, 1]
+    row = translation.attention.cross[0, 1, 1]
+    assert sum(told["scores"]) == pytest.approx(float(row.sum()), abs=1e-4)
+
+
+def test_a_curve_comes_in_an_order_or_by_chance(service: Service) -> None:
+    translation = service.translate(service.check(FIRST))
+    question = question_of(service.translator(), translation, [1])
+    order = list(reversed(erasable(translation)))
+    assert hear(curve_of(service), order=order)["curve"] == pytest.approx(erasing_curve(question, order), abs=1e-4)
+    chance = hear(curve_of(service), chance=2)["curve"]
+    assert chance == pytest.approx(erasing_curve(question, chance_orders(question)[2]), abs=1e-4)
+
+
+def test_the_parts_of_a_logit_sum_to_it(service: Service) -> None:
+    told = hear(inside_of(service), token=1)
+    translation = service.translate(service.check(FIRST))
+    assert len(told["layers"][0]) == len(translation.target_tokens)
+    for place in range(len(told["words"])):
+        total = sum(term["effects"][place] for term in told["terms"])
+        assert total == pytest.approx(told["logits"][place], abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"places": []}, {"places": "1"}, {"places": [999]}, {"places": [1.5]}, {"places": [1] * 999},
+        {"method": "guess"}, {"method": "head", "layer": 0, "head": 99}, {"method": "head", "layer": "mean", "head": 0},
+        {"known": {"guess": []}}, {"known": [1]}, {"known": {"average": ["1"]}}, {"known": {"average": [1]}},
+    ],
+)  # fmt: skip
+def test_odd_questions_are_refused_in_words(service: Service, values: dict[str, Any]) -> None:
+    told = hear(method_of(service), **({"method": "average"} | values))
+    assert told["what"] == "error"
+    assert told["word"] != "our_fault"
+
+
+@pytest.mark.parametrize(
+    "values", [{"order": [0]}, {"order": "all"}, {"order": [0, 0]}, {"chance": 99}, {"chance": None}]
+)
+def test_odd_orders_are_refused_in_words(service: Service, values: dict[str, Any]) -> None:
+    told = hear(curve_of(service), **values)
+    assert told["what"] == "error"
+    assert told["word"] != "our_fault"
+
+
+def test_what_was_measured_of_other_weights_is_not_told(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    revision = service.catalogue.card("toy", "transformer").revision
+    monkeypatch.setattr(word, "_read", lambda name: {"weights": revision, "name": name})
+    assert hear(about_of(service))["report"] == {"weights": revision, "name": "toy"}
+    monkeypatch.setattr(word, "_read", lambda name: {"weights": "others"})
+    assert hear(about_of(service))["report"] is None
+
+
+def test_every_method_has_its_words() -> None:
+
+    for method in METHODS:
+        assert f"method_{method}" in words("en")
+        assert f"method_{method}_says" in words("zh")

@@ -1,0 +1,212 @@
+"""One word: which source words a written word rests on, by twelve methods, and what adds to its logit.
+
+Each method is one call, and each curve of hidden words another, so that a browser may stop between two of them and
+other visitors take their turn.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+import gradio as gr
+
+from headlight.model.experiments.attribution import METHODS, Question, attribute, question_of, source_words
+from headlight.model.experiments.faithfulness import RANDOM, agreement, chance_orders, erasing_curve, order_by
+from headlight.model.experiments.inside import logit_lens, parts_of_logit
+from headlight.model.folders.shipped import ASSETS
+from headlight.model.measures.aligning import AligningHead
+from headlight.model.records import Translation
+from headlight.model.translate.translator import Translator
+from headlight.viz.answers.model_values import model_of
+from headlight.viz.answers.service import Service
+from headlight.viz.errors import PageError, shown
+from headlight.viz.labels import shorten, visible
+from headlight.viz.values import check_choice, check_whole
+from headlight.viz.wire.rpc import answering
+from headlight.viz.wire.widget import widget
+
+SECONDS = 3.0  # that integrated gradients may take, so that others get their turn
+MOST_PLACES = 40  # tokens of one written word
+FOLDER = ASSETS / "faithfulness"
+
+
+def build(service: Service) -> gr.HTML:
+    """Inside a `gr.Blocks`."""
+    functions = (method_of(service), curve_of(service), inside_of(service))
+    known = answering(about_of(service), computes=False)
+    return widget(
+        "word/word",
+        server=[known, *map(answering, functions)],
+        config=json.dumps({"methods": METHODS, "chances": RANDOM}),
+    )
+
+
+def about_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """The function that tells what is known of a model: which methods are true of it, over many sentences."""
+
+    def tell_faithfulness(values: Mapping[str, Any]) -> dict[str, Any]:
+        request = service.check(values.get("request"))
+        return {"report": kept_report(service, request.model or service.default)}
+
+    return tell_faithfulness
+
+
+def kept_report(service: Service, name: str) -> dict[str, Any] | None:
+    """What `headlight faithfulness` measured of these very weights; None: nothing."""
+    card = service.catalogue.card(name, "transformer")
+    report = _read(card.name)
+    return report if report is not None and report.get("weights") == card.revision else None
+
+
+@cache
+def _read(name: str) -> dict[str, Any] | None:
+    path = FOLDER / f"{name}.json"
+    if "/" in name or not path.exists():
+        return None
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def method_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """The function that asks one method about a written word, and compares it with those that are `known` already."""
+
+    def ask_method(values: Mapping[str, Any]) -> dict[str, Any]:
+        name = check_choice("method", values.get("method"), choices=METHODS)
+        translation = service.translate(service.check(values.get("request")))
+        with service.hold(translation.request.model) as translator:
+            question = asked(service, translator, translation, values)
+            found = attribute(question, name)
+        known = known_scores(values.get("known"), len(found.scores))
+        return {
+            "words": word_values(translation),
+            "scores": [None if score is None else round(score, 6) for score in found.scores],
+            "order": order_by(question, found.scores),
+            "ms": round(1000 * found.seconds, 1),
+            "head": question.head if name == "head" else question.aligning[:2] if name == "aligning" else None,
+            "agrees": {
+                other: [
+                    None if math.isnan(each) else round(each, 4) for each in agreement(question, found.scores, scores)
+                ]
+                for other, scores in known.items()
+            },
+        }
+
+    return ask_method
+
+
+def curve_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """The function that hides source words in a given order, or in one by `chance`, and scores the word after each."""
+
+    def hide_words(values: Mapping[str, Any]) -> dict[str, Any]:
+        translation = service.translate(service.check(values.get("request")))
+        with service.hold(translation.request.model) as translator:
+            question = asked(service, translator, translation, values)
+            if values.get("order") is None:
+                order = chance_orders(question)[check_whole("chance", values.get("chance"), low=0, high=RANDOM - 1)]
+            else:
+                order = checked_order(values["order"], question)
+            curve = erasing_curve(question, order)
+        return {"curve": [round(each, 6) for each in curve]}
+
+    return hide_words
+
+
+def inside_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """The function that looks inside a word: what each layer would say, and the parts of its logit."""
+
+    def look_inside(values: Mapping[str, Any]) -> dict[str, Any]:
+        translation = service.translate(service.check(values.get("request")))
+        tokens = len(translation.target_tokens)
+        place = check_whole("token", values.get("token"), low=0, high=tokens - 1)  # "place" is that in the queue
+        with service.hold(translation.request.model) as translator:
+            layers = logit_lens(translator, translation)
+            inside = parts_of_logit(translator, translation, place)
+
+            def label(token: int) -> str:
+                return shorten(visible(translator.target_tokenizer.label(token)))
+
+            return {
+                "layers": [
+                    [
+                        {"says": label(best), "chance": round(chance, 4), "own": round(own, 4), "rank": rank}
+                        for best, chance, own, rank in zip(
+                            layer.best_ids, layer.best_probabilities, layer.probabilities, layer.ranks, strict=True
+                        )
+                    ]
+                    for layer in layers
+                ],
+                "words": [label(token) for token in inside.ids],
+                "logits": [round(float(each), 5) for each in inside.logits],
+                "terms": [
+                    {
+                        "part": term.part,
+                        "kind": term.kind,
+                        "layer": term.layer,
+                        "head": term.head,
+                        "effects": [round(float(each), 6) for each in term.effects],
+                    }
+                    for term in inside.terms
+                ],
+            }
+
+    return look_inside
+
+
+def asked(service: Service, translator: Translator, translation: Translation, values: Mapping[str, Any]) -> Question:
+    """The written word that a browser asks about, and the heads that two methods read."""
+    given = values.get("places")
+    if not isinstance(given, list) or not 0 < len(given) <= MOST_PLACES:
+        raise PageError("places", "wrong_field", {"name": "places"})
+    tokens = len(translation.target_tokens)
+    places = [check_whole("places", place, low=0, high=tokens - 1) for place in given]
+    layers, heads = translation.attention.cross.shape[:2]
+    head = None
+    if values.get("head") is not None:
+        head = (
+            check_whole("layer", values.get("layer"), low=0, high=layers - 1),
+            check_whole("head", values.get("head"), low=0, high=heads - 1),
+        )
+    measured = model_of(service, translation)["best_head"]
+    aligning = None
+    if measured and measured["layer"] < layers and measured["head"] < heads:
+        aligning = AligningHead(measured["layer"], measured["head"], measured.get("shift", 0))
+    return question_of(translator, translation, places, head=head, aligning=aligning, seconds=SECONDS)
+
+
+def word_values(translation: Translation) -> list[dict[str, Any]]:
+    """The words of the source, as they are shown."""
+    found = []
+    for word in source_words(translation):
+        full = visible(word.text)
+        special = translation.source_tokens[word.places[0]].special
+        found.append({"label": shorten(full), "full": full, "special": special, "places": list(word.places)})
+    return found
+
+
+def known_scores(given: Any, words: int) -> dict[str, list[float | None]]:
+    """The scores of other methods, as a browser sends them back."""
+    if given is None:
+        return {}
+    if not isinstance(given, dict) or not set(given) <= set(METHODS):
+        raise PageError("known", "wrong_field", {"name": "known"})
+    for scores in given.values():
+        numbers = isinstance(scores, list) and len(scores) == words and all(map(_is_score, scores))
+        if not numbers:
+            raise PageError("known", "wrong_field", {"name": "known"})
+    return given
+
+
+def _is_score(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value))
+
+
+def checked_order(given: Any, question: Question) -> list[int]:
+    """An order of the words that can be hidden, each of them once."""
+    places = order_by(question, [0.0] * len(question.words))
+    if not isinstance(given, list) or any(type(place) is not int for place in given) or sorted(given) != places:
+        raise PageError("order", "wrong_field", {"name": f"order ({shown(given)})"})
+    return given
