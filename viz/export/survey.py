@@ -30,7 +30,7 @@ h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2.5rem; } h3 { fon
 p, caption, th { color: var(--ink-2); } caption { text-align: left; padding: .3rem 0; }
 .wide { overflow-x: auto; } table { border-collapse: separate; border-spacing: 2px; }
 td, th { padding: .2rem .45rem; font-weight: normal; text-align: center; white-space: nowrap; font-size: 13px; }
-td { color: var(--ink); background: color-mix(in srgb, var(--accent) calc(var(--v, 0) * 60%), var(--tint)); }
+td { color: var(--ink); background: color-mix(in srgb, var(--accent) calc(var(--v, 0) * 38%), var(--tint)); }
 td.plain { background: none; text-align: left; }
 """
 
@@ -108,7 +108,8 @@ def _role(named: dict[str, int], sentences: int) -> str:
         return _cell(float("nan"))
     name = max(named, key=lambda each: (named[each], each))
     share = named[name] / sentences
-    return _cell(share, f"{name.replace('_', ' ')} {share:.2f}")
+    text = f"{name.replace('_', ' ')} {share:.2f}"
+    return f"<td>{html.escape(text)}</td>" if name == "unclear" else _cell(share, text)
 
 
 def _cell(value: float, text: str = "", highest: float = 1.0) -> str:
