@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from headlight.model.errors import ModelError
+from headlight.model.measures.statistics import STATISTICS
 from headlight.model.records import KINDS, REAL_RANGES, WHOLE_RANGES, DecodingOptions, Kind, TranslationRequest
 from headlight.viz.errors import PageError, page_error, shown
 from headlight.viz.settings import Settings
@@ -32,6 +33,7 @@ OneOf = tuple[LayerPlace, Place]
 
 BEAM = WHOLE_RANGES["beam_size"]
 TOKENS = WHOLE_RANGES["max_length"][1]  # of a sentence, beyond any
+MEASURES = ("maps", *STATISTICS)
 SAFE = 2**53 - 1  # as far as JavaScript can count
 NAME = 100  # characters of a model's name
 LANGUAGE = 40  # characters of what a model calls a language
@@ -113,6 +115,7 @@ class Selection:
     head: Place = _row(Head(), "mean", api=("attention",), always=True)
     row: int | None = _row(Whole(0, TOKENS - 1, empty=True), None)  # the pinned query
     column: int | None = _row(Whole(0, TOKENS - 1, empty=True), None)  # the pinned key
+    measure: str = _row(Choice(MEASURES), MEASURES[0])  # what the wall shows: the maps, or a measure of each head
     written: int | None = _row(Whole(1, TOKENS, empty=True), None)  # tokens of the translation so far; None: all
     pinned: OneOf | None = _row(OneHead(), None)  # the other side of a comparison
     beside_head: OneOf | None = _row(OneHead(), None)  # of the second model; None: the one most like the first's

@@ -129,11 +129,10 @@ def test_another_sentence_of_the_same_model_keeps_the_chosen_head(page: Page) ->
 
 def test_two_models_never_begins_with_the_toy(page: Page) -> None:
     open_tab(page, "beside")
-    menus = page.locator(".headlight-beside select.model")
-    assert [menu.input_value() for menu in menus.all()] == ["de-en", "de-en"]
-    beam = page.locator(".headlight-beside select.numeric").last
-    expect(beam).to_have_value("1")  # beside itself, with a beam of four: what the search changes
-    assert "toy" in menus.last.locator("option").evaluate_all("(all) => all.map((each) => each.value)")
+    pressed = page.locator(".headlight-beside .choices [aria-pressed=true]")
+    assert pressed.get_attribute("data-mode") == "back"
+    menu = page.locator(".headlight-beside select.model")
+    assert "toy" in menu.locator("option").evaluate_all("(all) => all.map((each) => each.value)")
 
 
 # ---------------------------------------------------------------- long sentences

@@ -28,6 +28,7 @@ USUAL = {
     "rescale": False,
     "scale": "linear",
     "palette": "headlight",
+    "measure": "maps",
     "threshold": 0.05,
     "beside": "",
     "besideHead": None,
@@ -58,6 +59,7 @@ LINKS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     f"{BEER}&view=lines&threshold=0.2&layer=1&head=0": (TOY, {"view": "lines", "threshold": 0.2, "layer": 1}),
     f"{BEER}&view=numbers&scale=log&layer=0&head=2": (TOY, {"view": "numbers", "scale": "log", "head": 2}),
     f"{BEER}&scale=row&palette=cividis&layer=0&head=0": (TOY, {"scale": "row", "palette": "cividis"}),
+    f"{BEER}&measure=entropy&layer=0&head=0": (TOY, {"measure": "entropy"}),
     f"{BEER}&palette=grey&special=0&rescale=1&layer=0&head=0": (
         TOY,
         {"palette": "grey", "special": False, "rescale": True},

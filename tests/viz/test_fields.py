@@ -127,6 +127,7 @@ def selections(draw: st.DrawFn) -> Selection:
         rescale=draw(st.booleans()),
         scale=draw(st.sampled_from(["linear", "log", "row"])),
         palette=draw(st.sampled_from(["headlight", "cividis", "grey"])),
+        measure=draw(st.sampled_from(["maps", "entropy", "special"])),
         pinned=draw(st.none() | st.tuples(LAYERS, PLACES)),
         threshold=draw(st.floats(0, 1)),
         beside=draw(st.sampled_from(["", "toy", "a b&c"])),

@@ -1,7 +1,8 @@
 """Two models side by side: both translations of one sentence, any head of one beside any head of the other.
 
-The translate widget asks for the first one. The second is asked for here, and comes with what belongs together: tokens
-that cover the same characters or write the same word, and the words in whose units two maps can be compared.
+The translate widget asks for the first translation. The second is asked for here: it reads the same sentence, or on the
+way back the first translation. It comes with the words in which both maps can be shown: those that cover the same
+characters, or are written alike in the same order.
 """
 
 from __future__ import annotations
@@ -40,12 +41,16 @@ def second_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]
     """The function that answers a second request, and tells how its tokens go together with those of the first."""
 
     def answer_beside(values: Mapping[str, Any]) -> dict[str, Any]:
+        back = values.get("back") is True
         first = service.translate(service.check(values.get("request")))
         second = service.translate(
-            in_languages_of(first, service.check(values.get("other"), model_defaults=True), service)
+            in_languages_of(first, service.check(values.get("other"), model_defaults=True), service, back=back)
         )
-        sources = match(first.source_tokens, first.source_text, second.source_tokens, second.source_text)
-        targets = match(first.target_tokens, first.text, second.target_tokens, second.text)
+        read, written = (second.source_tokens, second.source_text), (second.target_tokens, second.text)
+        if back:  # what the first model read is what the second one wrote
+            read, written = written, read
+        sources = match(first.source_tokens, first.source_text, *read)
+        targets = match(first.target_tokens, first.text, *written)
         return {
             "answer": answer_values(second, model_of(service, second)),
             "source": matching_values(sources),
@@ -56,23 +61,23 @@ def second_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]
     return answer_beside
 
 
-def in_languages_of(first: Translation, request: TranslationRequest, service: Service) -> TranslationRequest:
-    """The second request in the first one's languages, where its model has a choice and the request names none."""
+def in_languages_of(
+    first: Translation, request: TranslationRequest, service: Service, *, back: bool = False
+) -> TranslationRequest:
+    """The second request in the first one's languages, on the way back exchanged, where its model has a choice and the
+    request names none."""
     spoken, defaults = model_of(service, first), service.model_defaults(request.model)
-    if not request.source_language and spoken["source"] in defaults.sources:
-        request = replace(request, source_language=spoken["source"])
-    if not request.target_language and spoken["target"] in defaults.targets:
-        request = replace(request, target_language=spoken["target"])
+    source, target = (spoken["target"], spoken["source"]) if back else (spoken["source"], spoken["target"])
+    if not request.source_language and source in defaults.sources:
+        request = replace(request, source_language=source)
+    if not request.target_language and target in defaults.targets:
+        request = replace(request, target_language=target)
     return request
 
 
 def matching_values(matching: Matching) -> dict[str, Any]:
-    """What goes together, as the browser gets it: pairs of places, and units with their places on either side."""
-    return {
-        "same": matching.same,
-        "pairs": matching.pairs,
-        "units": [unit_values(unit) for unit in matching.units],
-    }
+    """What goes together, as the browser gets it: units with their places on either side."""
+    return {"same": matching.same, "units": [unit_values(unit) for unit in matching.units]}
 
 
 def unit_values(unit: Unit) -> dict[str, Any]:

@@ -30,6 +30,7 @@ SHEETS = (
     "translate/chooser",
     "headview/headview",
     "heads/explorer",
+    "heads/roles",
     "heads/player",
     "decoding/decoding",
     "why/why",

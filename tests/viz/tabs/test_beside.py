@@ -50,11 +50,12 @@ def test_source_tokens_are_matched_by_the_characters_of_the_sentence(service: Se
     second = told["answer"]["source"]
     assert told["source"]["same"] is True
     assert len(first) != len(second)
+    together = {(one, other) for unit in told["source"]["units"] for one in unit["first"] for other in unit["second"]}
     for one, token in enumerate(first):
         for other, each in enumerate(second):
             touch = max(token.start, each["start"]) < min(token.end, each["end"])
             ends = token.special and each.get("special", False)
-            assert ([one, other] in told["source"]["pairs"]) == (touch or ends)
+            assert not (touch or ends) or (one, other) in together
     assert [unit["label"] for unit in told["source"]["units"]] == ["ich", "mochte", "ein", "bier", "</s>"]
 
 
@@ -81,8 +82,26 @@ def test_a_second_model_that_reads_the_first_ones_words_has_a_partner_for_every_
 def test_the_same_model_twice_matches_itself(service: Service) -> None:
     told = ask(service, FIRST)
     for side in ("source", "target"):
-        assert all(one == other for one, other in told[side]["pairs"])
         assert all(unit["first"] == unit["second"] for unit in told[side]["units"])
+
+
+def test_the_way_back_reads_the_first_answer_and_is_matched_crosswise(service: Service) -> None:
+    first = service.translate(service.check(FIRST))
+    told = json.loads(
+        answering(second_of(service))(
+            json.dumps({"request": FIRST, "other": {"text": first.text, "model": "en-de"}, "back": True})
+        )
+    )
+    answer = told["answer"]
+    assert answer["source_text"] == first.text
+    read, written = told["target"], told["source"]  # what the first one wrote is what the second one read
+    assert read["same"] is True
+    assert sorted(place for unit in read["units"] for place in unit["first"]) == list(range(len(first.target_tokens)))
+    assert sorted(place for unit in read["units"] for place in unit["second"]) == list(range(len(answer["source"])))
+    assert sorted(place for unit in written["units"] for place in unit["first"]) == list(
+        range(len(first.source_tokens))
+    )
+    assert sorted(place for unit in written["units"] for place in unit["second"]) == list(range(len(answer["target"])))
 
 
 def test_labels_of_units_are_short_and_safe(service: Service) -> None:
@@ -135,21 +154,23 @@ class ModelDefaults(NamedTuple):
 
 
 @pytest.mark.parametrize(
-    ("defaults", "given", "expected"),
+    ("defaults", "given", "back", "expected"),
     [
-        (ModelDefaults(("cs", "de"), ("en", "fr"), "cs", "fr"), {}, ("de", "en")),
-        (ModelDefaults(("cs", "de"), ("en", "fr"), "cs", "fr"), {"target_language": "fr"}, ("de", "fr")),
-        (ModelDefaults((), ("fr", "it"), "", "fr"), {}, ("", "")),
-        (ModelDefaults(), {}, ("", "")),
+        (ModelDefaults(("cs", "de"), ("en", "fr"), "cs", "fr"), {}, False, ("de", "en")),
+        (ModelDefaults(("cs", "de"), ("en", "fr"), "cs", "fr"), {"target_language": "fr"}, False, ("de", "fr")),
+        (ModelDefaults(("cs", "en"), ("de", "fr"), "cs", "fr"), {}, True, ("en", "de")),
+        (ModelDefaults((), ("fr", "it"), "", "fr"), {}, False, ("", "")),
+        (ModelDefaults(), {}, False, ("", "")),
     ],
 )
 def test_a_model_of_many_languages_takes_those_of_the_first(
-    defaults: ModelDefaults, given: dict[str, str], expected: tuple[str, str]
+    defaults: ModelDefaults, given: dict[str, str], back: bool, expected: tuple[str, str]
 ) -> None:
     first = SimpleNamespace(request=TranslationRequest(text="", model="one"))
     shelf = ModelCache(card("one"), card("many", languages=()))
     shelf.known = {"many": defaults}
-    found = in_languages_of(first, TranslationRequest(text="", model="many", **given), shelf)  # type: ignore[arg-type]
+    request = TranslationRequest(text="", model="many", **given)  # type: ignore[arg-type]
+    found = in_languages_of(first, request, shelf, back=back)  # type: ignore[arg-type]
     assert (found.source_language, found.target_language) == expected
 
 

@@ -1,33 +1,33 @@
-// Two models side by side on one sentence. The first is the page's own; the second is asked for here. No click on a head
-// asks the server.
+// Two models on one sentence. The first is the page's own; the second is asked for here: by default it translates the first
+// one's answer back, and its map is turned over onto the same axes. No click on a head asks the server.
 
 import { Translation } from '../core/translation.js';
+import { bestHead } from '../core/besthead.js';
 import { call } from '../core/boot.js';
-import { make, toggle, touch } from '../core/dom.js';
+import { make, replace } from '../core/dom.js';
+import { Latest } from '../core/latest.js';
 import { ready } from '../core/page.js';
 import { on, page, set, state } from '../core/state.js';
-import { LET_GO } from '../core/store.js';
-import { fitHead } from '../core/view.js';
-import { faultSays, t } from '../core/words.js';
+import { LET_GO, createStore } from '../core/store.js';
+import { fitHead, two } from '../core/view.js';
+import { t } from '../core/words.js';
 import { formOf, mountForms } from '../headview/forms.js';
 import { listenToKeys } from '../headview/keys.js';
-import { NOTHING } from '../headview/marks.js';
-import { mountKinds } from '../parts/kinds.js';
-import { scaleKey } from '../parts/legend.js';
-import { Alike } from './alike.js';
+import { climbHead, pageHead } from '../headview/paging.js';
+import { TranslationMaps } from '../headview/translationmaps.js';
+import { chooseKind, mountKinds } from '../parts/kinds.js';
+import { Choices, modeOf, secondRequest } from './choices.js';
 import { Likeness } from './likeness.js';
-import { across } from './looks.js';
+import { itemAt, readsAt, secondText, unitAt } from './pair.js';
 import { Partners } from './partners.js';
-import { SecondModel, secondRequest } from './secondmodel.js';
+import { Ranked } from './ranked.js';
 import { Side } from './side.js';
+import { FORMS, Trio } from './trio.js';
+import { turned } from './turned.js';
 
-// Two circles that share a part.
-const SHARED = [{ d: 'M1.2 7.5a4.2 4.2 0 1 0 8.4 0a4.2 4.2 0 1 0-8.4 0M5.4 7.5a4.2 4.2 0 1 0 8.4 0a4.2 4.2 0 1 0-8.4 0' }];
 const CHOICES = ['beside', 'besideBeam', 'besideSame'];
-const LOOKS = ['kind', 'words', 'special', 'rescale', 'scale', 'palette', 'fit', 'theme', 'language', 'view'];
-// Nothing is meant: on a side, on the other, and in the difference.
-const NOWHERE = Object.assign([NOTHING, NOTHING, NOTHING], { missing: ['', ''] });
-const FORMS = ['matrix', 'numbers'];
+const LOOKS = ['kind', 'scale', 'palette', 'fit', 'theme', 'language', 'view'];
+const NOWHERE = { row: null, column: null };
 
 export async function mount({ element, server, props }) {
   await ready;
@@ -39,10 +39,9 @@ class Beside {
     this.root = root;
     this.server = server;
     this.config = config;
-    this.turn = 0;
-    this.shown = '';
-    this.hover = null;
-    this.pinned = null;
+    this.told = null; // the second model's translation, and what goes together
+    this.hover = NOWHERE;
+    this.pinned = NOWHERE; // a word that the first model lacks: any other is the page's
     this.active = 0;
     root.classList.add('explorer');
     on(['tab', 'translation', ...CHOICES], () => this.update());
@@ -51,211 +50,247 @@ class Beside {
   }
 
   open() {
-    return state.tab === 'beside' && this.built && Boolean(state.translation);
+    return state.tab === 'beside' && Boolean(this.sides) && Boolean(state.translation);
   }
 
   build() {
-    const open = () => this.open();
-    const answers = [() => state.translation, () => this.second];
-    this.sides = ['A', 'B'].map((letter, number) => new Side(letter, { does: this.does(number), open, answerOf: answers[number] }));
+    this.store = createStore({ previews: [null, null] });
+    const preview = (number) => (head) => {
+      const previews = [null, null];
+      previews[number] = head;
+      this.store.set({ previews });
+    };
+    this.sides = ['A', 'B'].map(
+      (letter, number) => new Side(letter, { choose: (head) => this.choose(number, head), preview: preview(number) }),
+    );
     for (const [number, side] of this.sides.entries()) {
       for (const name of ['focusin', 'pointerdown']) side.element.addEventListener(name, () => (this.active = number));
-      side.store.on(['layer', 'head', 'preview'], () => this.open() && this.drawAlike());
     }
-    this.menus = new SecondModel(this.config, this.sides);
-    const [follow, followName] = toggle(SHARED, () => this.toggleFollow());
-    this.follow = follow;
-    this.followName = followName;
-    this.sides[1].heads.end.before(this.follow);
-    this.alike = new Alike({
-      choose: (head) => set({ besideHead: head }),
-      point: (...at) => this.point(2, ...at),
-      pin: (...at) => this.pin(2, ...at),
+    this.latest = new Latest(this.root, this.sides[1].error, 'beside_failed');
+    this.choices = new Choices(this.config);
+    this.ranked = new Ranked({
+      choose: (head) => this.choose(1, head),
+      follow: () => set({ besideHead: state.besideHead ? null : this.heads()[1] }),
     });
-    const [kinds, views] = [make('div', {}), make('div', {})];
-    this.drawKinds = mountKinds(kinds, page, () => this.sides[0].source());
-    this.drawForms = mountForms(views, page, FORMS);
-    this.hint = make('p', { class: 'quiet hint' });
-    this.whole = make('input', { type: 'checkbox', onchange: () => set({ words: this.whole.checked, ...LET_GO }) });
-    this.wholeName = make('span', {});
-    const bar = make('div', { class: 'bar' }, this.hint, make('label', { class: 'check' }, this.whole, this.wholeName), views);
-    this.legend = make('div', { class: 'legend' });
-    this.root.append(
-      kinds,
-      bar,
-      make('div', { class: 'sides' }, ...this.sides.map((side) => side.element)),
-      this.legend,
-      this.alike.element,
-    );
-    this.built = true;
-    // After the sides' own listeners: what follows reads what they show.
-    on(LOOKS, (changed) => {
-      if (changed.some((name) => ['kind', 'words', 'special'].includes(name))) [this.hover, this.pinned] = [null, null];
-      if (this.open()) this.draw();
-    });
+    this.trio = new Trio({ point: (row, column) => this.point(row, column), pin: (row, column) => this.pin(row, column) });
+    const [kinds, forms] = [make('div', {}), make('div', {})];
+    this.kinds = kinds;
+    this.drawKinds = mountKinds(kinds, page, () => new TranslationMaps(state.translation));
+    this.drawForms = mountForms(forms, page, FORMS);
+    this.shares = make('span', { class: 'shares', 'aria-live': 'polite' });
+    this.reads = [0, 1].map(() => make('span', { class: 'look' }));
+    this.line = make('div', { class: 'line' }, this.shares, ...this.reads, forms);
+    const tops = make('div', { class: 'tops' }, ...this.sides.map((side) => side.element), this.ranked.element);
+    this.root.append(this.choices.element, this.choices.note, kinds, tops, this.line, this.trio.element);
+    on(LOOKS, () => this.open() && this.draw());
     on(['layer', 'head', 'besideHead'], () => this.open() && this.drawHeads());
-    on(['row', 'column'], () => this.light());
-    listenToKeys(() => (this.open() ? this.sides[this.active].heads : null));
-  }
-
-  /** What a pointer, a click or a key on a side means for both. */
-  does(number) {
-    const own = { row: null, column: null };
-    return {
-      choose: (head) => this.choose(number, head),
-      point: (row, column) => this.point(number, row, column),
-      pin: (row, column) => this.pin(number, row, column),
-      held: () => (this.held()?.from === number ? this.held() : own),
-      letGo: () => this.letGo(),
-    };
+    on(['row', 'column', 'words', 'special'], () => this.open() && this.light());
+    this.store.on(['previews'], () => this.open() && this.drawHeads());
+    listenToKeys(() => (this.open() ? this.keys() : null));
   }
 
   // ---------------------------------------------------------------- asking
 
-  async update() {
+  update() {
     if (state.tab !== 'beside' || !state.translation) return;
-    if (!this.built) this.build();
-    [this.hover, this.pinned] = [null, null];
+    if (!this.sides) this.build();
+    [this.hover, this.pinned] = [NOWHERE, NOWHERE];
     const asked = this.request();
     const key = JSON.stringify(asked);
-    if (key === this.shown) return this.drawAnew();
-    this.shown = key;
-    const turn = ++this.turn;
-    this.partners = null;
-    this.sides[1].error.textContent = '';
-    this.root.classList.add('waits');
-    if (!this.second) this.sides[1].clear(t('beside_waiting', { model: asked.other.model }));
-    this.drawAnew();
-    try {
-      const told = await call(this.server.answer_beside, asked);
-      if (turn !== this.turn) return undefined;
-      this.second = new Translation(told.answer);
-      this.config.models = told.models;
-      this.partners = new Partners(told);
-    } catch (error) {
-      if (turn !== this.turn) return undefined;
-      this.shown = '';
-      this.second = null;
-      this.sides[1].error.textContent = faultSays(error, 'beside_failed');
-      this.sides[1].clear();
-      if (!error.fault) console.warn(error);
+    if (key !== this.latest.shown) {
+      if (!this.told) this.sides[1].clear(t('beside_waiting', { model: asked.other.model }));
+      this.told = null;
+      this.sides[1].error.textContent = '';
     }
-    this.root.classList.remove('waits');
-    this.drawAnew();
-    // Only a translation tells which language a model of many writes.
-    return this.second && JSON.stringify(this.request()) !== key ? this.update() : undefined;
+    this.draw();
+    this.latest.show(
+      key,
+      () => this.ask(asked),
+      (told) => this.answered(told, key),
+    );
   }
 
   request() {
-    return { request: state.translation.asked(), other: secondRequest(this.config, state.translation, this.second) };
+    const back = modeOf(this.config, state.translation, this.second) === 'back';
+    return { request: state.translation.asked(), other: secondRequest(this.config, state.translation, this.second), back };
+  }
+
+  async ask(asked) {
+    const { turn } = this.latest;
+    try {
+      return { ...(await call(this.server.answer_beside, asked)), back: asked.back };
+    } catch (error) {
+      if (turn === this.latest.turn) {
+        this.second = null;
+        this.sides[1].clear();
+      }
+      throw error;
+    }
+  }
+
+  answered(told, key) {
+    this.second = new Translation(told.answer);
+    this.config.models = told.models;
+    this.told = { translation: told.back ? turned(this.second) : this.second, partners: new Partners(told), back: told.back };
+    // Only a translation tells which language a model of many writes.
+    if (JSON.stringify(this.request()) !== key) this.update();
+    else this.draw();
+  }
+
+  // ---------------------------------------------------------------- what is shown
+
+  /** The way back has the same axes in cross-attention alone. */
+  get kind() {
+    return modeOf(this.config, state.translation, this.second) === 'back' ? 'cross' : state.kind;
+  }
+
+  /** A head of each: the page's, and the chosen one of the second model, or the one most like it. */
+  heads() {
+    const [first, second] = this.store.state.previews;
+    const a = first ?? this.firstHead();
+    if (!this.likeness) return [a, a];
+    const best = () => this.likeness.ranking(a)[0] ?? a;
+    return [a, second ?? fitHead(this.told.translation, this.kind, state.besideHead ?? best())];
+  }
+
+  firstHead() {
+    const { translation, layer, head, kind, lastHeads } = state;
+    const look = kind === this.kind ? { layer, head } : (lastHeads[this.kind] ?? bestHead(translation));
+    return fitHead(translation, this.kind, look);
+  }
+
+  choose(number, head) {
+    this.store.set({ previews: [null, null] });
+    if (number) set({ besideHead: head });
+    else if (state.kind === this.kind) set(head);
+    else set({ kind: this.kind, ...LET_GO, ...head });
   }
 
   // ---------------------------------------------------------------- drawing
 
-  /** Another translation: the heads of both, too. */
-  drawAnew() {
-    this.likeness = this.partners && new Likeness(this.partners, [state.translation, this.second], state.kind);
-    if (this.second) this.sides[1].store.set(this.head());
-    for (const side of this.sides) if (side.translation) side.heads.draw();
-    this.draw();
-  }
-
-  /** Another way of showing: the heads drew themselves before. */
   draw() {
-    const { translation, kind } = state;
-    this.likeness = this.partners && new Likeness(this.partners, [translation, this.second], kind);
-    for (const side of this.sides) if (side.translation) side.draw();
+    const { translation } = state;
+    const { kind, told } = this;
+    const back = modeOf(this.config, translation, this.second) === 'back';
+    this.likeness = told && new Likeness(told.partners, [translation, told.translation], kind, told.back);
+    this.choices.draw(translation, this.second);
+    this.kinds.hidden = back;
     this.drawKinds();
     this.drawForms();
-    this.menus.draw(translation, this.second);
-    this.hint.textContent = t(touch() ? 'beside_hint_tap' : 'beside_hint');
-    this.whole.checked = state.words;
-    this.wholeName.textContent = t('tool_words');
-    this.legend.replaceChildren(...(formOf(FORMS, state) === 'matrix' ? scaleKey(this.sides[0].heads.view, state) : []));
+    this.sides[0].draw(translation, { kind, text: [translation.text.trim() ? translation.text : t('beside_empty')] });
+    if (told) this.sides[1].draw(told.translation, { kind, back: told.back, text: secondText(translation, told) });
     this.drawHeads();
   }
 
-  /** The head of the first model is the page's; the second model's may follow it. */
   drawHeads() {
-    if (this.second) this.sides[1].store.set(this.head());
-    this.follow.setAttribute('aria-pressed', String(!state.besideHead));
-    this.followName.textContent = t('beside_follow');
-    this.follow.title = t('beside_follow_says');
-    this.drawAlike();
-  }
-
-  drawAlike() {
-    this.alike.element.hidden = !this.second;
-    if (this.likeness && this.sides[1].head)
-      this.alike.show(
-        this.likeness,
-        this.partners,
-        this.sides.map((side) => side.head),
-      );
+    const heads = this.heads();
+    this.sides[0].mark(this.firstHead());
+    this.ranked.element.classList.toggle('vacant', !this.likeness);
+    for (const element of [this.line, this.trio.element]) element.hidden = !this.likeness;
+    if (!this.likeness) return;
+    const { previews } = this.store.state;
+    this.sides[1].mark(previews[1] ? fitHead(this.told.translation, this.kind, state.besideHead ?? heads[1]) : heads[1]);
+    const ranking = this.likeness.ranking(heads[0]);
+    this.ranked.draw(ranking, heads, !state.besideHead);
+    this.trio.show({ likeness: this.likeness, heads, kind: this.kind, back: this.told.back });
+    this.drawShare(heads);
     this.light();
   }
 
-  // ---------------------------------------------------------------- which head
-
-  /** The chosen head of the second model: the one most similar to the first's, until another is chosen. */
-  head() {
-    const { layer, head, kind } = state;
-    return fitHead(this.second, kind, state.besideHead ?? this.likeness?.ranking({ layer, head })[0] ?? { layer, head });
-  }
-
-  choose(number, head) {
-    this.sides[number].store.set({ preview: null });
-    set(number === 0 ? head : { besideHead: head });
-  }
-
-  toggleFollow() {
-    set({ besideHead: state.besideHead ? null : this.head() });
+  drawShare(heads) {
+    const { likeness, kind, told } = this;
+    const shared = likeness.shared(...heads);
+    const maximum = heads.some(({ head }) => head === 'max');
+    this.shares.textContent = shared
+      ? t('beside_share_of', { share: two(shared.share) })
+      : t(maximum ? 'beside_maximum' : 'beside_no_rows');
+    const counted = shared ? t('beside_measure', { rows: shared.rows, all: likeness.units.rows.length }) : '';
+    const matched = t(told.partners.same(kind, told.back ? 'columns' : 'rows') ? 'beside_by_characters' : 'beside_by_words');
+    this.shares.title = [counted, told.back ? t('beside_rescaled') : '', matched].filter(Boolean).join(' ');
   }
 
   // ---------------------------------------------------------------- what is lit
 
-  point(from, row, column) {
-    const next = row === null && column === null ? null : { from, row, column };
-    if (JSON.stringify(next) === JSON.stringify(this.hover)) return;
-    this.hover = next;
-    this.light();
-  }
-
-  /** A pin on the page's own translation is the page's; one elsewhere lets go of that. */
-  pin(from, row, column) {
-    const held = this.held();
-    const again = held && held.from === from && held.row === row && held.column === column;
-    this.pinned = again || from === 0 ? null : { from, row, column };
-    set(again || from !== 0 ? LET_GO : { ...LET_GO, row, column });
-    this.light();
-  }
-
+  /** The page's own pin, in common words, or the one of a word that the first model lacks. */
   held() {
-    const { row, column } = state;
-    return row !== null || column !== null ? { from: 0, row, column } : this.pinned;
+    if (!this.likeness) return NOWHERE;
+    const { translation, kind } = state;
+    if (kind !== this.kind) return this.pinned;
+    const place = (axis, at) => unitAt(this.likeness.units, axis, translation, kind, state, at);
+    const own = { row: place('rows', state.row), column: place('columns', state.column) };
+    return own.row === null && own.column === null ? this.pinned : own;
   }
 
-  light() {
-    if (!this.open()) return;
-    if (state.row !== null || state.column !== null) this.pinned = null;
-    const marks = [this.hover, this.held()].map((look) => this.marksOf(look));
-    const [hover, pinned] = marks;
-    const now = this.hover ? hover : pinned;
-    for (const [number, side] of this.sides.entries()) {
-      side.heads.light({ hover: hover[number], pinned: pinned[number], missing: now.missing[number] });
-    }
-    this.alike.light({ hover: hover[2], pinned: pinned[2], missing: '' });
+  point(row, column) {
+    if (row === this.hover.row && column === this.hover.column) return;
+    this.hover = { row, column };
+    this.light();
   }
 
-  /** What a look means on both sides and in the difference. */
-  marksOf(look) {
-    if (!look) return NOWHERE;
-    return across(look, { sides: this.sides, partners: this.partners, likeness: this.likeness, kind: state.kind });
+  pin(row, column) {
+    const held = this.held();
+    const again = held.row === row && held.column === column;
+    this.letGo();
+    if (again) return;
+    const { translation, kind } = state;
+    const at = (axis, unit) => itemAt(this.likeness.units, axis, translation, kind, state, unit);
+    const own = { row: at('rows', row), column: at('columns', column) };
+    const lost = (row !== null && own.row === null) || (column !== null && own.column === null);
+    if (lost || kind !== this.kind) this.pinned = { row, column };
+    else set({ ...LET_GO, ...own });
+    this.light();
   }
 
   letGo() {
-    this.pinned = null;
+    this.pinned = NOWHERE;
     set(LET_GO);
     this.light();
+  }
+
+  light() {
+    if (!this.likeness) return;
+    const held = this.held();
+    const listed = ({ row, column }) => ({ rows: row === null ? null : [row], columns: column === null ? null : [column] });
+    this.trio.light({ hover: listed(this.hover), pinned: listed(held), missing: '' });
+    const now = { row: this.hover.row ?? held.row, column: this.hover.column ?? held.column };
+    if (this.hover.row !== null || this.hover.column !== null) Object.assign(now, this.hover);
+    const heads = this.heads();
+    for (const [side, look] of this.reads.entries()) {
+      replace(look, ...readsAt(side, this.likeness.units, this.likeness.map(side, heads[side]), now));
+    }
+  }
+
+  // ---------------------------------------------------------------- keys
+
+  /** What the keys of a view of heads (headview/keys.js) act on: the side in use. */
+  keys() {
+    const side = this.sides[this.active];
+    const wall = side.maps?.wall(this.kind);
+    const go = (step) => wall && this.choose(this.active, step(wall, side.head));
+    return {
+      view: this.likeness,
+      root: this.root,
+      element: this.trio.element,
+      head: this.trio.element,
+      grid: side.grid,
+      store: page,
+      source: { translation: state.translation, kinds: this.kinds.hidden ? [] : side.maps?.kinds, merges: false },
+      parts: new Set(),
+      forms: FORMS,
+      page: (step) => go((rows, head) => pageHead(rows, head, step)),
+      climb: (step) => go((rows, head) => climbHead(rows, head, step)),
+      chooseKind: (kind) => chooseKind(page, state.translation, kind),
+      nextForm: () => set({ view: FORMS[(FORMS.indexOf(formOf(FORMS, state)) + 1) % FORMS.length] }),
+      walk: (axis, step) => this.walk(axis, step),
+      letGo: () => this.letGo(),
+    };
+  }
+
+  /** The pin one row or column on. */
+  walk(axis, step) {
+    const held = this.held();
+    const count = this.likeness.units[`${axis}s`].length;
+    const place = held[axis] === null ? 0 : Math.max(0, Math.min(count - 1, held[axis] + step));
+    if (place !== held[axis]) this.pin(...Object.values({ row: held.row, column: held.column, [axis]: place }));
   }
 }

@@ -1,17 +1,22 @@
-// How alike two heads of two models are: both maps in common units, and how much of each row they share.
+// How alike two heads of two models are: both maps in common words, and how much of each row they share.
 
 import { merged } from '../core/view.js';
+import { isShared } from './partners.js';
 
 export class Likeness {
-  constructor(partners, answers, kind) {
+  /** `answers`: two translations; `back`: the second is the way back, turned over (turned.js). */
+  constructor(partners, answers, kind, back = false) {
     this.answers = answers;
     this.kind = kind;
+    this.back = back;
     this.units = partners.units(kind, answers);
+    this.sharedRows = [...this.units.rows.keys()].filter((row) => isShared(this.units.rows[row]));
+    this.sharedColumns = [...this.units.columns.keys()].filter((column) => isShared(this.units.columns[column]));
     this.kept = new Map();
     this.ranked = new Map();
   }
 
-  /** One head in common units: sums over keys, means over queries. A row still sums to one. */
+  /** One head in common words: sums over keys, means over queries. NaN where this side lacks a word, or may not look. */
   map(side, { layer, head }) {
     const key = `${side} ${layer} ${head}`;
     if (!this.kept.has(key)) this.kept.set(key, this.unite(side, this.answers[side].map(this.kind, layer, head)));
@@ -20,40 +25,46 @@ export class Likeness {
 
   unite(side, map) {
     const { rows, columns } = this.units;
-    const weights = new Float32Array(rows.length * columns.length);
+    const turned = this.back && side === 1; // its keys are rows
+    const weights = new Float32Array(rows.length * columns.length).fill(NaN);
     for (const [row, { places }] of rows.entries()) {
+      const queries = places[side];
+      if (!queries.length) continue;
       for (const [column, item] of columns.entries()) {
-        weights[row * columns.length + column] = item.places[side].length ? merged(map, places[side], item.places[side]) : 0;
+        const keys = item.places[side];
+        if (!keys.length) continue;
+        const weight = merged(map, queries, keys);
+        weights[row * columns.length + column] = turned ? (weight * queries.length) / keys.length : weight;
       }
     }
     return weights;
   }
 
-  /** A − B in common units; NaN where neither may look. */
+  /** A − B in common words; NaN where either side has none. */
   difference(first, second) {
     const other = this.map(1, second);
-    return this.map(0, first).map((weight, cell) =>
-      weight !== weight && other[cell] !== other[cell] ? NaN : (weight || 0) - (other[cell] || 0),
-    );
+    return this.map(0, first).map((weight, cell) => weight - other[cell]);
   }
 
   /**
-   * What both give to the same units: of each row the sum of the smaller weights, on average over the rows, which is one
-   * minus the total variation distance. Rows without a choice say nothing. Null where there is no such row, or where
-   * rows do not sum to one.
+   * What both give to the same words: of each row that both have the sum of the smaller weights, on average over the rows, which
+   * is one minus the total variation distance. Rows without a choice say nothing. A map that is turned over has rows that sum
+   * to anything, so there both are rescaled over the columns that both have. Null where there is no such row, or where rows
+   * of a maximum do not sum to one.
    */
   shared(first, second) {
     if (first.head === 'max' || second.head === 'max') return null;
     const [one, other] = [this.map(0, first), this.map(1, second)];
     const wide = this.units.columns.length;
+    const columns = this.back ? this.sharedColumns : [...Array(wide).keys()];
     let [sum, count] = [0, 0];
-    for (let start = 0; start < one.length; start += wide) {
-      let [both, open] = [0, 0];
-      for (let cell = start; cell < start + wide; cell++) {
-        both += Math.min(one[cell] || 0, other[cell] || 0);
-        if (one[cell] === one[cell] || other[cell] === other[cell]) open += 1;
-      }
-      if (open > 1) [sum, count] = [sum + both, count + 1];
+    for (const row of this.sharedRows) {
+      const cells = columns.map((column) => row * wide + column);
+      if (cells.filter((cell) => one[cell] === one[cell] || other[cell] === other[cell]).length < 2) continue;
+      const whole = [one, other].map((map) => (this.back ? cells.reduce((all, cell) => all + (map[cell] || 0), 0) : 1));
+      if (whole[0] > 0 && whole[1] > 0)
+        sum += cells.reduce((all, cell) => all + Math.min((one[cell] || 0) / whole[0], (other[cell] || 0) / whole[1]), 0);
+      count += 1;
     }
     return count ? { share: sum / count, rows: count } : null;
   }

@@ -35,6 +35,8 @@ export class Translation {
   hidden;
   /** @type {any} the languages that its text looks like, where the model reads another */
   hint;
+  /** @type {any} what each head does: by kind, `[layer][head]` a role's name, its share, and how many tokens a row covers */
+  roles;
   /** @type {boolean} it came while its sentence was typed */
   live = false;
 

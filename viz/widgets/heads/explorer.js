@@ -6,13 +6,32 @@ import { on, page, set, state } from '../core/state.js';
 import { mount as mountHeadView } from '../headview/headview.js';
 import { listenToKeys } from '../headview/keys.js';
 import { TranslationMaps } from '../headview/translationmaps.js';
+import { Chips } from './chips.js';
+import { Colouring } from './colouring.js';
+import { Explain } from './explain.js';
 import { mountExportMenu } from './exportmenu.js';
+import { Finder } from './finder.js';
+import { HeadTable } from './headtable.js';
 import { Player } from './player.js';
 import { mountTools } from './tools.js';
 import { Writing } from './writing.js';
 
 const PARTS = ['kinds', 'wall', 'hints', 'list', 'sums', 'pin', 'forms', 'sentence', 'strips', 'legend', 'written'];
-const NOTED = ['translation', 'kind', 'layer', 'head', 'pinned', 'words', 'special', 'rescale', 'scale', 'palette', 'fit'];
+const NOTED = [
+  'translation',
+  'kind',
+  'layer',
+  'head',
+  'pinned',
+  'words',
+  'special',
+  'rescale',
+  'scale',
+  'palette',
+  'fit',
+  'measure',
+  'theme',
+];
 
 /** @param {{ element: HTMLElement, server?: any }} given a saved page has no server */
 export async function mount({ element, server }) {
@@ -34,6 +53,16 @@ export async function mount({ element, server }) {
   const exportMenu = mountExportMenu(server);
   const player = new Player(open);
   const writing = new Writing((speed) => player.pace(speed));
+  const colouring = server && new Colouring(view); // a saved page shows its maps alone
+  const chips = server && new Chips(view, open);
+  const table = server && new HeadTable(view);
+  const finder = server && new Finder(server, view);
+  const explain = server && new Explain(server, view);
+  const parts = [colouring, chips, explain, table, finder].filter(Boolean);
+  if (server) {
+    view.wallElement.append(colouring.element, chips.element);
+    element.append(explain.element, table.element, finder.element);
+  }
   view.end.before(player.element);
   view.show.append(writing.element, tools, note, view.hints);
   view.end.append(exportMenu.element);
@@ -42,6 +71,7 @@ export async function mount({ element, server }) {
     if (!open()) return;
     exportMenu.draw();
     drawTools(view.view);
+    for (const part of parts) part.draw();
   };
   on([...NOTED, 'tab', 'language'], draw);
   on(['busy'], () => element.classList.toggle('busy', state.busy));

@@ -86,6 +86,11 @@ export class Heatmap {
     this.columnHeight = this.tiny ? FOLDED : above;
   }
 
+  /** Whether some cells are no cells: masked, or of a word that one of two sentences lacks. */
+  get hatched() {
+    return this.view.kind === 'decoder' || Boolean(this.view.gaps);
+  }
+
   get size() {
     return [this.view.columns.length * this.cellWidth, this.view.rows.length * this.cellHeight];
   }
@@ -98,7 +103,7 @@ export class Heatmap {
     this.grid.style.gridTemplateColumns = `${this.rowLabels ? `${this.labelWidth()}px ` : ''}${width}px`;
     this.grid.style.setProperty('--label-size', `${cellWidth < 15 ? 11 : cellWidth < 20 ? 12 : 14}px`);
     this.plane.style.cssText = `width:${width}px;height:${height}px`;
-    this.plane.classList.toggle('masked', this.view.kind === 'decoder');
+    this.plane.classList.toggle('masked', this.hatched);
     this.labels.draw(this.view, { cellWidth, cellHeight, columnHeight, tiny, low });
   }
 
@@ -115,7 +120,7 @@ export class Heatmap {
     const base = { type: 'heatmap', hoverinfo: 'skip', showscale: false, xgap: this.gap, ygap: this.gap };
     const [zmin, zmax] = this.difference ? [-1, 1] : [0, 1];
     const traces = [{ ...base, z, zmin, zmax, colorscale: plotlyScale(palette), name: 'weights' }];
-    if (this.view.kind === 'decoder' && this.gap) traces.unshift(this.ground(base, z));
+    if (this.hatched && this.gap) traces.unshift(this.ground(base, z));
     this.trace = traces.length - 1;
     const [width, height] = this.size;
     const layout = {

@@ -15,6 +15,12 @@ export function headName(layer, head) {
   return t('one_head', { layer: layer + 1, head: head + 1 });
 }
 
+/** "L3·H6"; averages and maxima by their whole names. */
+export function shortName({ layer, head }) {
+  const single = typeof layer === 'number' && typeof head === 'number';
+  return single ? t('whatif_head', { layer: layer + 1, head: head + 1 }) : headName(layer, head);
+}
+
 /** What rows and columns of a kind are, in a phrase. */
 export function kindSays(translation, kind) {
   const { source, target } = translation.model;

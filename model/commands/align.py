@@ -1,0 +1,99 @@
+"""`headlight align FILE`: word links for every pair of a file, read off one head, in Pharaoh's form.
+
+A line of the file is a sentence, a tab, and its translation; a line of the output has the links of that line's words,
+`0-0 1-2`, counted from 0. The translation is forced, so only the attention is read. A word is what
+`text/segmentation.py` calls one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TextIO
+
+from headlight.model.commands.common import model_folder
+from headlight.model.errors import CommandError
+from headlight.model.measures.alignment import links_of
+from headlight.model.text.drawn_links import CutText, cut
+from headlight.model.translate.translator import Translator
+
+HEADS = "heads.json"  # in a model's folder: the heads that align words, best first
+Place = tuple[int, int, int]  # layer, head, shift
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("file", type=Path, help="pairs, a line each: sentence, tab, translation")
+    parser.add_argument("--model", required=True, help="a folder, or a name in assets/models")
+    parser.add_argument(
+        "--head",
+        metavar="L.H[.S]",
+        help="layer and head, counted from 1 as on the page; S 1: read off the row after the word (the model's best)",
+    )
+    parser.add_argument("--output", type=Path, help="where to write the links (standard output)")
+    parser.add_argument("--device", help="cuda, mps or cpu (the best there is)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the links of every pair, a line each."""
+    pairs = list(read_pairs(arguments.file))
+    folder = model_folder(arguments.model)
+    place = head_of(arguments.head) if arguments.head else best_head(folder)
+    translator = Translator.load(folder, arguments.device)
+    if arguments.output is None:
+        _write(translator, pairs, place, sys.stdout)
+    else:
+        with arguments.output.open("w", encoding="utf-8", newline="\n") as file:
+            _write(translator, pairs, place, file)
+    return 0
+
+
+def read_pairs(path: Path) -> Iterator[tuple[CutText, CutText]]:
+    """The pairs of a file, with their words."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandError(f"{path}: cannot be read ({error}). Name a text file in UTF-8.") from error
+    for number, line in enumerate(lines, 1):
+        source, tab, target = line.partition("\t")
+        if not (tab and source.strip() and target.strip()):
+            raise CommandError(f"{path}, line {number}: write a sentence, a tab, and its translation.")
+        yield cut(source), cut(target.partition("\t")[0])
+
+
+def head_of(text: str) -> Place:
+    """`3.7` or `3.7.1` as layer, head and shift, the first two counted from 0."""
+    parts = text.split(".")
+    whole = [int(part) for part in parts if part.isascii() and part.isdecimal()]
+    if len(whole) != len(parts) or len(parts) not in (2, 3) or min(whole[:2]) < 1 or whole[2:] not in ([], [0], [1]):
+        raise CommandError(f"{text!r} is no head: write layer and head, as 3.7, or 3.7.1 for the row after the word.")
+    return whole[0] - 1, whole[1] - 1, (whole[2:] or [0])[0]
+
+
+def best_head(folder: Path) -> Place:
+    """The head that `headlight heads` measured to align words best."""
+    path = folder / HEADS
+    if not path.exists():
+        raise CommandError(f"{folder} does not say which head aligns words. Name one with --head.")
+    best = json.loads(path.read_text(encoding="utf-8"))[0]
+    return int(best["layer"]), int(best["head"]), int(best["shift"])
+
+
+def pharaoh(translator: Translator, source: CutText, target: CutText, place: Place) -> str:
+    """The links of one pair."""
+    layer, head, shift = place
+    result = translator.translate(source.text, target=target.text)
+    layers, heads = result.attention.cross.shape[:2]
+    if layer >= layers or head >= heads:
+        raise CommandError(f"Head {layer + 1}.{head + 1}: the model has {layers} layers of {heads} heads.")
+    weights = result.attention.cross[layer, head]
+    links = links_of(weights, result.target_tokens, target.spans, result.source_tokens, source.spans, shift)
+    return " ".join(f"{one}-{other}" for one, other in sorted(links))
+
+
+def _write(translator: Translator, pairs: Iterable[tuple[CutText, CutText]], place: Place, file: TextIO) -> None:
+    for source, target in pairs:
+        file.write(pharaoh(translator, source, target, place) + "\n")

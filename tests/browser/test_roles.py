@@ -1,0 +1,90 @@
+"""What each head does: chips, the wall by a measure, the table, links that a reader draws, one head explained."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+from playwright.sync_api import Page, expect
+
+from headlight.model.measures.statistics import measure
+from headlight.model.records import Translation
+from tests.browser.acting import state
+from tests.browser.conftest import Visit
+
+TAB = ".headlight-explorer"
+
+
+def chosen(page: Page) -> tuple[int, int]:
+    return int(state(page, "layer")), int(state(page, "head"))
+
+
+def test_chips_measures_and_the_table_lead_to_heads(visit: Visit, example: Translation) -> None:
+    page = visit(height=2200)
+    # A chip outlines its heads, and steps through them.
+    chip = page.locator(f"{TAB} .chip").first
+    count = int(chip.locator(".numeric").inner_text())
+    name = chip.get_attribute("data-role")
+    assert page.locator(f"{TAB} .has-role").count() == 0
+    for number in range(count):
+        page.keyboard.press("c")
+        expect(chip.locator(".numeric")).to_have_text(f"{number + 1} / {count}")
+        layer, head = chosen(page)
+        roles = page.evaluate("headlight.translation.roles.cross")
+        assert roles[layer][head][0] == name
+    assert page.locator(f"{TAB} .has-role").count() == count
+    page.keyboard.press("c")
+    expect(chip).to_have_attribute("aria-pressed", "false")
+    assert page.locator(f"{TAB} .has-role").count() == 0
+    # The wall by a measure: a number on each head, and the address says so.
+    page.locator(f"{TAB} .colouring select").select_option("peak")
+    page.wait_for_function("location.hash.includes('measure=peak')")
+    tile = page.locator(f'{TAB} .thumb[data-layer="0"][data-head="2"]')
+    expected = measure(example, "cross", "peak")
+    assert float("0" + (tile.get_attribute("data-value") or "")) == np.float64(f"{expected[0, 2]:.2f}")
+    # The table sorts by a column, either way, and opens a head.
+    page.click(f"{TAB} .head-table:not(.explain, .finder) summary")
+    table = page.locator(f"{TAB} .head-table:not(.explain, .finder)")
+    by_peak = table.locator("th", has_text=re.compile("^peak"))
+    by_peak.locator("button").focus()
+    page.keyboard.press("Enter")
+    expect(by_peak).to_have_attribute("aria-sort", "descending")
+    values = [float(text) for text in table.locator("td.sorted").all_inner_texts()]
+    assert values == sorted(values, reverse=True)
+    assert len(values) == expected.size
+    page.keyboard.press("Enter")
+    expect(by_peak).to_have_attribute("aria-sort", "ascending")
+    table.locator("tbody button").first.click()
+    assert chosen(page) == tuple(int(each) for each in np.unravel_index(expected.argmin(), expected.shape))
+
+
+def test_drawn_links_rank_the_heads_and_a_head_is_explained(visit: Visit) -> None:
+    page = visit(height=2200)
+    page.click(f"{TAB} .finder summary")
+    finder = page.locator(f"{TAB} .finder")
+    finder.locator(".words.source button").nth(1).focus()
+    page.keyboard.press("Enter")
+    finder.locator(".words.target button").nth(1).focus()
+    page.keyboard.press("Enter")
+    expect(finder.locator(".pharaoh input")).to_have_value("1-1")
+    expect(finder.locator("line")).to_have_count(1)
+    finder.locator(".pharaoh input").fill("0-0 1:1")
+    expect(finder.locator(".error")).to_contain_text("1:1")
+    finder.locator(".pharaoh input").fill("0-0 1-1p")
+    expect(finder.locator("line.possible")).to_have_count(1)
+    # A head's own links make it a head without error.
+    finder.get_by_role("button", name=re.compile("^Start from")).click()
+    rates = [float(row.locator("td").nth(1).inner_text()) for row in finder.locator("tbody tr").all()]
+    assert rates == sorted(rates)
+    assert rates[0] == 0
+    finder.locator("tbody button").last.click()
+    assert re.fullmatch(r"L\d+·H\d+", finder.locator("tr.chosen th").first.inner_text())
+    page.click(f"{TAB} .explain summary")
+    expect(page.locator(f"{TAB} .explained")).to_contain_text("In this sentence")
+    examples = page.locator(f"{TAB} .examples button")
+    if examples.count():  # the model has been measured over a corpus
+        before = chosen(page)
+        text = examples.first.inner_text()
+        examples.first.click()
+        page.wait_for_function("(text) => !headlight.busy && headlight.translation.request.text === text", arg=text)
+        assert chosen(page) == before

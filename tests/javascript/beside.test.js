@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { answered } from './setup.js';
+
+const { Translation } = await import('../../viz/widgets/core/translation.js');
+const { state } = await import('../../viz/widgets/core/state.js');
+const { modeOf, secondName, secondRequest } = await import('../../viz/widgets/beside/choices.js');
+const { Likeness } = await import('../../viz/widgets/beside/likeness.js');
+const { comparedText, unitAt } = await import('../../viz/widgets/beside/pair.js');
+const { Partners } = await import('../../viz/widgets/beside/partners.js');
+const { turned } = await import('../../viz/widgets/beside/turned.js');
+
+const there = new Translation(
+  answered({
+    sources: ['Hund', 'jetzt', '</s>'],
+    targets: ['dog', '</s>'],
+    maps: [
+      [
+        [0.5, 0.5, 0],
+        [0, 0, 1],
+      ],
+    ],
+  }),
+);
+// The way back: it reads "dog" and writes "Hund", without "jetzt".
+const back = turned(
+  new Translation(
+    answered({
+      sources: ['dog', '</s>'],
+      targets: ['Hund', '</s>'],
+      maps: [
+        [
+          [0.75, 0.25],
+          [0, 1],
+        ],
+        [
+          [0, 1],
+          [1, 0],
+        ],
+      ],
+    }),
+  ),
+);
+const unit = (label, first, second, special = false) => ({ label, full: label, special, first, second });
+const partners = new Partners({
+  source: { same: false, units: [unit('Hund', [0], [0]), unit('jetzt', [1], []), unit('</s>', [2], [1], true)] },
+  target: { same: true, units: [unit('dog', [0], [0]), unit('</s>', [1], [1], true)] },
+});
+const near = (values, expected) => {
+  assert.equal(values.length, expected.length);
+  for (const [place, value] of expected.entries()) {
+    if (value !== value) assert.ok(Number.isNaN(values[place]), `${place}: ${values[place]}`);
+    else assert.ok(Math.abs(values[place] - value) < 1e-4, `${place}: ${values[place]} instead of ${value}`);
+  }
+};
+
+test('the way back is turned over onto the axes of the way there', () => {
+  assert.deepEqual(
+    [back.rows('cross'), back.columns('cross')].map((tokens) => tokens.map(({ label }) => label)),
+    [
+      ['dog', '</s>'],
+      ['Hund', '</s>'],
+    ],
+  );
+  const { weights, rows, columns } = back.map('cross', 0, 0);
+  assert.deepEqual([rows, columns], [2, 2]);
+  near(weights, [0.75, 0, 0.25, 1]);
+  assert.equal(back.source_text, 'Hund </s>');
+});
+
+test('a word that one side lacks is hatched there and in the difference', () => {
+  const likeness = new Likeness(partners, [there, back], 'cross', true);
+  const head = { layer: 0, head: 0 };
+  near(likeness.map(1, head), [0.75, NaN, 0, 0.25, NaN, 1]);
+  near(likeness.difference(head, head), [-0.25, NaN, 0, -0.25, NaN, 0]);
+});
+
+test('likeness on the way back compares rows rescaled over the words that both have', () => {
+  const likeness = new Likeness(partners, [there, back], 'cross', true);
+  // Row "dog": 1, 0 against 1, 0. Row "</s>": 0, 1 against 0.2, 0.8.
+  assert.ok(Math.abs(likeness.shared({ layer: 0, head: 0 }, { layer: 0, head: 0 }).share - 0.9) < 1e-3);
+  const ranking = likeness.ranking({ layer: 0, head: 0 });
+  assert.deepEqual(
+    ranking.map(({ head }) => head),
+    [0, 1],
+  );
+  assert.equal(likeness.shared({ layer: 0, head: 'max' }, { layer: 0, head: 0 }), null);
+});
+
+test('a map is wholly like itself', () => {
+  const same = new Partners({
+    source: { same: true, units: [unit('Hund', [0], [0]), unit('jetzt', [1], [1]), unit('</s>', [2], [2], true)] },
+    target: { same: true, units: [unit('dog', [0], [0]), unit('</s>', [1], [1], true)] },
+  });
+  const likeness = new Likeness(same, [there, there], 'cross');
+  const { share, rows } = likeness.shared({ layer: 0, head: 0 }, { layer: 0, head: 0 });
+  assert.ok(Math.abs(share - 1) < 1e-3);
+  assert.equal(rows, 2);
+});
+
+test('a pinned place of the page is found among the common words', () => {
+  const { units } = new Likeness(partners, [there, back], 'cross', true);
+  const showing = { words: false, special: true };
+  assert.equal(unitAt(units, 'columns', there, 'cross', showing, 1), 1);
+  assert.equal(unitAt(units, 'rows', there, 'cross', showing, null), null);
+});
+
+test('what the second text lacks is struck, and what it alone has is bold', () => {
+  const element = (tag) => ({ tag, nodes: [], setAttribute() {}, append: (...nodes) => nodes.forEach((node) => made.get(tag).push(node)) });
+  const made = new Map([
+    ['s', []],
+    ['b', []],
+  ]);
+  globalThis.document = /** @type {any} */ ({ createElement: element });
+  const units = [unit('a', [0], [0]), unit('b', [1], []), unit('c', [], [1])].map(({ first, second, ...rest }) => ({
+    ...rest,
+    places: [first, second],
+  }));
+  const tokens = [
+    [
+      { start: 0, end: 1 },
+      { start: 2, end: 3 },
+    ],
+    [
+      { start: 0, end: 1 },
+      { start: 2, end: 3 },
+    ],
+  ];
+  const shown = comparedText(units, ['a b', 'a c'], tokens);
+  assert.deepEqual(
+    shown.filter((node) => typeof node === 'string'),
+    ['a', ' ', ' '],
+  );
+  assert.deepEqual(
+    [...made],
+    [
+      ['s', ['b']],
+      ['b', ['c']],
+    ],
+  );
+});
+
+const listed = (...models) => models.map(([name, source, target]) => ({ name, source, target }));
+const translation = /** @type {any} */ ({
+  text: 'The dog',
+  model: { name: 'first', source: 'de', target: 'en', defaults: { beam_size: 4, temperature: 0 } },
+  asked: () => ({ text: 'Der Hund', model: 'first', beam_size: 4, temperature: 0 }),
+});
+
+for (const [name, models, second, mode] of /** @type {[string, any[], string, string][]} */ ([
+  ['the way back', listed(['first', 'de', 'en'], ['same', 'deu_Latn', 'eng_Latn'], ['back', 'eng_Latn', 'deu_Latn']), 'back', 'back'],
+  ['else itself', listed(['first', 'de', 'en'], ['reads', 'de', 'fr'], ['many', '', '']), 'first', 'same'],
+  ['never the toy', listed(['first', 'de', 'en'], ['toy', 'en', 'de']), 'first', 'same'],
+])) {
+  test(`the second model is at first ${name}`, () => {
+    const config = { models, beam: 8 };
+    assert.equal(secondName(config, translation), second);
+    assert.equal(modeOf(config, translation), mode);
+  });
+}
+
+test('the way back reads the answer; the same model reads the sentence and searches greedily', () => {
+  const models = listed(['first', 'de', 'en'], ['back', 'en', 'de'], ['other', 'de', 'en']);
+  assert.deepEqual(secondRequest({ models, beam: 8 }, translation), { text: 'The dog', model: 'back' });
+  assert.deepEqual(secondRequest({ models: models.slice(0, 1), beam: 8 }, translation), { text: 'Der Hund', model: 'first', beam_size: 1 });
+  assert.equal(secondName({ models, beam: 8 }, { ...translation, text: ' ' }), 'first');
+  Object.assign(state, { beside: 'other', besideSame: true });
+  assert.deepEqual(secondRequest({ models, beam: 8 }, translation), { text: 'Der Hund', model: 'other', target: 'The dog' });
+  Object.assign(state, { beside: '', besideSame: false });
+});

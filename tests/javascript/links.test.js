@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { answered } from './setup.js';
+
+const { Translation } = await import('../../viz/widgets/core/translation.js');
+const { linksOf, rankHeads, readPharaoh, score, unitsOf, writePharaoh } = await import('../../viz/widgets/parts/links.js');
+const { foundAndTold, readTable } = await import('../../viz/widgets/heads/goldfile.js');
+const { joined, paragraph } = await import('../../viz/widgets/heads/explain.js');
+
+// The first head aligns; the second looks at what it has just written, one row later.
+const translation = new Translation(
+  answered({
+    sources: ['Der', 'Hund', 'bellt', '</s>'],
+    targets: ['The', 'dog', 'barks', '</s>'],
+    maps: [
+      [
+        [0.9, 0.1, 0, 0],
+        [0.1, 0.8, 0.1, 0],
+        [0, 0.1, 0.9, 0],
+        [0, 0, 0, 1],
+      ],
+      [
+        [0, 0, 0, 1],
+        [0.9, 0.1, 0, 0],
+        [0, 1, 0, 0],
+        [0, 0, 1, 0],
+      ],
+    ],
+  }),
+);
+const sources = unitsOf(translation.source, translation.source_text, true);
+const targets = unitsOf(translation.target, translation.text, true);
+const straight = readPharaoh('0-0 1-1 2-2', 3, 3).gold;
+
+test('special tokens are no words, and the pieces of a word are one', () => {
+  assert.deepEqual(
+    sources.map(({ label }) => label),
+    ['Der', 'Hund', 'bellt'],
+  );
+  const pieces = [
+    { label: 'bel', word: 0, start: 0, end: 3 },
+    { label: 'lt', word: 0, start: 3, end: 5 },
+  ];
+  assert.deepEqual(unitsOf(pieces, 'bellt', true), [{ places: [0, 1], label: 'bellt' }]);
+  assert.equal(unitsOf(pieces, 'bellt', false).length, 2);
+});
+
+test('a head is read off the row of a word, or off the row after it', () => {
+  const map = (head) => translation.map('cross', 0, head);
+  assert.deepEqual(linksOf(map(0), targets, sources, 0), [
+    [0, 0],
+    [1, 1],
+    [2, 2],
+  ]);
+  assert.deepEqual(linksOf(map(1), targets, sources, 1), [
+    [0, 0],
+    [1, 1],
+    [2, 2],
+  ]);
+  const [first, second] = rankHeads(translation, sources, targets, straight);
+  assert.deepEqual(
+    [first, second].map(({ head, shift, rate }) => [head, shift, rate]),
+    [
+      [0, 0, 0],
+      [1, 1, 0],
+    ],
+  );
+});
+
+test('rate, precision and recall as one counts them by hand', () => {
+  const { gold } = readPharaoh('0-0 1-1 2-1p', 3, 3);
+  const { rate, precision, recall } = score(
+    [
+      [0, 0],
+      [2, 1],
+      [2, 2],
+    ],
+    gold,
+  );
+  // A has 3 links, S 2; A ∩ S is 1, A ∩ P is 2.
+  assert.ok(Math.abs(rate - (1 - 3 / 5)) < 1e-9);
+  assert.ok(Math.abs(precision - 2 / 3) < 1e-9);
+  assert.equal(recall, 0.5);
+  assert.deepEqual(score([], new Map()), { rate: 0, precision: 1, recall: 1 });
+});
+
+test('Pharaoh is read and written, and what makes no sense is said', () => {
+  assert.equal(writePharaoh(readPharaoh(' 1-2p 0-0  10-1 2?1', 11, 3).gold), '0-0 1-2p 2-1p 10-1');
+  assert.equal(readPharaoh('0-0 1:1', 3, 3).fault, 'links_no_link');
+  assert.deepEqual(readPharaoh('0-3', 3, 3), { fault: 'links_beyond', entry: '0-3' });
+  assert.equal(readPharaoh('', 3, 3).gold.size, 0);
+});
+
+test('a head is explained by what it does here, how widely, and how steadily', () => {
+  const here = { role: 'aligns', share: 0.8, measures: { relative_entropy: 0.2, peak: 0.8, distance: 1.5 } };
+  const keys = (...given) => paragraph(...given).map(([key]) => key);
+  assert.deepEqual(keys(here, { role: 'aligns', held: 0.9 }, 200), ['explain_here', 'explain_narrow', 'explain_steady']);
+  assert.deepEqual(keys(here, { role: 'aligns', held: 0.5 }, 200), ['explain_here', 'explain_narrow', 'explain_often']);
+  const wide = { role: 'spreads', share: 0.8, measures: { ...here.measures, relative_entropy: 0.9 } };
+  assert.deepEqual(keys(wide, { role: 'end', held: 0.4 }, 200), ['explain_spreads', 'explain_wide', 'explain_otherwise']);
+  assert.deepEqual([joined(['A.', 'B.']), joined(['甲。', '乙。'])], ['A. B.', '甲。乙。']);
+  assert.deepEqual(keys({ ...here, role: 'unclear', measures: { relative_entropy: NaN } }, undefined), ['explain_unclear']);
+});
+
+test('a table of links is read in either direction', () => {
+  const model = { source: 'de', target: 'en' };
+  const table = 'de\ten\tlinks\r\nEin Hund.\tA dog.\t0-0 1-1\n\n';
+  assert.deepEqual(readTable(table, model), { turned: false, rows: [['Ein Hund.', 'A dog.', '0-0 1-1']] });
+  assert.deepEqual(readTable(table, { source: 'eng_Latn', target: 'deu_Latn' }), {
+    turned: true,
+    rows: [['Ein Hund.', 'A dog.', '0-0 1-1']],
+  });
+  assert.equal(readTable('a\tb\n1\t2', model), null);
+  assert.equal(readTable('', model), null);
+});
+
+test('heads are chosen on every other pair and told on the rest', () => {
+  const head = (number, ...pairs) => [`0.${number}.0`, { layer: 0, head: number, shift: 0, pairs }];
+  const [none, all] = [
+    [2, 2, 0, 0],
+    [2, 2, 2, 2],
+  ];
+  const found = foundAndTold(new Map(/** @type {any} */ ([head(0, none, all, none), head(1, all, none, all)])));
+  assert.deepEqual(
+    found.map(({ head: number, chosen, rate, precision, recall }) => [number, chosen, rate, precision, recall]),
+    [
+      [1, 0, 1, 0, 0],
+      [0, 1, 0, 1, 1],
+    ],
+  );
+});

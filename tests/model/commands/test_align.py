@@ -1,0 +1,56 @@
+"""`headlight align`: links for every pair of a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from headlight.model.commands.align import best_head, head_of
+from headlight.model.commands.main import main
+from headlight.model.errors import CommandError
+from headlight.model.folders.shipped import MODELS
+
+PAIRS = "ich mochte ein bier\ti want a beer .\nich mochte ein cola\ti want a coke .\n"
+
+
+def test_every_pair_gets_a_line_and_every_written_word_one_link(tmp_path: Path) -> None:
+    (tmp_path / "pairs.tsv").write_text(PAIRS, encoding="utf-8")
+    given = ["align", str(tmp_path / "pairs.tsv"), "--model", "toy", "--device", "cpu"]
+    outputs = []
+    for head in ("2.3", "2.3.1"):
+        output = tmp_path / head
+        assert main([*given, "--head", head, "--output", str(output)]) == 0
+        outputs.append(output.read_text(encoding="utf-8"))
+        for line in outputs[-1].splitlines():
+            links = [tuple(int(side) for side in link.split("-")) for link in line.split()]
+            assert sorted(target for _, target in links) == [0, 1, 2, 3, 4]
+            assert all(source in range(4) for source, _ in links)
+        assert len(outputs[-1].splitlines()) == 2
+    assert outputs[0] != outputs[1]
+
+
+def test_heads_are_counted_as_on_the_page_and_the_best_is_the_measured_one() -> None:
+    assert (head_of("3.7"), head_of("1.4.1")) == ((2, 6, 0), (0, 3, 1))
+    layer, head, shift = best_head(MODELS / "de-en")
+    assert min(layer, head, shift) >= 0
+    with pytest.raises(CommandError, match="Name one with --head"):
+        best_head(MODELS / "toy")
+
+
+@pytest.mark.parametrize("text", ["3", "3.0", "0.1", "3.7.2", "3.7.1.1", "a.b", "3.-7", ""])
+def test_what_is_no_head_is_said(text: str) -> None:
+    with pytest.raises(CommandError, match="is no head"):
+        head_of(text)
+
+
+@pytest.mark.parametrize(
+    ("content", "head", "says"),
+    [("no tab\n", "1.1", "line 1: write a sentence"), (PAIRS, "9.1", "the model has 2 layers of 4 heads")],
+)
+def test_faults_name_what_is_wrong(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str, head: str, says: str
+) -> None:
+    (tmp_path / "pairs.tsv").write_text(content, encoding="utf-8")
+    assert main(["align", str(tmp_path / "pairs.tsv"), "--model", "toy", "--device", "cpu", "--head", head]) == 2
+    assert says in capsys.readouterr().err

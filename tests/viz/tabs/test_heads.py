@@ -1,0 +1,44 @@
+"""How heads align the pairs of a file, as the page asks for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headlight.viz.answers.service import Service
+from headlight.viz.errors import PageError
+from headlight.viz.settings import Settings
+from headlight.viz.tabs.heads import links_of
+
+PAIR = ["ich mochte ein bier", "i want a beer .", "0-0 1-1 2-2 3?3"]
+
+
+@pytest.fixture(scope="module")
+def service() -> Service:
+    return Service(Settings(model="toy"))
+
+
+def test_a_file_of_links_is_counted_for_every_head_in_both_readings(service: Service) -> None:
+    told = links_of(service)({"model": "toy", "rows": [PAIR, PAIR]})
+    assert {tuple(head[:3]) for head in told["heads"]} == {
+        (layer, head, shift) for layer in range(2) for head in range(4) for shift in (0, 1)
+    }
+    for *_, pairs in told["heads"]:
+        assert pairs[0] == pairs[1]
+        linked, sure, right_and_sure, right = pairs[0]
+        assert (linked, sure) == (5, 3)  # each written word has one link
+        assert 0 <= right_and_sure <= right <= 4
+
+
+def test_a_table_in_the_other_direction_is_turned(service: Service) -> None:
+    english = [PAIR[1], PAIR[0], "0-0 1-1 2-2 3?3"]
+    count = links_of(service)
+    assert count({"model": "toy", "rows": [english], "turned": True}) == count({"model": "toy", "rows": [PAIR]})
+
+
+@pytest.mark.parametrize("rows", [None, [], [PAIR] * 5, [["a", "b"]], [["a", "b", 3]], [[*PAIR[:2], "0-9"]]])
+def test_links_that_make_no_sense_are_refused(service: Service, rows: Any) -> None:
+    with pytest.raises(PageError) as error:
+        links_of(service)({"model": "toy", "rows": rows})
+    assert error.value.word == "bad_links"
