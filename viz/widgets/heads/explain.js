@@ -82,7 +82,12 @@ export class Explain {
     const told = this.known.get(translation.model.name);
     const corpus = told?.heads[kind]?.[layer]?.[head];
     const here = { role, share, measures: measuresOf(translation, kind)[layer][head] };
-    const say = ([phrase, values]) => t(phrase, { ...values, head: headName(layer, head), role: values.role && t(`${phrase === 'explain_otherwise' ? 'chip' : 'role'}_${values.role}`) });
+    const say = ([phrase, values]) =>
+      t(phrase, {
+        ...values,
+        head: headName(layer, head),
+        role: values.role && t(`${phrase === 'explain_otherwise' ? 'chip' : 'role'}_${values.role}`),
+      });
     const parts = paragraph(here, corpus, told?.sentences).map(say);
     const unknown = this.known.has(translation.model.name) && !corpus ? t('explain_unknown') : '';
     replace(this.text, joined([...parts, unknown].filter(Boolean)));
