@@ -179,7 +179,8 @@ def test_every_folder_has_a_card_with_its_own_numbers(page: Page) -> None:
         assert number == f"{size:.0f}" if size >= 10 else f"{size:.1f}"
         line = page.locator(f".headlight-models tr.model[data-model={name}]")
         assert line.locator(".in-use").inner_text() == ("in use" if name == "de-en" else "")
-        assert line.locator("td").nth(1).inner_text() == f"{parameters(folder) / 1e6:.1f}".removesuffix(".0") + " M"
+        millions = f"{parameters(folder) / 1e6:.1f}".removesuffix(".0")
+        assert line.locator("td.numeric").first.inner_text() == f"{millions} M"
         own = "".join(re.findall(r"\w+", (folder / "README.md").read_text(encoding="utf-8")))
         assert "".join(re.findall(r"\w+", card.locator(".summary").inner_text())) in own
     names = [each.get_attribute("aria-label") for each in page.locator(".headlight-models [role=region]").all()]
