@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import gradio as gr
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response, expect, sync_playwright
 
 from headlight import Translator
 from headlight.model.records import Translation
@@ -82,12 +83,23 @@ class Watch:
     address: str
     faults: list[str]
 
-    def follow(self, page: Page) -> None:
-        page.on("console", self._said)
-        page.on("pageerror", lambda error: self.faults.append(f"uncaught: {error}"))
-        page.on("requestfailed", self._failed)
-        page.on("request", self._asked)
-        page.on("response", lambda answer: answer.status >= 400 and self.faults.append(f"{answer.status} {answer.url}"))
+    def follow(self, page: Page) -> Callable[[], None]:
+        """From now on, until what comes back is called."""
+        listeners: dict[Any, Callable[[Any], None]] = {
+            "console": self._said,
+            "pageerror": lambda error: self.faults.append(f"uncaught: {error}"),
+            "requestfailed": self._failed,
+            "request": self._asked,
+            "response": self._answered,
+        }
+        for event, listener in listeners.items():
+            page.on(event, listener)
+
+        def leave() -> None:
+            for event, listener in listeners.items():
+                page.remove_listener(event, listener)
+
+        return leave
 
     def _said(self, message: ConsoleMessage) -> None:
         if message.type == "error":
@@ -102,47 +114,103 @@ class Watch:
         if not request.url.startswith((self.address, "data:", "blob:", "file:")):
             self.faults.append(f"another host: {request.url}")
 
+    def _answered(self, response: Response) -> None:
+        if response.status >= 400:
+            self.faults.append(f"{response.status} {response.url}")
+
 
 Visit = Callable[..., Page]
+SPARE = 4  # contexts that are kept for later visits
+MEDIA = {"color_scheme": "light", "reduced_motion": "no-preference"}  # what a page can change without another context
+_spare: WeakKeyDictionary[Browser, list[tuple[dict[str, Any], Page]]] = WeakKeyDictionary()
+
+
+def borrow(browser: Browser, options: dict[str, Any]) -> Page:
+    """An empty page in a context of these options.
+
+    For a context of its own Chromium makes a window, and a process that compiles all scripts again: three times the
+    work of the page itself. So visits take turns, and `give_back` leaves nothing of one for the next.
+    """
+    spare = _spare.setdefault(browser, [])
+    for place, (kept, page) in enumerate(spare):
+        if kept == options:
+            del spare[place]
+            return page
+    context = browser.new_context(**options)
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    context.set_default_timeout(PATIENCE)
+    return context.new_page()
+
+
+def give_back(browser: Browser, options: dict[str, Any], page: Page) -> None:
+    context = page.context
+    if page.is_closed():
+        context.close()
+        return
+    page.unroute_all(behavior="ignoreErrors")
+    context.set_offline(False)
+    page.goto("about:blank")  # whatever it asked for and listened to ends here
+    page.mouse.up()
+    page.mouse.move(0, 0)
+    context.clear_cookies()
+    _spare[browser].append((options, page))
+    if len(_spare[browser]) > SPARE:
+        _spare[browser].pop(0)[1].context.close()
+
+
+@contextmanager
+def newcomer(
+    browser: Browser,
+    address: str,
+    *,
+    width: int = 1280,
+    height: int = 900,
+    live: bool | None = False,
+    script: str = "",
+    **options: Any,
+) -> Iterator[Page]:
+    """A page for somebody who was never here, still before the first look.
+
+    `live`: the page translates while one types, or not; `None`: as it does for a new visitor. `script` runs at the
+    start of each document.
+    """
+    media = MEDIA | {name: options.pop(name) for name in MEDIA if name in options}
+    options.setdefault("locale", "en-US")
+    page = borrow(browser, options)
+    page.set_viewport_size({"width": width, "height": height})
+    page.emulate_media(**media)  # type: ignore[arg-type]
+    page.goto(f"{address}robots.txt")  # from here the storage can be reached that the page will read
+    page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
+    if live is not None:  # by default nothing is asked that a test does not ask for itself
+        page.evaluate("(live) => localStorage.setItem('headlight-live', live)", "on" if live else "off")
+    session = page.context.new_cdp_session(page)
+    session.send("Page.enable")
+    session.send("Page.resetNavigationHistory")  # which ends at fifty entries
+    session.send("Page.addScriptToEvaluateOnNewDocument", {"source": script})
+    try:
+        yield page
+    finally:
+        if not page.is_closed():
+            session.detach()  # the script goes with it
+        give_back(browser, options, page)
 
 
 @contextmanager
 def visiting(browser: Browser, address: str) -> Iterator[Visit]:
     """Visits until the end of the block; what went wrong in them by then is an error."""
-    contexts: list[BrowserContext] = []
     watch = Watch(address, [])
 
-    def open_page(
-        hash_: str = "",
-        *,
-        width: int = 1280,
-        height: int = 900,
-        live: bool | None = False,
-        script: str = "",
-        **options: Any,
-    ) -> Page:
-        """`live`: the page translates while one types, or not; `None`: as it does for a new visitor."""
-        options.setdefault("locale", "en-US")
-        context = browser.new_context(viewport={"width": width, "height": height}, **options)
-        if live is not None:  # by default nothing is asked that a test does not ask for itself
-            choice = f"localStorage.setItem('headlight-live', '{'on' if live else 'off'}')"
-            context.add_init_script(f"localStorage.getItem('headlight-live') ?? {choice}")
-        if script:
-            context.add_init_script(script)
-        context.grant_permissions(["clipboard-read", "clipboard-write"])
-        context.set_default_timeout(PATIENCE)
-        contexts.append(context)
-        page = context.new_page()
-        watch.follow(page)
-        page.goto(address + hash_)
-        page.wait_for_selector(".explorer .plot .main-svg")
-        return page
+    with ExitStack() as visits:
 
-    try:
+        def open_page(hash_: str = "", **options: Any) -> Page:
+            """`options` are those of `newcomer`."""
+            page = visits.enter_context(newcomer(browser, address, **options))
+            visits.callback(watch.follow(page))
+            page.goto(address + hash_)
+            page.wait_for_selector(".explorer .plot .main-svg")
+            return page
+
         yield open_page
-    finally:
-        for context in contexts:
-            context.close()
     assert not watch.faults, "\n".join(watch.faults)
 
 

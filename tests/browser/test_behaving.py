@@ -19,7 +19,7 @@ from headlight.viz.answers.examples import EXAMPLES
 from headlight.viz.settings import MODELS
 from headlight.viz.tabs.translate import TranslateWidget
 from tests.browser.acting import drawn, modules, open_tab, settled, state, title, translate, translation
-from tests.browser.conftest import PATIENCE, Visit, Watch
+from tests.browser.conftest import PATIENCE, Visit, Watch, newcomer
 from tests.browser.test_exporting import save
 
 FIRST = EXAMPLES[0].text
@@ -239,11 +239,14 @@ def test_an_answer_that_overtakes_the_number_of_its_job_is_no_fault(page: Page, 
 def test_a_server_that_is_gone_is_said_to_be_gone(
     browser: Browser, address: str, silent: Event, translator: Translator, locale: str, says: str
 ) -> None:
-    context = browser.new_context(locale=locale)
-    context.set_default_timeout(PATIENCE)
-    page = context.new_page()
-    page.goto(address)
-    page.wait_for_selector(".explorer .plot .main-svg")
+    with newcomer(browser, address, locale=locale) as page:  # nobody watches: the browser complains of what is gone
+        page.goto(address)
+        page.wait_for_selector(".explorer .plot .main-svg")
+        assert_says_that_the_server_is_gone(page, silent, translator, says)
+
+
+def assert_says_that_the_server_is_gone(page: Page, silent: Event, translator: Translator, says: str) -> None:
+    context = page.context
     modules(page)
     before = translation(page)
     page.route(STREAM, lambda route: route.abort())  # the line breaks while the server still writes
@@ -267,7 +270,6 @@ def test_a_server_that_is_gone_is_said_to_be_gone(
     page.wait_for_function("!window.headlight && document.querySelector('.translate .word')")
     settled(page, SENTENCE)
     assert translation(page) == translator.translate(SENTENCE, beam_size=4, no_repeat=4).text
-    context.close()
 
 
 def test_what_a_stop_leaves_is_dimmed_where_it_belongs_to_another_sentence(page: Page, silent: Event) -> None:

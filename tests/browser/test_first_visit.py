@@ -14,7 +14,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, Route
 
 from tests.browser.acting import settled
-from tests.browser.conftest import Visit
+from tests.browser.conftest import Visit, newcomer
 
 MOST = 42  # requests, Gradio's own 35 among them
 LONG = " ".join(["Der alte Mann wohnt hier."] * 8)
@@ -24,18 +24,17 @@ HINT = re.compile(r'<link rel="(?:module)?preload" [^>]*href="([^"]+)">')
 
 
 @contextmanager
-def without_plotly(browser: Browser, address: str, **options: Any) -> Iterator[tuple[Page, list[Route]]]:
+def without_plotly(
+    browser: Browser, address: str, hash_: str = "", **options: Any
+) -> Iterator[tuple[Page, list[Route]]]:
     """A page whose Plotly is held back, and the requests for it."""
-    usual: dict[str, Any] = {"viewport": {"width": 1280, "height": 900}, "locale": "en-US"}
-    context = browser.new_context(**{**usual, **options})
-    page = context.new_page()
-    held: list[Route] = []
-    page.route("**/plotly.js", lambda route: held.append(route))  # Playwright wants a plain function
-    page.goto(address, wait_until="commit")  # a page counts as loaded only when Plotly is there
-    page.wait_for_selector(QUICK)
-    page.wait_for_function("() => document.querySelector('.explorer .plot > canvas').width > 0")
-    yield page, held
-    context.close()
+    with newcomer(browser, address, **options) as page:
+        held: list[Route] = []
+        page.route("**/plotly.js", lambda route: held.append(route))  # Playwright wants a plain function
+        page.goto(f"{address}{hash_}", wait_until="commit")  # a page counts as loaded only when Plotly is there
+        page.wait_for_selector(QUICK)
+        page.wait_for_function("() => document.querySelector('.explorer .plot > canvas').width > 0")
+        yield page, held
 
 
 def release(page: Page, held: list[Route]) -> None:
@@ -91,14 +90,14 @@ def test_the_page_hints_at_what_it_asks_for_anyway_and_at_nothing_else(browser: 
         ("", {"color_scheme": "dark"}),
         ("#kind=decoder&layer=1&head=2", {}),
         ("#kind=encoder&scale=log&palette=cividis", {}),
-        ("#scale=row", {"viewport": {"width": 360, "height": 740}, "device_scale_factor": 2}),
+        ("#scale=row", {"width": 360, "height": 740, "device_scale_factor": 2}),
         (f"#text={LONG.replace(' ', '%20')}", {}),
     ],
 )
 def test_the_first_map_looks_as_plotly_draws_it(
     browser: Browser, address: str, hash_: str, options: dict[str, Any]
 ) -> None:
-    with without_plotly(browser, f"{address}{hash_}", **options) as (page, held):
+    with without_plotly(browser, address, hash_, **options) as (page, held):
         if "text=" in hash_:
             settled(page, LONG)
         before = pixels(page)
