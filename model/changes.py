@@ -19,7 +19,7 @@ Side = Literal["encoder", "decoder"]
 SIDES: tuple[Side, ...] = ("encoder", "decoder")
 Action = Literal["remove", "uniform", "scale", "temperature", "previous", "next", "same"]
 ACTIONS: tuple[Action, ...] = ("remove", "uniform", "scale", "temperature", "previous", "next", "same")
-MOST_CHANGES = 400  # of one request: more than any model has heads of one kind that a page shows
+MOST_CHANGES = 2000  # of one request: each of 1152 heads, 16 in each of 72 attentions, may be off by itself
 MOST_PLACES = 10_000  # layers, heads, rows and columns are below
 
 

@@ -1,19 +1,30 @@
-"""`headlight importance TEXT`: what the translation loses in log probability without each head, layer and kind."""
+"""`headlight importance TEXT`: what the translation loses in log probability without each head, layer and kind.
+
+With `--curve FILE` instead of a sentence: how good the translations of a corpus are with ever more heads off.
+"""
 
 from __future__ import annotations
 
 import argparse
+import csv
 import time
+from collections.abc import Sequence
+from pathlib import Path
 
-from headlight.model.commands.common import add_decoding, add_model, decoding_options, load
+from headlight.model.commands.common import ProgressLine, add_decoding, add_model, decoding_options, load, model_folder
 from headlight.model.errors import CommandError
 from headlight.model.experiments.importance import Part, all_losses, interactions, parts_of
+from headlight.model.experiments.pruning import FILE, Curve, Point, counts_of, points_of, rank_heads
 from headlight.model.records import KINDS
+from headlight.model.text.languages import languages_of
+from headlight.model.training.card_section import sign_again
+
+Pairs = Sequence[tuple[str, str]]
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.add_argument("text", metavar="TEXT", help="the sentence to translate")
+    parser.add_argument("text", metavar="TEXT", nargs="?", help="the sentence to translate")
     parser.add_argument("--target", metavar="TEXT", help="measure this translation instead of the model's own")
     parser.add_argument("--top", type=int, default=20, metavar="N", help="print the N costliest (20; 0: all)")
     parser.add_argument(
@@ -22,12 +33,26 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="KIND.LAYER.HEAD",
         help="print how each head interacts with this one, e.g. cross.0.3: the loss of both minus the losses of each",
     )
+    parser.add_argument(
+        "--curve",
+        type=Path,
+        metavar="FILE",
+        help="instead of a sentence: chrF of a table's sentences against heads left; its columns are languages",
+    )
+    parser.add_argument("--languages", metavar="SOURCE-TARGET", help="columns of the table (as the model's name says)")
+    parser.add_argument("--sentences", type=int, default=200, metavar="N", help="of the table, spread over it (200)")
+    parser.add_argument("--ranked-on", type=int, default=50, metavar="N", help="of them, to rank the heads (50)")
+    parser.add_argument("--write", action="store_true", help=f"keep the curve in the model's folder, as {FILE}")
     add_model(parser)
     add_decoding(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the losses, the largest first, and how long they took."""
+    """Print the losses, the largest first, and how long they took; or a curve."""
+    if (arguments.text is None) == (arguments.curve is None):
+        raise CommandError("Give a sentence, or a table by --curve: one of both.")
+    if arguments.curve is not None:
+        return _curve(arguments)
     translator = load(arguments)
     given = {} if arguments.target is None else {"target": arguments.target}
     answer = translator.translate(arguments.text, **given, **decoding_options(arguments))
@@ -47,6 +72,55 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{found[place]:+9.3f}  {_name(parts[place])}")
     print(f"{len(parts)} measured in {seconds:.2f} s.")
     return 0
+
+
+def _curve(arguments: argparse.Namespace) -> int:
+    """Measure the curve, print it and, where that is wanted, keep it."""
+    translator, options = load(arguments), decoding_options(arguments)
+    pairs = spread(_pairs(arguments), arguments.sentences)
+    texts = [text for text, _ in spread(pairs, arguments.ranked_on)]
+    progress = ProgressLine(len(texts))
+    ranked = rank_heads(translator, texts, progress.add, **options)
+    order = tuple(part for part, _ in ranked)
+    print(f"{len(pairs)} sentences of {arguments.curve.name}; heads ranked on {len(texts)}, the least important first")
+    print("heads off  heads left   chrF  sentences unchanged")
+    points: list[Point] = []
+    for point in points_of(translator, pairs, order, counts_of(len(order)), **options):
+        points.append(point)
+        print(f"{point.off:9}  {len(order) - point.off:10}  {point.chrf:5.1f}  {point.same:19.0%}", flush=True)
+    if arguments.write:
+        folder = model_folder(arguments.model)
+        command = (
+            f"headlight importance --curve {arguments.curve.name} --sentences {len(pairs)} --ranked-on {len(texts)}"
+            f" --model {folder.name} --beam {options.get('beam_size', 1)}"
+        )
+        losses = tuple(loss for _, loss in ranked)
+        curve = Curve(command, arguments.curve.name, len(pairs), len(texts), order, losses, tuple(points))
+        (folder / FILE).write_text(curve.to_json(), encoding="utf-8")
+        sign_again(folder)
+    return 0
+
+
+def spread(pairs: Pairs, count: int) -> Pairs:
+    """So many of them, evenly over the table."""
+    if count < 1:
+        raise CommandError(f"{count} sentences are none. Give 1 or more.")
+    count = min(count, len(pairs))
+    return [pairs[place * len(pairs) // count] for place in range(count)]
+
+
+def _pairs(arguments: argparse.Namespace) -> Pairs:
+    name = arguments.languages or Path(arguments.model).name
+    source, _, target = name.partition("-") if arguments.languages else ("-".join(languages_of(name))).partition("-")
+    with arguments.curve.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    columns = list(rows[0]) if rows else []
+    if source not in columns or target not in columns:
+        raise CommandError(
+            f"{arguments.curve}: there is no column {source!r} or {target!r} among {', '.join(columns) or 'none'}. "
+            f"Name two of them by --languages, e.g. de-en."
+        )
+    return [(row[source], row[target]) for row in rows]
 
 
 def _name(part: Part) -> str:

@@ -145,6 +145,7 @@ class MultiHeadAttention(Watchable):
         self.queries = Probe("batch heads queries width")
         self.keys = Probe("batch heads keys width")
         self.values = Probe("batch heads keys width")
+        self.allowed = Probe("batch heads queries keys")  # True: may look
         self.scores = Probe("batch heads queries keys")  # before the softmax; masked ones are here, too
         self.weights = Probe("batch heads queries keys")
         self.mixed = Probe("batch heads queries width")  # what each head brings home
@@ -179,10 +180,13 @@ class MultiHeadAttention(Watchable):
         """The explicit formula for those who watch, the fused kernel for all others."""
         # Sentences train faster in the explicit form, too, on a CPU: the fused backward took a quarter of a step.
         trains = self.training and (self.dropout.p > 0 or not (query.is_cuda or keys.shape[2] > LONG))
-        if not (trains or self.weights.watched or self.scores.watched):
+        if not (trains or self.weights.watched or self.scores.watched or self.allowed.watched):
             return attend(query, keys, values, mask, bias, self.scale)
         allowed, added = split_mask(mask)
         scores = attention_scores(query, keys, bias, self.scale)
+        if self.allowed.watched:
+            everywhere = torch.ones_like(scores, dtype=torch.bool)
+            allowed = self.allowed(everywhere if allowed is None else allowed & everywhere)
         scores = self.scores(scores if added is None else scores + added)
         weights = self.weights(softmax_where(scores, allowed))
         kept: Tensor = self.dropout(weights)

@@ -20,7 +20,8 @@ from headlight.model.core.transformer import Transformer, attention_path
 from headlight.model.errors import not_whole
 from headlight.model.records import Attention, Kind
 
-PHASES = ("temperature", "uniform", "previous", "next", "same", "borrow", "copy", "drag", "scale", "remove")
+PHASES = ("temperature", "uniform", "previous", "next", "same", "borrow", "copy", "drag")  # then come factors
+FACTORS = ("scale", "remove")
 NEVER, OWN_PLACE = -1e9, -1e4  # scores whose share is exactly zero beside a larger one; a masked score is far below
 BLOCK = 8  # neighbours that a shuffle mixes
 DECODED = "decoder.layers.0.self_attention.scores"  # tells which rows a pass computes
@@ -35,6 +36,27 @@ class _Rows:
     def count(self, scores: Tensor, name: str) -> Tensor:
         self.start = scores.shape[-1] - scores.shape[-2]
         return scores
+
+
+class _Allowed:
+    """Which keys the rows of one attention may look at, kept from its mask until its weights pass.
+
+    The weights do not tell: a key that no head looks at now is not a hidden one.
+    """
+
+    def __init__(self) -> None:
+        self.kept: Tensor | None = None
+
+    def keep(self, allowed: Tensor, name: str) -> Tensor:
+        self.kept = allowed
+        return allowed
+
+    def take(self) -> Tensor:
+        """`[batch, queries, keys]`, once a pass."""
+        kept, self.kept = self.kept, None
+        if kept is None:
+            raise RuntimeError("Weights passed before their mask.")
+        return kept.any(dim=1)
 
 
 @dataclass(frozen=True)
@@ -61,6 +83,8 @@ def intervening(
     for change in interventions:
         for placed in _edits(model.config, change, rows, others or {}):
             by_path.setdefault(placed.path, []).append(placed)
+    for path, factors in _factors(model.config, interventions).items():
+        by_path.setdefault(path, []).append(_Placed(path, len(PHASES), _scaled(factors)))
     with ExitStack() as stack:
         if any(_needs_rows(change) for change in interventions):
             stack.enter_context(watch(model, DECODED, edit=rows.count))
@@ -95,33 +119,56 @@ def _edits(
         part = "feed_forward.output" if change.part == "feed_forward" else "around_*.carried"
         yield _Placed(f"{change.side}.layers.{change.layer}.{part}", 0, _zeros)
         return
+    if change.action in FACTORS:
+        return  # all of one attention are one product: `_factors`
     phase = PHASES.index(change.action)
     for layer in _layers(config, change.kind, change.layer):
         path = attention_path(change.kind, layer)
+        allowed = _Allowed()
+        if isinstance(change, Drag | Borrow):
+            yield _Placed(f"{path}.allowed", 0, allowed.keep)
         if isinstance(change, Copy):
             copied = _Copied(change)
             if change.from_layer != layer:
-                yield _Placed(f"{attention_path(change.kind, change.from_layer)}.weights", len(PHASES), copied.keep)
+                yield _Placed(f"{attention_path(change.kind, change.from_layer)}.weights", len(PHASES) + 1, copied.keep)
             yield _Placed(f"{path}.weights", phase, copied.edit)
         elif isinstance(change, Borrow):
             weights = torch.from_numpy(others[change.text].of(change.kind)[layer].copy())  # [heads, rows, columns]
-            yield _Placed(f"{path}.weights", phase, _borrowed(change, weights, rows))
+            yield _Placed(f"{path}.weights", phase, _borrowed(change, weights, rows, allowed))
         elif isinstance(change, Drag):
-            yield _Placed(f"{path}.weights", phase, _dragged(change, rows))
+            yield _Placed(f"{path}.weights", phase, _dragged(change, rows, allowed))
         else:
-            place, edit = _of_heads(change, rows)
-            yield _Placed(f"{path}.{place}", phase, edit)
+            yield _Placed(f"{path}.scores", phase, _of_heads(change, rows))
 
 
-def _of_heads(change: Intervention, rows: _Rows) -> tuple[str, Edit]:
-    """What happens to the scores or the weights of whole heads, and to which."""
+def _of_heads(change: Intervention, rows: _Rows) -> Edit:
+    """What happens to the scores of whole heads."""
     if change.action == "uniform":  # equal scores make equal weights, wherever the mask allows any
-        return "scores", scale_heads(change.head, 0.0)
+        return scale_heads(change.head, 0.0)
     if change.action == "temperature":
-        return "scores", scale_heads(change.head, 1 / change.amount)
-    if change.action in ("remove", "scale"):
-        return "weights", scale_heads(change.head, change.amount if change.action == "scale" else 0.0)
-    return "scores", _pointed(change, rows)
+        return scale_heads(change.head, 1 / change.amount)
+    return _pointed(change, rows)
+
+
+def _factors(config: TransformerConfig, interventions: Sequence[Change]) -> dict[str, Tensor]:
+    """By path, what the weights of each head are multiplied by: one product, however many heads are off."""
+    found: dict[str, Tensor] = {}
+    for change in interventions:
+        if isinstance(change, Intervention) and change.action in FACTORS:
+            for layer in _layers(config, change.kind, change.layer):
+                path = f"{attention_path(change.kind, layer)}.weights"
+                factors = found.setdefault(path, torch.ones(config.heads))
+                factors[_heads(change.head)] *= change.amount if change.action == "scale" else 0.0
+    return found
+
+
+def _scaled(factors: Tensor) -> Edit:
+    """`factors`: one of each head, `[heads]`."""
+
+    def edit(weights: Tensor, name: str) -> Tensor:
+        return weights * factors.to(weights)[:, None, None]
+
+    return edit
 
 
 def _layers(config: TransformerConfig, kind: Kind, layer: int | None) -> Sequence[int]:
@@ -188,14 +235,15 @@ def _pointed(change: Intervention, rows: _Rows) -> Edit:
     return edit
 
 
-def _dragged(change: Drag, rows: _Rows) -> Edit:
+def _dragged(change: Drag, rows: _Rows, allowed: _Allowed) -> Edit:
     def edit(weights: Tensor, name: str) -> Tensor:
+        may = allowed.take()
         row = change.row - (rows.start if change.kind != "encoder" else 0)
         queries, keys = weights.shape[-2:]
         if not 0 <= row < queries or change.column >= keys:
             return weights
         changed = weights.clone()
-        reachable = _reachable(_seen(weights), weights, change, row)  # [batch, keys]
+        reachable = may[:, row]  # [batch, keys]
         old = weights[:, change.head, row]
         rest = old.clone()
         rest[:, change.column] = 0.0
@@ -212,31 +260,19 @@ def _dragged(change: Drag, rows: _Rows) -> Edit:
     return edit
 
 
-def _seen(weights: Tensor) -> Tensor:
-    """The keys that any row may look at, `[batch, keys]`: masked ones have no weight in any head and row."""
-    return weights.amax(dim=(1, 2)) > 0
-
-
-def _reachable(seen: Tensor, weights: Tensor, change: Drag | Borrow, row: int) -> Tensor:
-    """Those of them that this row may look at, `[batch, keys]`."""
-    if change.kind != "decoder":
-        return seen
-    keys, queries = weights.shape[-1], weights.shape[-2]  # a cached pass has no later keys
-    return seen & (torch.arange(keys, device=weights.device) <= row + keys - queries)
-
-
-def _borrowed(change: Borrow, given: Tensor, rows: _Rows) -> Edit:
+def _borrowed(change: Borrow, given: Tensor, rows: _Rows, allowed: _Allowed) -> Edit:
     """`given`: the head's own weights in the other sentence, `[heads, rows, columns]`."""
 
     def edit(weights: Tensor, name: str) -> Tensor:
+        may = allowed.take()
         start = rows.start if change.kind != "encoder" else 0
         queries, keys = weights.shape[-2:]
         theirs = given[_heads(change.head), start : start + queries, :keys].to(weights)
-        changed, seen = weights.clone(), _seen(weights)
+        changed = weights.clone()
         for row in range(theirs.shape[1]):
             width = theirs.shape[2]
             new = torch.zeros_like(weights[:, _heads(change.head), row])  # [batch, heads, keys]
-            new[..., :width] = theirs[:, row] * _reachable(seen, weights, change, row)[:, None, :width]
+            new[..., :width] = theirs[:, row] * may[:, None, row, :width]
             total = new.sum(dim=-1, keepdim=True)
             old = weights[:, _heads(change.head), row]
             changed[:, _heads(change.head), row] = torch.where(total > 0, new / total.clamp(min=1e-30), old)

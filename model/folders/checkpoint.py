@@ -50,7 +50,7 @@ SHARED, SOURCE, TARGET = "tokenizer.json", "source_tokenizer.json", "target_toke
 VERSION = 1
 # Files of an earlier save that would contradict a new one.
 REPLACED = re.compile(
-    r"model(-.*)?\.safetensors(\.index\.json)?|(source_|target_)?tokenizer\.json|(languages|habits|confidence|reliability|heads)\.json"
+    r"model(-.*)?\.safetensors(\.index\.json)?|(source_|target_)?tokenizer\.json|(languages|habits|confidence|reliability|heads|pruning)\.json"
 )
 
 ModelType = TypeVar("ModelType", bound=nn.Module)

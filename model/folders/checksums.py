@@ -14,6 +14,7 @@ from headlight.model.folders.storage import is_plain_name, refuse_pointer
 SUMS = "SHA256SUMS"
 SUM_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
 CARD = "README.md"  # an edited card does not change the model
+TELLS = (CARD, "pruning.json")  # files that tell of a model, and decide no answer
 
 
 def write_sums(folder: Path) -> None:
@@ -79,9 +80,9 @@ def fingerprint(folder: Path) -> str:
 
 
 def revision(folder: Path) -> str:
-    """A short name for everything in the folder but its card; empty without sums."""
+    """A short name for everything in the folder that decides an answer or its roles; empty without sums."""
     if not (folder / SUMS).exists():
         return ""
     lines = (folder / SUMS).read_text(encoding="utf-8", errors="replace").splitlines()
-    said = "\n".join(line for line in lines if not line.endswith(CARD))
+    said = "\n".join(line for line in lines if not line.endswith(TELLS))
     return hashlib.sha256(said.encode()).hexdigest()[:16]

@@ -142,6 +142,43 @@ def test_a_word_is_masked_swapped_and_shown_again(page: Page, translator: Transl
     assert re.sub(r"\W", "", now(page)) == re.sub(r"\W", "", other)
 
 
+def test_a_head_copies_another_and_borrows_from_a_sentence_and_a_pair_is_one_step(
+    page: Page, translator: Translator, example: Translation
+) -> None:
+    page.click(f"{TAB} .brushes button:has-text('copy')")
+    page.select_option(f"{TAB} .giver select", "1.2")
+    thumb(page, 0, 5)  # an earlier layer cannot look where a later one does
+    expect(page.locator(f"{TAB} .giver .refused")).to_be_visible()
+    assert chips(page) == []
+    thumb(page, 2, 5)
+    told(page)
+    assert chips(page) == ["Cross L3·H6: looks where L2·H3 looks"]
+    copied = {"action": "copy", "kind": "cross", "layer": 2, "head": 5, "from_layer": 1, "from_head": 2}
+    loss = held(translator, example, [copied]).log_probability - example.log_probability
+    assert sum_of(page) == pytest.approx(loss, abs=0.006)
+    thumb(page, 2, 5)
+    expect(page.locator(f"{TAB} .answer.unchanged")).to_be_visible()
+    page.click(f"{TAB} .brushes button:has-text('borrow')")
+    page.fill(f"{TAB} .giver input", "Die Katze trinkt Milch.")
+    thumb(page, 0, 3)
+    told(page)
+    borrowed = {"action": "borrow", "kind": "cross", "layer": 0, "head": 3, "text": "Die Katze trinkt Milch."}
+    assert json.loads(state(page, "interventions")) == [borrowed]
+    loss = held(translator, example, [borrowed]).log_probability - example.log_probability
+    assert sum_of(page) == pytest.approx(loss, abs=0.006)
+    page.click(f"{TAB} .steps button:has-text('Reset')")
+    other = TEXT.replace("Hund, den", "Katze, die").replace("Der", "Die")
+    page.fill(f"{TAB} .pair textarea", other)
+    page.press(f"{TAB} .pair textarea", "Enter")
+    told(page)
+    assert chips(page) == ["“Der” → “Die”", "“Hund” → “Katze”", "“den” → “die”"]
+    written = translator.translate(other, **DEFAULTS).text
+    assert re.sub(r"\W", "", now(page)) == re.sub(r"\W", "", written)
+    expect(page.locator(f"{TAB} .difference-map .plot .main-svg").first).to_be_visible()
+    page.click(f"{TAB} .steps button:has-text('Undo')")  # one step
+    assert chips(page)[0].startswith("Cross L1·H4")
+
+
 def test_positions_layers_and_one_weight_change_what_is_written(page: Page) -> None:
     page.select_option(f"{TAB} .menus select >> nth=0", "no_positions")
     told(page)
@@ -194,7 +231,8 @@ def test_importance_fills_the_wall_and_prunes_from_the_least_important(
     page: Page, translator: Translator, example: Translation
 ) -> None:
     page.click(f"{TAB} .importance button:has-text('Measure')")
-    expect(page.locator(f"{TAB} .pruning")).to_be_visible()
+    together = page.locator(f"{TAB} .importance .link", has_text="with every other head")
+    expect(together).to_be_visible()
     layers, heads = example.attention.cross.shape[:2]
     shown = page.locator(f"{TAB} .thumb .loss")
     assert shown.count() == (layers + 1) * (heads + 1) - heads  # no loss of one head in all layers is measured
@@ -202,6 +240,17 @@ def test_importance_fills_the_wall_and_prunes_from_the_least_important(
     loss = example.log_probability - held(translator, example, off).log_probability
     cell = page.locator(f'{TAB} .thumb[data-layer="0"][data-head="3"]')
     assert float(cell.locator(".loss").inner_text().replace("−", "-")) == pytest.approx(loss, abs=0.06)
+    together.click()
+    expect(page.locator(f"{TAB} .importance [role=status]")).to_contain_text("interacts most")
+    assert shown.count() == layers * heads
+    (both,) = [{"kind": "cross", "layer": 1, "head": 0}]
+    one = {"kind": "cross", **{name: state(page, name) for name in ("layer", "head")}}
+    alone = [held(translator, example, [{"action": "remove"} | each]).log_probability for each in (one, both)]
+    pair = held(translator, example, [{"action": "remove"} | each for each in (one, both)]).log_probability
+    sign = page.locator(f'{TAB} .thumb[data-layer="1"][data-head="0"]').get_attribute("title") or ""
+    interaction = float(sign.rsplit(": ", 1)[1].replace("−", "-"))
+    assert interaction == pytest.approx(sum(alone) - pair - example.log_probability, abs=0.011)
+    page.click(f"{TAB} .pruning button:has-text('order of this sentence')")
     page.focus(f"{TAB} .pruning input")
     page.keyboard.press("ArrowRight")
     told(page)
@@ -216,12 +265,11 @@ def test_importance_fills_the_wall_and_prunes_from_the_least_important(
 
 
 def test_measuring_stops_when_told(page: Page) -> None:
-    button = page.locator(f"{TAB} .importance .link")
+    button = page.locator(f"{TAB} .importance .link").first
     button.click()
     expect(button).to_have_text("Stop")
     button.click()
     expect(button).to_have_text("Measure all heads")
-    assert page.locator(f"{TAB} .pruning").is_hidden()
 
 
 def test_an_answer_that_comes_takes_no_question_away(page: Page) -> None:

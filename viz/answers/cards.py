@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from headlight.model.folders.checksums import revision
+from headlight.model.folders.checksums import TELLS, revision
 from headlight.model.foreign import FAMILIES
 from headlight.model.text.languages import languages_of
 from headlight.viz.errors import logged
@@ -170,6 +170,6 @@ def _revision(folder: Path) -> str:
     """A digest of the checksums beside the files; without them, of sizes and times."""
     if (folder / SUMS).exists():
         return revision(folder)
-    about = [(path.name, path.stat()) for path in sorted(folder.iterdir()) if path.name != CARD]
+    about = [(path.name, path.stat()) for path in sorted(folder.iterdir()) if path.name not in TELLS]
     said = repr([(name, status.st_size, status.st_mtime_ns) for name, status in about])
     return hashlib.sha256(said.encode()).hexdigest()[:16]

@@ -7,29 +7,34 @@ Nothing is estimated: several changes at once are one run of the model.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import gradio as gr
 
-from headlight.model.experiments.importance import all_losses, parts_of, rows_at_once
+from headlight.model.errors import shown
+from headlight.model.experiments.importance import Part, all_losses, parts_of, rows_at_once
+from headlight.model.experiments.pruning import heads_off, read_curve
 from headlight.model.measures.changed_words import Written, pair_words, words_written
 from headlight.model.measures.chrf import chrf
-from headlight.model.records import Translation
+from headlight.model.records import KINDS, Translation
 from headlight.viz.answers.model_values import model_of
 from headlight.viz.answers.payload import answer_values
 from headlight.viz.answers.service import Service
-from headlight.viz.values import check_whole
+from headlight.viz.errors import PageError
+from headlight.viz.values import check_choice, check_whole
 from headlight.viz.wire.rpc import answering
 from headlight.viz.wire.widget import widget
 
+AT_ONCE = 4  # translations with heads off that one call makes: a call of one visitor holds up the next
 LEAST = 1e-45  # the smallest probability: its logarithm is still a number
 
 
 def build(service: Service) -> gr.HTML:
     """Inside a `gr.Blocks`."""
-    return widget("whatif/whatif", server=[answering(changed_of(service)), answering(importance_of(service))])
+    asked = (changed_of, importance_of, interactions_of, curve_of, pruned_of)
+    return widget("whatif/whatif", server=[answering(function(service)) for function in asked])
 
 
 def changed_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
@@ -80,6 +85,83 @@ def importance_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, A
         }
 
     return measure_importance
+
+
+def interactions_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """The function that measures what the answer loses without one head and another one together, a batch a call.
+
+    The browser knows what each loses alone: what is more than both sums is their interaction.
+    """
+
+    def measure_interactions(values: Mapping[str, Any]) -> dict[str, Any]:
+        request = service.check(values.get("request"))
+        answer = service.translate(request)
+        with service.hold(request.model) as translator:
+            config = translator.model.config
+            heads = [part for part in parts_of(config) if part.head is not None]
+            part = part_from(values.get("part"), heads)
+            first = check_whole("first", values.get("first", 0), low=0, high=len(heads) - 1)
+            batch = heads[first : first + rows_at_once(translator, answer)]
+            found = all_losses(translator, answer, [(part, other) for other in batch])
+        return {
+            "losses": [
+                {"kind": other.kind, "layer": other.layer, "head": other.head, "loss": round(loss, 4)}
+                for other, loss in zip(batch, found, strict=True)
+            ],
+            "next": first + len(batch),
+            "all": len(heads),
+        }
+
+    return measure_interactions
+
+
+def part_from(values: Any, heads: Sequence[Part]) -> Part:
+    """One of a model's heads, by its kind, layer and head."""
+    given = values if isinstance(values, Mapping) else {}
+    kind = check_choice("kind", given.get("kind"), choices=KINDS)
+    own = [part for part in heads if part.kind == kind]
+    layer = check_whole("layer", given.get("layer"), low=0, high=max(part.layer or 0 for part in own))
+    head = check_whole("head", given.get("head"), low=0, high=max(part.head or 0 for part in own))
+    return next(part for part in own if (part.layer, part.head) == (layer, head))
+
+
+def curve_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """The function that tells what pruning costs the model of a request over a corpus, where that was measured."""
+
+    def tell_curve(values: Mapping[str, Any]) -> dict[str, Any]:
+        request = service.check(values.get("request"))
+        card = service.catalogue.card(request.model or service.default, "transformer")
+        curve = read_curve(service.catalogue.folder(card))
+        if curve is None:
+            return {"curve": None}
+        heads = [{"kind": part.kind, "layer": part.layer, "head": part.head} for part in curve.order]
+        points = [{"off": point.off, "chrf": point.chrf, "same": point.same} for point in curve.points]
+        about = {"corpus": curve.corpus, "sentences": curve.sentences, "ranked_on": curve.ranked_on}
+        return {"curve": about | {"command": curve.command, "order": heads, "points": points}}
+
+    return tell_curve
+
+
+def pruned_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """The function that tells at which of the next few heads the translation changes, as they go off in order."""
+
+    def find_change(values: Mapping[str, Any]) -> dict[str, Any]:
+        own = service.check({**(values.get("request") or {}), "interventions": None})
+        plain = service.translate(own)
+        order = values.get("order")
+        with service.hold(own.model) as translator:
+            heads = [part for part in parts_of(translator.model.config) if part.head is not None]
+        if not isinstance(order, list) or len(order) != len(heads):
+            raise PageError("order", "wrong_type", {"name": "order", "given": shown(order), "needed": "[{…}]"})
+        parts = [part_from(each, heads) for each in order]
+        first = check_whole("first", values.get("first", 1), low=1, high=len(parts))
+        last = min(first + AT_ONCE, len(parts) + 1)
+        for count in range(first, last):
+            if service.translate(replace(own, interventions=heads_off(parts[:count]))).text != plain.text:
+                return {"found": count, "next": count + 1, "all": len(parts)}
+        return {"found": None, "next": last, "all": len(parts)}
+
+    return find_change
 
 
 def word_values(before: Translation, held: Translation, after: Translation) -> list[dict[str, Any]]:

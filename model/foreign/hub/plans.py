@@ -53,6 +53,7 @@ SMALL = (
     "reliability.json",
     "heads.json",
     "roles.json",
+    "pruning.json",
     "SHA256SUMS",
     "README.md",
 )

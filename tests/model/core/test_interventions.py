@@ -374,6 +374,42 @@ def test_a_weight_dragged_out_of_a_row_that_looks_at_one_token_is_shared_evenly(
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("head", [2, None])
+def test_a_weight_may_be_dragged_to_where_no_head_of_its_layer_looks(
+    translator: Translator, kind: Kind, head: int | None
+) -> None:
+    """A step of the search sees no other row that would look there."""
+    drag = Drag(kind=kind, layer=1, head=2, row=2, column=0, amount=0.7)
+    changes = (change(kind, "same", head=head), drag)
+    written = translator.translate(TEXT, interventions=changes, max_length=9)
+    given = rows_of(written, kind)[2]
+    assert given[0] == pytest.approx(0.7, abs=1e-6)
+    assert given.sum() == pytest.approx(1, abs=1e-5)
+    for token in written.target_tokens:  # words were chosen with that weight, too
+        assert token.alternatives[0].id == token.id
+
+
+def test_a_drag_to_a_masked_word_changes_nothing(translator: Translator) -> None:
+    mask = WordChange(action="mask", start=0, end=3)
+    plain = translator.translate(TEXT, target=TARGET, interventions=(mask,))
+    hidden = [place for place, may in enumerate(plain.attention.allowed("cross")[0]) if not may]
+    assert hidden
+    drag = Drag(kind="cross", layer=1, head=2, row=3, column=hidden[0], amount=0.7)
+    given = translator.translate(TEXT, target=TARGET, interventions=(mask, drag))
+    np.testing.assert_array_equal(rows_of(given, "cross"), rows_of(plain, "cross"))
+
+
+def test_each_head_of_a_large_model_off_by_itself_is_one_product_an_attention(translator: Translator) -> None:
+    single = tuple(
+        change("cross", "remove", layer=layer, head=head) for layer in range(DECODER_LAYERS) for head in range(HEADS)
+    )
+    whole = Intervention(kind="cross", layer=None, head=None, action="remove")
+    assert changed_by(translator, *single * 20).log_probability == changed_by(translator, whole).log_probability
+    with intervening(translator.model, single * 20):
+        assert count_hooks(translator.model) == DECODER_LAYERS
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("from_layer", [0, 1])
 def test_a_copy_looks_where_another_head_looks(translator: Translator, kind: Kind, from_layer: int) -> None:
     copied = changed_by(translator, Copy(kind=kind, layer=1, head=2, from_layer=from_layer, from_head=4))

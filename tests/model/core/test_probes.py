@@ -36,7 +36,7 @@ from tests.sizes import (
     tiny_config,
 )
 
-ATTENTION = {"queries", "keys", "values", "scores", "weights", "mixed"}
+ATTENTION = {"queries", "keys", "values", "allowed", "scores", "weights", "mixed"}
 
 
 @pytest.fixture

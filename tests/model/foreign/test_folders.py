@@ -549,10 +549,11 @@ def test_import_writes_over_nothing_but_models_of_ours(tmp_path: Path, opus: Pat
     assert (other / "spiece.model").exists()
     shipped = Path(__file__).parents[3] / "assets" / "models" / "toy"
     ours = Path(shutil.copytree(shipped, tmp_path / "ours"))
-    for name in ("confidence.json", "reliability.json", "heads.json"):  # measured on the weights that are replaced
+    measured = ("confidence.json", "reliability.json", "heads.json", "pruning.json")  # on weights that are replaced
+    for name in measured:
         (ours / name).write_text("{}")
     assert main(["import", str(opus), str(ours)]) == 0
-    assert not {"confidence.json", "reliability.json", "heads.json"} & {path.name for path in ours.iterdir()}
+    assert not set(measured) & {path.name for path in ours.iterdir()}
     assert written(translator(ours)) == written(translator(copied(ours, tmp_path / "again")))
 
 

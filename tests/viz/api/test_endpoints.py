@@ -159,7 +159,7 @@ WRONG: list[tuple[str, list[Any], str]] = [
     ("translate", [*BLANKS, [{"action": "remove"}]], "kind is missing"),
     ("translate", [*BLANKS, [OFF | {"layer": 2}]], "layer must be a whole number from 0 to 1, but 2 was given"),
     ("translate", [*BLANKS, [OFF | {"head": 4}]], "head must be a whole number from 0 to 3, but 4 was given"),
-    ("translate", [*BLANKS, [{}] * 401], "There are 401 changes, but at most 400"),
+    ("translate", [*BLANKS, [{}] * 2001], "There are 2001 changes, but at most 2000"),
     ("translate", [*BLANKS, [{"action": "borrow", "kind": "cross", "layer": 0, "text": "b"}] * 33], "at most 32"),
     ("translate", [*BLANKS, [{"action": "swap", "start": 0, "end": 1, "text": "x" * 250}] * 2], "at most 499"),
     ("translate", [*BLANKS, [{"action": "erase", "start": 0, "end": 1}]], "No word of the sentence is left"),

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from headlight.model.experiments import importance
+from headlight.model.experiments.importance import Part
+from headlight.model.experiments.pruning import FILE, Curve, Point
+from headlight.model.records import KINDS
+from headlight.model.training.card_section import sign_again
 from headlight.viz.answers.service import Service
-from headlight.viz.settings import Settings
-from headlight.viz.tabs.whatif import changed_of, importance_of
+from headlight.viz.settings import MODELS, Settings
+from headlight.viz.tabs.whatif import changed_of, curve_of, importance_of, interactions_of, pruned_of
 from headlight.viz.wire.rpc import answering
 from tests.viz.tabs.test_beside import BEER, FIRST
 
@@ -124,3 +131,98 @@ def test_importance_comes_batch_by_batch_until_every_part_is_measured(
 @pytest.mark.parametrize("first", [-1, 9999, "all", None])
 def test_importance_begins_nowhere_else(service: Service, first: Any) -> None:
     assert measured(service, first=first)["word"] == "not_whole"
+
+
+def heard(function: Any, **values: Any) -> dict[str, Any]:
+    """An answer as the browser reads it."""
+    found: dict[str, Any] = json.loads(answering(function)(json.dumps({"request": FIRST} | values)))
+    return found
+
+
+def test_interactions_come_batch_by_batch_as_the_loss_of_both(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importance, "MOST_ROWS", 7)
+    part = {"kind": "cross", "layer": 0, "head": 1}
+    losses: list[dict[str, Any]] = []
+    told = {"next": 0, "all": 1}
+    while told["next"] < told["all"]:
+        told = heard(interactions_of(service), part=part, first=told["next"])
+        assert 0 < len(told["losses"]) <= 7
+        losses += told["losses"]
+    config = service.translator().model.config
+    assert len(losses) == told["all"] == (config.encoder_layers + 2 * config.decoder_layers) * config.heads
+    plain = service.translator().translate(BEER)
+    ids = tuple(token.id for token in plain.target_tokens)
+    for each in losses[::5]:
+        off = [{"action": "remove"} | {name: part_[name] for name in part} for part_ in (part, each)]
+        without = service.translator().translate(BEER, target=ids, interventions=off)
+        assert each["loss"] == pytest.approx(plain.log_probability - without.log_probability, abs=2e-4)
+
+
+@pytest.mark.parametrize(
+    ("part", "word"),
+    [
+        (None, "not_choice"),
+        ({"kind": "all", "layer": 0, "head": 0}, "not_choice"),
+        ({"kind": "cross", "layer": 99, "head": 0}, "not_whole"),
+        ({"kind": "cross", "layer": 0}, "not_whole"),
+    ],
+)
+def test_interactions_of_no_head_are_refused(service: Service, part: Any, word: str) -> None:
+    assert heard(interactions_of(service), part=part)["word"] == word
+
+
+def test_the_first_change_is_where_the_model_first_writes_something_else(service: Service) -> None:
+    parts = [part for part in importance.parts_of(service.translator().model.config) if part.head is not None]
+    order = [{"kind": part.kind, "layer": part.layer, "head": part.head} for part in parts]
+    told = {"found": None, "next": 1, "all": 1}
+    while told["found"] is None and told["next"] <= told["all"]:
+        told = heard(pruned_of(service), order=order, first=told["next"])
+    plain = service.translator().translate(BEER).text
+    written = []
+    for count in range(1, len(order) + 1):
+        off = [{"action": "remove"} | each for each in order[:count]]
+        written.append(service.translator().translate(BEER, interventions=off).text)
+        if written[-1] != plain:
+            break
+    assert told["found"] == (len(written) if written[-1] != plain else None)
+
+
+@pytest.mark.parametrize("order", [None, [], [{"kind": "cross"}], "all"])
+def test_an_order_of_other_heads_is_refused(service: Service, order: Any) -> None:
+    assert heard(pruned_of(service), order=order)["word"] == "wrong_type"
+
+
+def test_a_model_with_a_curve_tells_it_and_its_answers_stay_cached(service: Service, tmp_path: Path) -> None:
+    assert heard(curve_of(service))["curve"] is None
+    shutil.copytree(MODELS / "toy", tmp_path / "toy")
+    sign_again(tmp_path / "toy")
+    order = (Part("cross", 0, 1), Part("encoder", 0, 0))
+    curve = Curve("a command", "mini.tsv", 200, 50, order, (-0.5, 1.5), (Point(0, 80.5, 1.0), Point(2, 11.25, 0.25)))
+    plain = Service(Settings(model="toy", models_folder=tmp_path)).models()
+    (tmp_path / "toy" / FILE).write_text(curve.to_json(), encoding="utf-8")
+    sign_again(tmp_path / "toy")
+    curved = Service(Settings(model="toy", models_folder=tmp_path))
+    assert [card.revision for card in curved.models()] == [card.revision for card in plain]
+    told = heard(curve_of(curved))["curve"]
+    assert told["order"] == [{"kind": part.kind, "layer": part.layer, "head": part.head} for part in order]
+    assert told["points"] == [{"off": 0, "chrf": 80.5, "same": 1.0}, {"off": 2, "chrf": 11.25, "same": 0.25}]
+    assert (told["corpus"], told["sentences"], told["ranked_on"]) == ("mini.tsv", 200, 50)
+
+
+def test_a_visitor_with_everything_off_changes_nothing_for_another(service: Service) -> None:
+    """Two at once, neither answered from a cache; what each hears is what it hears alone."""
+    everything = [{"action": "remove", "kind": kind} for kind in KINDS]
+    requests = [FIRST | {"beam_size": width, "length_penalty": 0.25} for width in (1, 2, 3)]
+    with ThreadPoolExecutor(2 * len(requests)) as threads:
+        changed = [threads.submit(ask, service, everything, request) for request in requests]
+        measured_ = [threads.submit(heard, importance_of(service), request=request) for request in requests]
+        told = [each.result() for each in changed]
+        losses = [each.result()["losses"] for each in measured_]
+    alone = Service(Settings(model="toy", max_characters=99))
+    for request, with_all_off, found in zip(requests, told, losses, strict=True):
+        assert with_all_off["before"] == pytest.approx(ask(alone, [], request)["before"], abs=1e-5)
+        assert with_all_off["after"] == pytest.approx(ask(alone, everything, request)["after"], abs=1e-5)
+        expected = heard(importance_of(alone), request=request)["losses"]
+        assert [each["loss"] for each in found] == pytest.approx([each["loss"] for each in expected], abs=2e-4)

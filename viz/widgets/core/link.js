@@ -49,15 +49,16 @@ const isChange = {
   side: (value) => ['encoder', 'decoder'].includes(value),
   part: (value) => ['feed_forward', 'residual'].includes(value),
   amount: Number.isFinite,
-  start: Number.isInteger,
+  text: (value) => typeof value === 'string',
+  ...Object.fromEntries(['start', 'layer', 'head', 'row', 'column', 'from_layer', 'from_head'].map((name) => [name, Number.isInteger])),
 };
 /** What a chip needs to say a change, by its action. */
 const NEEDED = {
   ...Object.fromEntries(['remove', 'uniform', 'scale', 'temperature', 'previous', 'next', 'same'].map((name) => [name, ['kind']])),
-  drag: ['kind', 'amount'],
-  copy: ['kind'],
-  borrow: ['kind'],
-  zero: ['side', 'part'],
+  drag: ['kind', 'layer', 'head', 'row', 'column', 'amount'],
+  copy: ['kind', 'layer', 'head', 'from_layer', 'from_head'],
+  borrow: ['kind', 'layer', 'text'],
+  zero: ['side', 'layer', 'part'],
   no_positions: ['side'],
   shuffle: ['side'],
   shift: ['side'],

@@ -2,6 +2,7 @@
 
 import { Translation, placed } from '../core/translation.js';
 import { readLink } from '../core/link.js';
+import { keptChanges } from '../core/interventions.js';
 import { ready } from '../core/page.js';
 import { keptPins } from '../core/pins.js';
 import { on, set, state } from '../core/state.js';
@@ -250,7 +251,7 @@ class TranslateWidget {
   }
 
   show(translation, look) {
-    set({ translation, ...look });
+    set({ ...keptChanges(translation), translation, ...look }); // a link says itself what is changed
     this.fields.settle(translation);
     this.draw();
     this.readBack.follow(translation);

@@ -1,9 +1,10 @@
 // Changes as the server takes them: a list of names with values. The page keeps the list as text, which the address holds, too.
 
+import { changesFor, listOf, sentenceOf, textOf } from '../core/interventions.js';
 import { set, state } from '../core/state.js';
 import { t } from '../core/words.js';
 
-/** What a click on a head may do: an action, and its amount where it has one. */
+/** What a click on a head may do: an action, and its amount where it has one. The last two ask for more. */
 export const BRUSHES = [
   { name: 'look' },
   { name: 'remove' },
@@ -13,49 +14,54 @@ export const BRUSHES = [
   { name: 'same' },
   { name: 'flatter', action: 'temperature', amount: 4 },
   { name: 'sharper', action: 'temperature', amount: 0.25 },
+  { name: 'copy' },
+  { name: 'borrow' },
 ];
-const OF_HEADS = new Set(['remove', 'uniform', 'previous', 'next', 'same', 'temperature', 'scale']);
+const OF_HEADS = new Set(['remove', 'uniform', 'previous', 'next', 'same', 'temperature', 'scale', 'copy', 'borrow']);
+const LONGEST_TEXT = 32; // characters of another sentence on a chip
 const PAST = 100; // steps that can be undone
 
-/** @type {string[]} */
+/** @typedef {{ text: string, sentence: string }} Step changes as text, with the sentence that they were made for */
+/** @type {Step[]} */
 let before = [];
-/** @type {string[]} */
+/** @type {Step[]} */
 let after = [];
 
 /** @returns {any[]} */
-export const changes = () => (state.interventions ? JSON.parse(state.interventions) : []);
+export const changes = () => listOf(state.interventions);
 
-const textOf = (list) => (list.length ? JSON.stringify(list) : '');
+const here = () => ({ text: state.interventions, sentence: sentenceOf(state.translation) });
+
+/** A step as the sentence that is there now can have it. */
+const fitting = ({ text, sentence }) => (sentence === sentenceOf(state.translation) ? text : changesFor(state.translation, text));
 
 /** Another list of changes: a step that can be undone. */
 export function change(list) {
   const text = textOf(list);
   if (text === state.interventions) return;
-  before = [...before, state.interventions].slice(-PAST);
+  before = [...before, here()].slice(-PAST);
   after = [];
   set({ interventions: text });
 }
 
-export function undo() {
-  if (!before.length) return;
-  after.push(state.interventions);
-  set({ interventions: before.pop() });
+/** To the last step that is another one than what is there. */
+function step(from, to) {
+  while (from.length) {
+    const text = fitting(from.pop());
+    if (text === state.interventions) continue;
+    to.push(here());
+    set({ interventions: text });
+    return;
+  }
 }
 
-export function redo() {
-  if (!after.length) return;
-  before.push(state.interventions);
-  set({ interventions: after.pop() });
-}
+export const undo = () => step(before, after);
+export const redo = () => step(after, before);
 
-export const canUndo = () => before.length > 0;
-export const canRedo = () => after.length > 0;
+const leads = (steps) => steps.some((each) => fitting(each) !== state.interventions);
 
-/** Without the changes that belong to a sentence that is no longer there: its words, and weights at its places. */
-export function keepForAnySentence() {
-  const kept = changes().filter(({ action }) => !['mask', 'erase', 'swap', 'drag'].includes(action));
-  set({ interventions: textOf(kept) });
-}
+export const canUndo = () => leads(before);
+export const canRedo = () => leads(after);
 
 // ---------------------------------------------------------------- heads
 
@@ -90,6 +96,29 @@ export function paintHead(kind, place, brush) {
   return change([...others, amount === undefined ? made : { ...made, amount }]);
 }
 
+/** A head looks where another one looks; the same again takes that away. */
+export function copyHead(kind, { layer, head }, from) {
+  const made = { action: 'copy', kind, layer, head, from_layer: from.layer, from_head: from.head };
+  instead((each) => OF_HEADS.has(each.action) && each.kind === kind && each.layer === layer && each.head === head, toggled(made));
+}
+
+/** Heads look where they look in another sentence: one, or (without a head) all of their layer. */
+export function borrowMap(kind, place, text, layers) {
+  const [layer, head] = where(place);
+  const made = (layer === null ? [...Array(layers).keys()] : [layer]).map((each) => ({
+    ...{ action: 'borrow', kind, layer: each, ...(head === null ? {} : { head }) },
+    text,
+  }));
+  const those = (each) =>
+    OF_HEADS.has(each.action) && each.kind === kind && (layer === null || each.layer === layer) && placeOf(each.head) === head;
+  const texts = made.map((each) => JSON.stringify(each));
+  const there = changes().filter((each) => texts.includes(JSON.stringify(each)));
+  change([...changes().filter((each) => !those(each)), ...(there.length === made.length ? [] : made)]);
+}
+
+/** A change, or none where just that is there already. */
+const toggled = (made) => (changes().some((each) => JSON.stringify(each) === JSON.stringify(made)) ? null : made);
+
 /** Every head of a kind off but this one. */
 export function allButOne(kind, { layer, head }, layers, heads) {
   const others = changes().filter((each) => !(OF_HEADS.has(each.action) && each.kind === kind));
@@ -114,29 +143,31 @@ export const characters = (text, place) => [...text.slice(0, place)].length;
 
 /** A change in a few words, for its chip. */
 export function changeSays(made, sentence) {
-  const said = { ...made, amount: made.amount ?? '' };
   if (OF_HEADS.has(made.action)) {
     const [layer, head] = where(made);
     const place =
       layer === null
         ? t(head === null ? 'whatif_all_heads' : 'whatif_head_everywhere', { head: (head ?? 0) + 1 })
         : t(head === null ? 'whatif_layer' : 'whatif_head', { layer: layer + 1, head: (head ?? 0) + 1 });
-    return t('whatif_chip', { what: `${t(`kind_${made.kind}_short`)} ${place}`, how: t(`whatif_did_${actionName(made)}`, said) });
+    return t('whatif_chip', { what: `${t(`kind_${made.kind}_short`)} ${place}`, how: didSays(made) });
   }
   if (['mask', 'erase', 'swap'].includes(made.action)) {
     const word = [...sentence].slice(made.start, made.end).join('');
     return t(`whatif_did_${made.action}`, { word, text: made.text ?? '' });
   }
   if (made.action === 'drag') {
-    const at = t('whatif_head', { layer: made.layer + 1, head: made.head + 1 });
+    const at = `${t(`kind_${made.kind}_short`)} ${t('whatif_head', { layer: made.layer + 1, head: made.head + 1 })}`;
     return t('whatif_did_drag', { at, row: made.row + 1, column: made.column + 1, amount: made.amount.toFixed(2) });
   }
   if (made.action === 'zero') return t(`whatif_did_${made.part}`, { side: t(`whatif_${made.side}`), layer: made.layer + 1 });
-  if (made.action === 'copy' || made.action === 'borrow') {
-    const at = `${t(`kind_${made.kind}_short`)} ${t('whatif_layer', { layer: made.layer + 1 })}`;
-    return t(`whatif_did_${made.action}`, { at });
-  }
   return t(`whatif_did_${made.action}`, { side: t(`whatif_${made.side}`), amount: made.amount ?? 0 });
+}
+
+/** What becomes of a head. */
+export function didSays(made) {
+  const from = made.action === 'copy' ? t('whatif_head', { layer: made.from_layer + 1, head: made.from_head + 1 }) : '';
+  const text = made.text?.length > LONGEST_TEXT ? `${made.text.slice(0, LONGEST_TEXT)}…` : (made.text ?? '');
+  return t(`whatif_did_${actionName(made)}`, { amount: made.amount ?? '', from, text });
 }
 
 function actionName({ action, amount }) {

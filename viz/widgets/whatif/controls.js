@@ -5,6 +5,7 @@ import { state } from '../core/state.js';
 import { two } from '../core/view.js';
 import { t } from '../core/words.js';
 import { change, changes, changeSays, canRedo, canUndo, characters, instead, redo, undo } from './changes.js';
+import { Pair } from './pair.js';
 
 const SIDES = ['encoder', 'decoder'];
 /** @type {[string, any][]} */
@@ -65,7 +66,8 @@ export class SourceWords {
     this.says = make('p', { class: 'quiet' });
     this.words = make('div', { class: 'source-words' });
     this.asks = make('form', { class: 'asks', hidden: true, onsubmit: (event) => this.swap(event) });
-    this.element = make('section', {}, this.title, this.says, this.words, this.asks);
+    this.pair = new Pair();
+    this.element = make('section', {}, this.title, this.says, this.words, this.asks, this.pair.element);
     this.chosen = null;
     this.translation = null;
   }
@@ -76,6 +78,7 @@ export class SourceWords {
     this.title.textContent = t('whatif_words');
     this.says.textContent = t('whatif_words_say');
     this.words.lang = translation.model.source;
+    this.pair.draw(translation);
     const list = changes();
     replace(
       this.words,
@@ -204,13 +207,13 @@ export class OneWeight {
   /** `view`: the map on show. */
   draw(view) {
     const { row, column } = this.store.state;
-    const one = view && typeof view.layer === 'number' && typeof view.head === 'number' && !state.words;
-    const cell = one && row !== null && column !== null && view.rows[row] && view.columns[column];
+    const one = view && typeof view.layer === 'number' && typeof view.head === 'number';
+    const cell = one && !state.words && row !== null && column !== null && view.rows[row] && view.columns[column];
     const weight = cell ? view.weights[row * view.columns.length + column] : NaN;
     const possible = weight === weight;
     this.label.hidden = !possible;
     this.hint.hidden = possible;
-    this.hint.textContent = t('whatif_drag_hint');
+    this.hint.textContent = t(state.words ? 'whatif_drag_tokens' : one ? 'whatif_drag_hint' : 'whatif_drag_one');
     if (!possible) return;
     this.at = {
       kind: view.kind,

@@ -27,18 +27,38 @@ export class Difference {
     const above = this.shown();
     this.element.hidden = !both || !above;
     if (this.element.hidden) return;
-    const { kind, layer, head } = above;
-    const [before, held] = [both.before, both.held].map((each) => view(each, kind, layer, head, state));
-    const fits = before.weights.length === held.weights.length && before.columns.length === held.columns.length;
+    const pair = pairOf(both, above);
     this.title.textContent = t('whatif_difference');
-    this.says.textContent = t(fits ? 'whatif_difference_says' : 'whatif_difference_other');
-    this.maps.element.hidden = this.legend.hidden = !fits;
-    if (!fits) return;
-    // A masked word has no weight any more: what it had is gone.
-    const gone = held.weights.map((weight, cell) => (weight === weight || before.weights[cell] !== before.weights[cell] ? weight : 0));
-    const weights = gone.map((weight, cell) => weight - before.weights[cell]);
-    this.maps.show(null, { ...before, weights, maximum: true }, { name: t('whatif_difference') });
+    this.says.textContent = t(pair ? (pair.words ? 'whatif_difference_words' : 'whatif_difference_says') : 'whatif_difference_other');
+    this.maps.element.hidden = this.legend.hidden = !pair;
+    if (!pair) return;
+    this.maps.show(null, differenceOf(pair), { name: t('whatif_difference') });
     this.maps.light(NO_MARKS);
     replace(this.legend, ramp('difference', `−1 ${t('whatif_less')}`, `${t('whatif_more')} +1`));
   }
+}
+
+/** Both maps with the same axes: of tokens, else of whole words, which a minimal pair has as many of; null where neither agrees. */
+function pairOf({ before, held }, { kind, layer, head }) {
+  for (const words of state.words ? [true] : [false, true]) {
+    const [one, other] = [before, held].map((each) => view(each, kind, layer, head, { ...state, words }));
+    const fits = one.columns.length === other.columns.length && one.rows.length === other.rows.length;
+    if (fits) return { one, other, words: words && !state.words };
+  }
+  return null;
+}
+
+/** What one map has less than the other. A swapped word is called by both its names. */
+function differenceOf({ one, other }) {
+  const both = (axis) =>
+    one[axis].map((item, place) => {
+      const { label } = other[axis][place];
+      return label === item.label ? item : { ...item, label: `${item.label}→${label}`, full: `${item.full} → ${label}` };
+    });
+  const weights = one.weights.map((weight, cell) => {
+    const now = other.weights[cell];
+    // A masked word has no weight any more: what it had is gone.
+    return (now === now || weight !== weight ? now : 0) - weight;
+  });
+  return { ...one, rows: both('rows'), columns: both('columns'), weights, maximum: true };
 }

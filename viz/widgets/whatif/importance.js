@@ -1,172 +1,242 @@
-// How much of the answer's log probability is lost without each head, layer and kind: asked for batch by batch, shown on the
-// wall as it comes, and the order in which heads go when one prunes.
+// How much of the answer's log probability is lost without each head, layer and kind: asked for batch by batch, and shown on
+// the wall as it comes. Then how much more two heads lose together than one by one: one head beside all others.
 
 import { make, replace } from '../core/dom.js';
 import { state } from '../core/state.js';
 import { css, inkOn, shade } from '../core/theme.js';
-import { minus } from '../core/view.js';
+import { minus, signed } from '../core/view.js';
 import { faultSays, t } from '../core/words.js';
-import { change, changes, isHead } from './changes.js';
 
 const LONGEST = 60; // seconds until measuring stops by itself
+const FULL = 0.75; // of its strongest colour has the largest interaction
+
+/** Measuring goes on from what is known, batch by batch, until all is known, it is stopped, or it takes too long. */
+class Measuring {
+  /** `ask(first)` gives the next losses; `changed()` hears of each batch and of the end. */
+  constructor(ask, changed) {
+    this.ask = ask;
+    this.changed = changed;
+    this.turn = 0;
+    this.reset();
+  }
+
+  reset() {
+    this.turn += 1;
+    /** @type {Map<string, any>} */
+    this.known = new Map();
+    this.all = 0; // to measure, once the server has said so
+    [this.running, this.late, this.fault] = [false, false, ''];
+  }
+
+  get whole() {
+    return this.all > 0 && this.known.size >= this.all;
+  }
+
+  stop() {
+    this.turn += 1;
+    this.running = false;
+    this.changed();
+  }
+
+  /** Leaving the tab stops it. */
+  async start() {
+    const turn = ++this.turn;
+    const begun = performance.now();
+    [this.running, this.late, this.fault] = [true, false, ''];
+    this.changed();
+    try {
+      while (turn === this.turn && !this.whole) {
+        const told = await this.ask(this.known.size);
+        if (turn !== this.turn) return;
+        this.all = told.all;
+        for (const each of told.losses) this.known.set(keyOf(each), each);
+        this.late = performance.now() - begun > 1000 * LONGEST && !this.whole;
+        if (this.late || state.tab !== 'whatif') break;
+        this.changed();
+      }
+    } catch (error) {
+      if (turn === this.turn) this.fault = faultSays(error);
+    }
+    if (turn !== this.turn) return;
+    this.running = false;
+    this.changed();
+  }
+}
 
 export class Importance {
-  /** `ask(values)` asks the server; `heads()`: the view whose wall shows what is known. */
-  constructor(ask, heads) {
-    this.ask = ask;
+  /** `askOne`, `askTwo` ask the server; `heads()`: the view whose wall shows what is known; `changed()`: it knows more. */
+  constructor(askOne, askTwo, heads, changed) {
     this.heads = heads;
+    this.changed = changed;
     this.key = '';
     this.request = null;
-    this.all = 0; // how many there are to measure, once the server has said so
-    this.late = false;
-    this.known = new Map();
-    this.turn = 0;
-    this.running = false;
     this.tiles = 'maps';
+    this.one = null; // the head whose interactions are shown: {kind, layer, head}
+    this.single = new Measuring(
+      (first) => askOne({ request: this.request, first }),
+      () => this.drawControls(),
+    );
+    this.both = new Measuring(
+      (first) => askTwo({ request: this.request, first, part: this.one }),
+      () => this.drawControls(),
+    );
     this.title = make('h3', {});
     this.says = make('p', { class: 'quiet' });
-    this.measure = make('button', { type: 'button', class: 'link', onclick: () => (this.running ? this.stop() : this.start()) });
+    this.measure = make('button', { type: 'button', class: 'link', onclick: () => this.press() });
+    this.together = make('button', { type: 'button', class: 'link', onclick: () => this.pressTogether() });
     this.choice = make('div', { class: 'segments', role: 'group' });
     this.progress = make('p', { class: 'quiet numeric', role: 'status' });
-    this.pruneName = make('span', {});
-    this.slider = make('input', { type: 'range', min: 0, step: 1, oninput: () => this.namePrune(), onchange: () => this.prune() });
-    this.pruneSays = make('p', { class: 'quiet' });
-    this.pruning = make('div', { class: 'pruning', hidden: true }, make('label', {}, this.pruneName, this.slider), this.pruneSays);
-    const line = make('div', { class: 'more' }, this.measure, this.choice);
-    this.element = make('section', { class: 'importance' }, this.title, this.says, line, this.progress, this.pruning);
+    const line = make('div', { class: 'more' }, this.measure, this.choice, this.together);
+    this.element = make('section', { class: 'importance' }, this.title, this.says, line, this.progress);
   }
 
   /** Another translation has other losses. */
   draw(translation) {
     const key = JSON.stringify(translation.asked());
     if (key !== this.key) {
-      this.turn += 1;
-      [this.key, this.request, this.running, this.all, this.late] = [key, translation.asked(), false, 0, false];
-      this.known = new Map();
-      this.tiles = 'maps';
-      this.progress.textContent = '';
+      [this.key, this.request, this.tiles, this.one] = [key, translation.asked(), 'maps', null];
+      this.single.reset();
+      this.both.reset();
     }
     this.title.textContent = t('whatif_importance');
-    this.says.textContent = t('whatif_importance_says');
     this.drawControls();
   }
 
-  stop() {
-    this.turn += 1;
-    this.running = false;
-    this.drawControls();
+  press() {
+    if (this.single.running) return this.single.stop();
+    this.tiles = 'losses';
+    this.single.start();
   }
 
-  /** Measure what is not measured yet. Leaving the tab stops it. */
-  async start() {
-    const turn = ++this.turn;
-    const begun = performance.now();
-    let fault = '';
-    [this.running, this.tiles, this.late] = [true, 'losses', false];
-    this.drawControls();
-    try {
-      while (turn === this.turn && (!this.all || this.known.size < this.all)) {
-        const told = await this.ask({ request: this.request, first: this.known.size });
-        if (turn !== this.turn) return;
-        this.all = told.all;
-        for (const each of told.losses) this.known.set(keyOf(each), each);
-        this.late = performance.now() - begun > 1000 * LONGEST && this.known.size < this.all;
-        if (this.late || state.tab !== 'whatif') this.turn += 1;
-        this.drawControls();
-      }
-    } catch (error) {
-      if (turn === this.turn) fault = faultSays(error);
-    } finally {
-      if (turn === this.turn || this.late || state.tab !== 'whatif') {
-        this.running = false;
-        this.drawControls();
-        if (fault) this.progress.textContent = fault; // in the place of how far it has come
-      }
+  /** The head on show beside all others; while that is measured, a stop. */
+  pressTogether() {
+    if (this.both.running) return this.both.stop();
+    const { kind, layer, head } = state;
+    const one = { kind, layer, head };
+    if (!this.one || keyOf(one) !== keyOf(this.one)) {
+      this.both.reset();
+      this.one = one;
     }
+    this.tiles = 'interactions';
+    this.both.start();
   }
 
   drawControls() {
-    const whole = this.all > 0 && this.known.size >= this.all;
-    this.measure.hidden = whole;
-    this.measure.textContent = t(this.running ? 'whatif_measure_stop' : 'whatif_measure');
-    this.choice.hidden = !this.known.size;
+    const { single, both } = this;
+    const numbered = typeof state.layer === 'number' && typeof state.head === 'number';
+    const here = numbered ? { kind: state.kind, layer: state.layer, head: state.head } : null;
+    const known = here && this.one && keyOf(here) === keyOf(this.one) && both.whole;
+    this.says.textContent = t(this.tiles === 'interactions' ? 'whatif_together_says' : 'whatif_importance_says');
+    this.measure.hidden = single.whole;
+    this.measure.textContent = t(single.running ? 'whatif_measure_stop' : 'whatif_measure');
+    this.together.hidden = !single.whole || (!both.running && (!here || known));
+    this.together.textContent = both.running ? t('whatif_measure_stop') : here ? t('whatif_measure_together', { head: nameOf(here) }) : '';
+    this.choice.hidden = !single.known.size;
     this.choice.setAttribute('aria-label', t('whatif_tiles'));
     const focused = this.choice.contains(document.activeElement);
-    const tile = (name) => {
+    const tile = (name, says) => {
       const pick = () => {
         this.tiles = name;
         this.drawControls();
       };
-      return make('button', { type: 'button', 'aria-pressed': String(name === this.tiles), onclick: pick }, t(`whatif_${name}`));
+      return make('button', { type: 'button', 'aria-pressed': String(name === this.tiles), onclick: pick }, says);
     };
-    replace(this.choice, tile('maps'), tile('losses'));
+    const shown = [tile('maps', t('whatif_maps')), tile('losses', t('whatif_losses'))];
+    if (this.one) shown.push(tile('interactions', t('whatif_interactions', { head: nameOf(this.one) })));
+    replace(this.choice, ...shown);
     if (focused) this.choice.querySelector('[aria-pressed=true]').focus({ preventScroll: true });
-    if (this.known.size) this.progress.textContent = this.progressSays(whole);
-    this.pruning.hidden = !whole;
-    if (whole) this.drawPrune();
+    this.progress.textContent = this.progressSays();
     this.paint();
+    this.changed();
   }
 
-  progressSays(whole) {
-    const numbers = { done: this.known.size, all: this.all, limit: LONGEST };
-    if (this.late) return t('whatif_measured_late', numbers);
-    if (!whole) return t('whatif_measured', numbers);
-    const { layer, head, loss } = this.byLoss().at(-1);
-    const name = t('whatif_head', { layer: layer + 1, head: head + 1 });
-    const kind = t(`kind_${this.byLoss().at(-1).kind}_short`);
-    return t('whatif_measured_all', { ...numbers, head: `${kind} ${name}`, loss: minus(-loss, 2) });
+  progressSays() {
+    const { single, both, tiles } = this;
+    const asked = tiles === 'interactions' ? both : single;
+    if (asked.fault) return asked.fault;
+    if (!asked.known.size) return '';
+    const numbers = { done: asked.known.size, all: asked.all, limit: LONGEST };
+    if (asked.late) return t('whatif_measured_late', numbers);
+    if (!asked.whole) return t('whatif_measured', numbers);
+    if (asked === both) {
+      const most = [...both.known.values()]
+        .filter((each) => keyOf(each) !== keyOf(this.one))
+        .reduce((one, other) => (Math.abs(this.interaction(other)) > Math.abs(this.interaction(one)) ? other : one));
+      return t('whatif_together_most', { head: nameOf(this.one), other: nameOf(most), loss: signed(this.interaction(most), 2) });
+    }
+    const most = this.byLoss().at(-1);
+    return t('whatif_measured_all', { ...numbers, head: nameOf(most), loss: minus(-most.loss, 2) });
   }
 
   /** Single heads, the least important first. */
   byLoss() {
-    const heads = [...this.known.values()].filter(({ head }) => head !== null);
+    const heads = [...this.single.known.values()].filter(({ head }) => head !== null);
     return heads.sort((one, other) => one.loss - other.loss);
   }
 
-  /** Losses on the wall, or the maps again. */
+  /** What two heads lose together, minus what each loses alone. */
+  interaction(each) {
+    const alone = (part) => this.single.known.get(keyOf(part)).loss;
+    return each.loss - alone(each) - alone(this.one);
+  }
+
+  // ---------------------------------------------------------------- the wall
+
+  /** Losses or interactions on the wall, or the maps again. */
   paint() {
-    const most = Math.max(1e-9, ...this.byLoss().map(({ loss }) => loss));
+    const { tiles } = this;
+    const told = tiles === 'interactions' ? this.both.known : this.single.known;
+    const own = this.one && keyOf(this.one);
+    const most =
+      tiles === 'interactions'
+        ? Math.max(1e-9, ...[...told.values()].map((each) => (keyOf(each) === own ? 0 : Math.abs(this.interaction(each)))))
+        : Math.max(1e-9, ...this.byLoss().map(({ loss }) => loss));
     for (const button of this.heads().grid.buttons()) {
       const place = (text) => (text === 'mean' ? null : Number(text));
       const { layer, head } = button.dataset;
-      const found = head === 'max' ? null : this.known.get(keyOf({ kind: state.kind, layer: place(layer), head: place(head) }));
+      const key = keyOf({ kind: state.kind, layer: place(layer), head: place(head) });
+      const found = tiles === 'maps' || head === 'max' ? null : told.get(key);
       let sign = button.querySelector('.loss');
-      if (this.tiles === 'maps' || !found) {
+      if (!found) {
         sign?.remove();
+        button.removeAttribute('title');
         continue;
       }
       if (!sign) {
         sign = make('b', { class: 'loss numeric', 'aria-hidden': 'true' });
         button.append(sign);
       }
-      const colour = shade(state.palette, Math.sqrt(Math.min(1, Math.max(0, found.loss) / most)));
-      sign.textContent = minus(found.loss, Math.abs(found.loss) < 9.95 ? 1 : 0);
-      sign.style.cssText = `background:${css(colour)};color:${inkOn(colour)}`;
-      button.title = t('whatif_costs', { head: button.getAttribute('aria-label'), loss: minus(found.loss, 2) });
+      const name = button.getAttribute('aria-label');
+      if (tiles === 'losses') this.paintLoss(sign, found.loss, most);
+      else if (key === own) [sign.textContent, sign.style.cssText] = ['·', 'background:var(--tint)'];
+      else this.paintInteraction(sign, this.interaction(found), most);
+      button.title =
+        tiles === 'losses'
+          ? t('whatif_costs', { head: name, loss: minus(found.loss, 2) })
+          : t('whatif_interacts', { head: name, other: nameOf(this.one), loss: signed(key === own ? 0 : this.interaction(found), 2) });
     }
   }
 
-  // ---------------------------------------------------------------- pruning
-
-  /** The slider stands at the number of least important heads that are off, where just those are. */
-  drawPrune() {
-    const order = this.byLoss();
-    this.slider.max = order.length;
-    const off = changes().filter((each) => each.action === 'remove' && isHead(each));
-    if (document.activeElement !== this.slider) this.slider.value = off.length;
-    this.pruneSays.textContent = t('whatif_prune_says');
-    this.namePrune();
+  paintLoss(sign, loss, most) {
+    const colour = shade(state.palette, Math.sqrt(Math.min(1, Math.max(0, loss) / most)));
+    sign.textContent = rounded(loss);
+    sign.style.cssText = `background:${css(colour)};color:${inkOn(colour)}`;
   }
 
-  namePrune() {
-    this.pruneName.textContent = t('whatif_prune', { count: this.slider.value, all: this.slider.max });
-  }
-
-  prune() {
-    const others = changes().filter((each) => !(each.action === 'remove' && isHead(each)));
-    const off = this.byLoss().slice(0, Number(this.slider.value));
-    change([...others, ...off.map(({ kind, layer, head }) => ({ action: 'remove', kind, layer, head }))]);
+  /** Orange where two lose less together than one by one, blue where they lose more. */
+  paintInteraction(sign, value, most) {
+    const colour = shade('difference', 0.5 + (FULL * value) / most / 2);
+    sign.textContent = rounded(value);
+    sign.style.cssText = `background:${css(colour)};color:${inkOn(colour)}`;
   }
 }
+
+/** Two figures, and no zero below zero. */
+function rounded(number) {
+  const text = minus(number, Math.abs(number) < 9.95 ? 1 : 0);
+  return text === '−0.0' ? '0.0' : text;
+}
+
+export const nameOf = ({ kind, layer, head }) => `${t(`kind_${kind}_short`)} ${t('whatif_head', { layer: layer + 1, head: head + 1 })}`;
 
 const keyOf = ({ kind, layer, head }) => `${kind} ${layer} ${head}`;

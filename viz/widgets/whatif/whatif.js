@@ -14,10 +14,12 @@ import { mount as mountHeadView } from '../headview/headview.js';
 import { listenToKeys } from '../headview/keys.js';
 import { TranslationMaps } from '../headview/translationmaps.js';
 import { Board } from './board.js';
-import { BRUSHES, allButOne, changeAt, changes, characters, keepForAnySentence, paintHead, redo, undo } from './changes.js';
+import { BRUSHES, allButOne, borrowMap, changeAt, changes, characters, copyHead, didSays, paintHead, redo, undo } from './changes.js';
 import { Chips, OneWeight, Parts, SourceWords } from './controls.js';
 import { Difference } from './difference.js';
+import { Giver } from './giver.js';
 import { Importance } from './importance.js';
+import { Pruning } from './pruning.js';
 
 const PAUSE = 150; // milliseconds without another change until the server is asked
 const SIDES = ['before', 'changed'];
@@ -40,7 +42,6 @@ class WhatIf {
     this.root = root;
     this.server = server;
     this.told = null; // what the server says of the changes; null: nothing is changed
-    this.text = null; // the sentence that the changes of words and places belong to
     root.classList.add('explorer');
     on(['tab', 'translation', 'interventions'], () => this.update());
     on(['busy'], () => root.classList.toggle('busy', state.busy));
@@ -68,10 +69,19 @@ class WhatIf {
     this.says = make('p', { class: 'quiet' });
     this.brushes = make('div', { class: 'segments brushes', role: 'group' });
     this.more = make('div', { class: 'more' });
-    this.heads.wallElement.prepend(this.says, this.brushes);
+    this.giver = new Giver(this.store);
+    this.heads.wallElement.prepend(this.says, this.brushes, this.giver.element);
+    const { server } = this;
     this.importance = new Importance(
-      (values) => call(this.server.measure_importance, values),
+      (values) => call(server.measure_importance, values),
+      (values) => call(server.measure_interactions, values),
       () => this.heads,
+      () => this.pruning.draw(state.translation),
+    );
+    this.pruning = new Pruning(
+      (values) => call(server.tell_curve, values),
+      (values) => call(server.find_change, values),
+      this.importance,
     );
     this.heads.wallElement.append(this.importance.element);
     this.words = new SourceWords();
@@ -82,7 +92,9 @@ class WhatIf {
     this.heads.end.append(this.sides);
     this.weight = new OneWeight(this.store);
     this.difference = new Difference(() => this.heads.view);
-    this.heads.head.append(this.weight.element, this.difference.element);
+    this.heads.maps.element.before(this.weight.element);
+    this.heads.head.append(this.difference.element);
+    this.root.append(this.pruning.element);
     this.store.on([...SHOWN, 'side', 'brush', 'answer'], () => this.open() && this.draw());
     this.store.on(['row', 'column', 'layer', 'head', 'preview'], () => this.open() && this.drawHead());
     listenToKeys(() => (this.open() ? this.heads : null));
@@ -101,8 +113,6 @@ class WhatIf {
   update() {
     const { translation } = state;
     if (state.tab !== 'whatif' || !translation) return;
-    if (this.text !== null && this.text !== translation.source_text) keepForAnySentence();
-    this.text = translation.source_text;
     if (!this.heads) this.build();
     const interventions = changes();
     const request = translation.asked();
@@ -168,9 +178,11 @@ class WhatIf {
       );
     replace(this.brushes, ...BRUSHES.map(brush));
     if (focused) this.brushes.querySelector('[aria-pressed=true]').focus({ preventScroll: true });
+    this.giver.draw(state.translation);
     this.words.draw(state.translation);
     this.parts.draw();
     this.importance.draw(state.translation);
+    this.pruning.draw(state.translation, this.told);
     this.markWall();
   }
 
@@ -198,11 +210,7 @@ class WhatIf {
       const made = place.head === 'max' ? null : changeAt(state.kind, place);
       button.dataset.changed = made?.action ?? '';
       const name = this.heads.source.headName(place);
-      const did = made && (made.action === 'temperature' ? (made.amount > 1 ? 'flatter' : 'sharper') : made.action);
-      button.setAttribute(
-        'aria-label',
-        did ? t('whatif_chip', { what: name, how: t(`whatif_did_${did}`, { amount: made.amount ?? '' }) }) : name,
-      );
+      button.setAttribute('aria-label', made ? t('whatif_chip', { what: name, how: didSays(made) }) : name);
     }
   }
 
@@ -212,7 +220,18 @@ class WhatIf {
   choose(head, event) {
     const brush = BRUSHES.find(({ name }) => name === this.store.state.brush);
     this.store.set({ ...head, preview: null });
-    if (event && brush.name !== 'look' && head.head !== 'max') paintHead(state.kind, head, brush);
+    if (!event || brush.name === 'look' || head.head === 'max') return;
+    if (this.giver.asked(brush.name)) this.give(brush.name, head);
+    else paintHead(state.kind, head, brush);
+  }
+
+  /** Another head's map, or that of another sentence, for this one. */
+  give(name, head) {
+    const { kind, translation } = state;
+    const given = this.giver.given(head);
+    if (!given) return; // it says why not
+    if (name === 'copy') copyHead(kind, head, given);
+    else borrowMap(kind, head, given, translation.layers(kind));
   }
 
   press(event) {

@@ -1,0 +1,119 @@
+"""Pruning: how good translations are with ever more heads off (Michel et al. 2019, arXiv:1905.10650).
+
+Heads are ranked by their mean loss over the model's own answers to a corpus, each off alone. Then they go off together,
+the least important first, and the corpus is translated anew at each point of the curve.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from headlight.model.core.interventions import intervening
+from headlight.model.experiments.importance import Part, all_losses, parts_of
+from headlight.model.measures.chrf import chrf
+from headlight.model.records import Intervention
+from headlight.model.translate.translator import Translator
+
+FILE = "pruning.json"  # in a model's folder
+STEPS = 28  # points of a curve beside the first
+
+
+@dataclass(frozen=True)
+class Point:
+    """So many heads are off: the mean chrF against the references, and the share of sentences that stay."""
+
+    off: int
+    chrf: float
+    same: float
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What pruning costs a model over a corpus."""
+
+    command: str  # that measured it
+    corpus: str
+    sentences: int
+    ranked_on: int  # of them, by which the heads are ranked
+    order: tuple[Part, ...]  # heads, the least important first
+    losses: tuple[float, ...]  # of each alone, in nats, the mean over the sentences
+    points: tuple[Point, ...]
+
+    def to_json(self) -> str:
+        """The text of the file."""
+        heads = [[part.kind, part.layer, part.head] for part in self.order]
+        values = {
+            "command": self.command,
+            "corpus": self.corpus,
+            "sentences": self.sentences,
+            "ranked_on": self.ranked_on,
+            "order": heads,
+            "losses": [round(loss, 4) for loss in self.losses],
+            "points": [[point.off, round(point.chrf, 2), round(point.same, 4)] for point in self.points],
+        }
+        lines = [f" {json.dumps(name)}: {json.dumps(value)}" for name, value in values.items()]
+        return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def read_curve(folder: Path) -> Curve | None:
+    """The curve in a model's folder, if there is one."""
+    path = folder / FILE
+    if not path.is_file():
+        return None
+    values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return Curve(
+        command=str(values["command"]),
+        corpus=str(values["corpus"]),
+        sentences=int(values["sentences"]),
+        ranked_on=int(values["ranked_on"]),
+        order=tuple(Part(kind, int(layer), int(head)) for kind, layer, head in values["order"]),
+        losses=tuple(map(float, values["losses"])),
+        points=tuple(Point(int(off), float(score), float(same)) for off, score, same in values["points"]),
+    )
+
+
+def rank_heads(
+    translator: Translator, texts: Sequence[str], on_progress: Callable[[int], None] | None = None, **options: Any
+) -> list[tuple[Part, float]]:
+    """Every head with its mean loss over the model's own answers, the least important first."""
+    heads = [part for part in parts_of(translator.model.config) if part.head is not None]
+    rows = []
+    for text in texts:
+        answer = translator.translate(text, **options)
+        rows.append(all_losses(translator, answer, [(head,) for head in heads]))
+        if on_progress is not None:
+            on_progress(1)
+    means = [fmean(column) for column in zip(*rows, strict=True)]
+    return sorted(zip(heads, means, strict=True), key=lambda each: each[1])
+
+
+def points_of(
+    translator: Translator,
+    pairs: Sequence[tuple[str, str]],
+    order: Sequence[Part],
+    counts: Sequence[int],
+    **options: Any,
+) -> Iterator[Point]:
+    """The points of the curve: at each, so many heads of `order` are off together, and all sentences translated."""
+    texts, references = [text for text, _ in pairs], [reference for _, reference in pairs]
+    plain = translator.translate_lines(texts, **options)
+    for count in counts:
+        with intervening(translator.model, heads_off(order[:count])):
+            written = translator.translate_lines(texts, **options)
+        same = fmean(own == before for own, before in zip(written, plain, strict=True))
+        yield Point(count, fmean(chrf(own, other) for own, other in zip(written, references, strict=True)), same)
+
+
+def heads_off(parts: Sequence[Part]) -> tuple[Intervention, ...]:
+    """The interventions that switch these off."""
+    return tuple(Intervention(kind=part.kind, layer=part.layer, head=part.head, action="remove") for part in parts)
+
+
+def counts_of(heads: int, steps: int = STEPS) -> list[int]:
+    """How many heads are off at each point: none, all, and evenly between."""
+    return sorted({round(step * heads / steps) for step in range(steps + 1)})

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { answered } from './setup.js';
+
+const { Translation } = await import('../../viz/widgets/core/translation.js');
+const { keptChanges } = await import('../../viz/widgets/core/interventions.js');
+const { readLink } = await import('../../viz/widgets/core/link.js');
+const { set, state } = await import('../../viz/widgets/core/state.js');
+const { canRedo, canUndo, change, changeSays, changes, redo, undo } = await import('../../viz/widgets/whatif/changes.js');
+const { swapped, swapsBetween } = await import('../../viz/widgets/whatif/pair.js');
+
+const sentence = (text) => {
+  const sources = text.split(' ');
+  const row = sources.map((_, place) => Number(!place));
+  return new Translation(answered({ sources, targets: ['a', '</s>'], maps: [[row, row]] }));
+};
+const OFF = { action: 'remove', kind: 'cross', layer: 0, head: 0 };
+const MASK = { action: 'mask', start: 4, end: 8 };
+
+/** Another sentence takes the place of the one that is there. */
+function arrive(translation) {
+  set({ ...keptChanges(translation), translation });
+}
+
+test('changes of words go with their sentence, whatever tab is open, and neither undo nor redo brings them to another', () => {
+  set({ tab: 'heads', interventions: '' });
+  arrive(sentence('Der Hund bellt'));
+  change([OFF]);
+  change([OFF, MASK]);
+  arrive(sentence('Die Katze schläft'));
+  assert.deepEqual(changes(), [OFF]);
+  assert.ok(canUndo());
+  undo(); // the step before the head was switched off
+  assert.deepEqual(changes(), []);
+  assert.ok(!canUndo());
+  redo();
+  assert.deepEqual(changes(), [OFF]);
+  assert.ok(!canRedo());
+  change([OFF, { ...MASK, end: 9 }]);
+  arrive(sentence('Der Hund bellt'));
+  undo();
+  assert.deepEqual(changes(), []); // what was masked elsewhere is passed over
+});
+
+test('the same sentence again keeps its changes, and a link says itself what is changed', () => {
+  set({ interventions: '' });
+  arrive(sentence('Der Hund bellt'));
+  change([MASK]);
+  arrive(sentence('Der Hund bellt'));
+  assert.deepEqual(changes(), [MASK]);
+  const other = sentence('Die Katze schläft');
+  set({ ...keptChanges(other), translation: other, interventions: JSON.stringify([{ ...MASK, end: 9 }]) });
+  assert.deepEqual(changes(), [{ ...MASK, end: 9 }]);
+  assert.equal(state.translation, other);
+});
+
+test('changes of heads that another model lacks are let go', () => {
+  set({ interventions: '' });
+  arrive(sentence('Der Hund bellt'));
+  change([OFF, { ...OFF, layer: 5 }, { action: 'no_positions', side: 'encoder' }]);
+  arrive(sentence('Die Katze schläft'));
+  assert.deepEqual(changes(), [OFF, { action: 'no_positions', side: 'encoder' }]);
+});
+
+test('a minimal pair is the swaps that lead from one sentence to the other', () => {
+  const pairs = [
+    ['Er liest, weil er will.', 'Sie liest, weil sie will.', [['Er', 'Sie'], ['er', 'sie']]],
+    ['Ich habe ein Auto.', 'Ich habe kein Auto.', [['ein', 'kein']]],
+    ['Ich komme heute nicht mit.', 'Ich komme heute mit.', [['nicht', null]]],
+    ['Ich komme mit.', 'Ich komme nicht mit.', [['mit', 'nicht mit']]],
+    ['Der Hund schläft', 'Der Hund schläft jetzt', [['schläft', 'schläft jetzt']]],
+    ['他喜欢狗。', '她喜欢狗。', [['他', '她']]],
+    ['😀 Der Hund', '😀 Die Katze', [['Der', 'Die'], ['Hund', 'Katze']]],
+    ['Gleich.', 'Gleich.', []],
+  ];
+  for (const [text, other, expected] of pairs) {
+    const found = swapsBetween(text, other);
+    const words = found.map(({ start, end, text: word = null }) => [[...text].slice(start, end).join(''), word]);
+    assert.deepEqual(words, expected, other);
+    assert.equal(swapped(text, found), other);
+  }
+});
+
+test('a chip says from where a head has its map', () => {
+  const copy = { action: 'copy', kind: 'cross', layer: 2, head: 1, from_layer: 0, from_head: 3 };
+  assert.match(changeSays(copy, ''), /L3·H2.*L1·H4/);
+  assert.match(changeSays({ action: 'borrow', kind: 'cross', layer: 2, head: 1, text: 'Guten Tag.' }, ''), /L3·H2.*Guten Tag\./);
+});
+
+test('a link with a change that no chip can say is read without it', () => {
+  const kept = (list) => readLink(`#interventions=${encodeURIComponent(JSON.stringify(list))}`).interventions;
+  assert.equal(kept([{ action: 'copy', kind: 'cross', layer: 1, head: 0 }]), undefined);
+  assert.equal(kept([{ action: 'borrow', kind: 'cross', layer: 1, text: 7 }]), undefined);
+  assert.equal(kept([{ action: 'drag', kind: 'cross', amount: 0.5 }]), undefined);
+  assert.ok(kept([{ action: 'borrow', kind: 'cross', layer: 1, text: 'Hallo.' }]));
+});

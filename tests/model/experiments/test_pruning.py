@@ -1,0 +1,69 @@
+"""Pruning: heads go off in the order of their mean losses, and a point of the curve is what the model then writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+
+from headlight.model.experiments.importance import Part, all_losses
+from headlight.model.experiments.pruning import (
+    FILE,
+    Curve,
+    Point,
+    counts_of,
+    heads_off,
+    points_of,
+    rank_heads,
+    read_curve,
+)
+from headlight.model.measures.chrf import chrf
+from headlight.model.translate.translator import Translator
+from tests.tiny import DECODER_LAYERS, ENCODER_LAYERS, HEADS, SENTENCES, tiny_translator
+
+ALL = (ENCODER_LAYERS + 2 * DECODER_LAYERS) * HEADS
+
+
+@pytest.fixture(scope="module")
+def translator() -> Translator:
+    return tiny_translator()
+
+
+def test_heads_are_ranked_by_their_mean_loss(translator: Translator) -> None:
+    ranked = rank_heads(translator, SENTENCES[:2], max_length=9)
+    assert len({part for part, _ in ranked}) == ALL
+    losses = [loss for _, loss in ranked]
+    assert losses == sorted(losses)
+    answers = [translator.translate(text, max_length=9) for text in SENTENCES[:2]]
+    for part, loss in ranked[:: ALL // 5]:
+        expected = fmean(all_losses(translator, answer, [(part,)])[0] for answer in answers)
+        assert loss == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_point_is_what_is_written_with_so_many_heads_off(translator: Translator) -> None:
+    order = [Part("cross", layer, head) for layer in range(DECODER_LAYERS) for head in range(HEADS)]
+    pairs = [(SENTENCES[0], "The dog is sleeping."), (SENTENCES[2], "The cats, too.")]
+    plain = [translator.translate(text, max_length=9).text for text, _ in pairs]
+    points = list(points_of(translator, pairs, order, [0, 7, len(order)], max_length=9))
+    assert [point.off for point in points] == [0, 7, len(order)]
+    assert points[0].same == 1
+    for point in points:
+        off = heads_off(order[: point.off])
+        written = [translator.translate(text, interventions=off, max_length=9).text for text, _ in pairs]
+        scores = [chrf(own, other) for own, (_, other) in zip(written, pairs, strict=True)]
+        assert point.chrf == pytest.approx(fmean(scores), abs=1e-6)
+        assert point.same == fmean(own == before for own, before in zip(written, plain, strict=True))
+
+
+def test_the_points_begin_with_all_heads_and_end_with_none() -> None:
+    assert counts_of(8, 4) == [0, 2, 4, 6, 8]
+    assert counts_of(3, 7) == [0, 1, 2, 3]
+
+
+def test_a_kept_curve_is_read_as_it_was_written(tmp_path: Path) -> None:
+    assert read_curve(tmp_path) is None
+    order = (Part("cross", 0, 1), Part("encoder", 2, 0))
+    curve = Curve("a command", "mini.tsv", 200, 50, order, (-0.25, 1.5), (Point(0, 80.32, 1.0), Point(2, 11.0, 0.0)))
+    (tmp_path / FILE).write_text(curve.to_json(), encoding="utf-8")
+    assert read_curve(tmp_path) == curve

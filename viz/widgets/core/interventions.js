@@ -1,0 +1,26 @@
+// The changes of What if where they outlive a translation: the page holds them as text, and some belong to one sentence.
+
+import { state } from './state.js';
+
+const OF_A_SENTENCE = new Set(['mask', 'erase', 'swap', 'drag']);
+
+/** @returns {any[]} */
+export const listOf = (text) => (text ? JSON.parse(text) : []);
+export const textOf = (list) => (list.length ? JSON.stringify(list) : '');
+
+/** What changes of words and of places belong to: a sentence, as a model reads it. */
+export const sentenceOf = (translation) => (translation ? `${translation.model.name}\n${translation.source_text}` : '');
+
+/** Of the changes those that another sentence can have, too: without its words and its places, and of heads that there are. */
+export function changesFor(translation, text) {
+  const there = ({ kind, layer, head }) =>
+    !kind || !translation.tensors[kind] || ((layer ?? 0) < translation.layers(kind) && (head ?? 0) < translation.heads(kind));
+  return textOf(listOf(text).filter((each) => !OF_A_SENTENCE.has(each.action) && there(each)));
+}
+
+/** What a translation that takes the place of another leaves of the changes: `{}` where that is all. */
+export function keptChanges(translation) {
+  const before = state.translation;
+  if (!state.interventions || !before || sentenceOf(before) === sentenceOf(translation)) return {};
+  return { interventions: changesFor(translation, state.interventions) };
+}

@@ -1,0 +1,266 @@
+// How many heads a sentence needs: they go off together, the least important first, by a slider or on the curve of a corpus.
+
+import { make, replace, svg } from '../core/dom.js';
+import { state } from '../core/state.js';
+import { faultSays, t } from '../core/words.js';
+import { change, changes, isHead } from './changes.js';
+
+const [TALL, LEFT, RIGHT, TOP, BOTTOM] = [190, 34, 10, 22, 30]; // pixels of the curve, and of its margins
+const NEAR = 0.995; // of the share of unchanged sentences: as good as all
+
+export class Pruning {
+  /** `askCurve`, `askChange` ask the server; `importance` knows the order of this sentence, once it is measured. */
+  constructor(askCurve, askChange, importance) {
+    this.askCurve = askCurve;
+    this.askChange = askChange;
+    this.importance = importance;
+    this.curves = new Map(); // by model: what its corpus says, null where nothing does
+    this.key = '';
+    this.request = null;
+    this.by = 'corpus';
+    this.turn = 0;
+    this.running = false;
+    this.first = null; // heads off at which this sentence first changes; 0: at none
+    this.looked = 0;
+    this.fault = '';
+    this.title = make('h2', {});
+    this.says = make('p', { class: 'quiet' });
+    this.count = make('b', { class: 'numeric' });
+    this.point = make('p', { class: 'quiet numeric' });
+    this.slider = make('input', { type: 'range', min: 0, step: 1, value: 0, oninput: () => this.read(), onchange: () => this.prune() });
+    this.orders = make('div', { class: 'segments', role: 'group' });
+    this.text = make('p', { class: 'sentence' });
+    this.find = make('button', { type: 'button', class: 'link', onclick: () => (this.running ? this.stop() : this.look()) });
+    this.found = make('p', { class: 'quiet numeric', role: 'status' });
+    this.plot = make('div', { class: 'curve', onclick: (event) => this.pick(event) });
+    this.source = make('p', { class: 'quiet' });
+    const left = make(
+      'div',
+      {},
+      this.count,
+      this.point,
+      this.slider,
+      this.orders,
+      this.text,
+      make('div', { class: 'more' }, this.find),
+      this.found,
+    );
+    this.right = make('div', {}, this.plot, this.source);
+    this.both = make('div', { class: 'halves' }, left, this.right);
+    this.element = make('section', { class: 'pruning' }, this.title, this.says, this.both);
+    new ResizeObserver(() => this.curve && this.drawCurve()).observe(this.plot);
+  }
+
+  get curve() {
+    return this.curves.get(state.translation?.model.name) ?? null;
+  }
+
+  /** Heads, the least important first: over the corpus, or in this sentence; nothing where neither is known. */
+  order() {
+    const own = this.importance.single.whole ? this.importance.byLoss() : null;
+    const corpus = this.curve?.order ?? null;
+    return (this.by === 'sentence' ? (own ?? corpus) : (corpus ?? own)) ?? [];
+  }
+
+  /** `told`: what the server says of the changes. */
+  draw(translation, told = this.told) {
+    this.told = told;
+    const key = JSON.stringify(translation.asked());
+    if (key !== this.key) {
+      [this.key, this.request] = [key, translation.asked()];
+      this.forget();
+    }
+    this.fetch(translation.model.name);
+    this.title.textContent = t('whatif_needs');
+    this.drawControls();
+  }
+
+  forget() {
+    this.turn += 1;
+    [this.running, this.first, this.looked, this.fault] = [false, null, 0, ''];
+  }
+
+  /** The curve of a model is asked for once. */
+  async fetch(name) {
+    if (this.curves.has(name)) return;
+    this.curves.set(name, null);
+    try {
+      const { curve } = await this.askCurve({ request: this.request });
+      this.curves.set(name, curve);
+    } catch (error) {
+      this.curves.delete(name);
+      console.warn(error);
+      return;
+    }
+    if (state.translation?.model.name === name) this.drawControls();
+  }
+
+  drawControls() {
+    const order = this.order();
+    this.both.hidden = !order.length;
+    this.says.textContent = t(order.length ? 'whatif_needs_says' : 'whatif_needs_measure');
+    if (!order.length) return;
+    const own = this.importance.single.whole;
+    this.slider.max = order.length;
+    this.slider.setAttribute('aria-label', t('whatif_prune_slider'));
+    if (document.activeElement !== this.slider) this.slider.value = this.off(order);
+    this.orders.hidden = !(own && this.curve);
+    const focused = this.orders.contains(document.activeElement);
+    const one = (name) => {
+      const pick = () => {
+        this.by = name;
+        this.forget();
+        this.drawControls();
+      };
+      return make('button', { type: 'button', 'aria-pressed': String(name === this.by), onclick: pick }, t(`whatif_order_${name}`));
+    };
+    this.orders.setAttribute('aria-label', t('whatif_orders'));
+    replace(this.orders, one('corpus'), one('sentence'));
+    if (focused) this.orders.querySelector('[aria-pressed=true]').focus({ preventScroll: true });
+    this.text.textContent = this.told ? this.told.answer.text : state.translation.text;
+    this.text.lang = state.translation.model.target;
+    this.find.textContent = t(this.running ? 'whatif_measure_stop' : 'whatif_find_change');
+    this.find.hidden = this.first !== null;
+    this.found.textContent = this.foundSays();
+    this.right.hidden = !this.curve;
+    this.read();
+  }
+
+  foundSays() {
+    if (this.fault) return this.fault;
+    if (this.first) return t('whatif_first_change', { count: this.first });
+    if (this.first === 0) return t('whatif_never_changes');
+    return this.looked ? t('whatif_looked', { count: this.looked }) : '';
+  }
+
+  /** How many of the order are off, where just the first of it are. */
+  off(order) {
+    const off = new Set(
+      changes()
+        .filter((each) => each.action === 'remove' && isHead(each))
+        .map(keyOf),
+    );
+    return order.slice(0, off.size).every((each) => off.has(keyOf(each))) ? off.size : 0;
+  }
+
+  /** What is said of the slider's place, also while it moves. */
+  read() {
+    const count = Number(this.slider.value);
+    const all = Number(this.slider.max);
+    this.count.textContent = t('whatif_prune', { count, all });
+    const there = this.by === 'corpus' && this.curve ? this.at(count) : null;
+    this.slider.setAttribute('aria-valuetext', this.count.textContent);
+    this.point.textContent = there
+      ? t(there.same > NEAR ? 'whatif_point_same' : 'whatif_point', { chrf: there.chrf.toFixed(1), same: Math.round(100 * there.same) })
+      : t('whatif_prune_says');
+    if (this.curve) this.drawCurve();
+  }
+
+  /** The measured point nearest to so many heads off. */
+  at(count) {
+    return this.curve.points.reduce((one, other) => (Math.abs(other.off - count) < Math.abs(one.off - count) ? other : one));
+  }
+
+  prune() {
+    const others = changes().filter((each) => !(each.action === 'remove' && isHead(each)));
+    const off = this.order().slice(0, Number(this.slider.value));
+    change([...others, ...off.map(({ kind, layer, head }) => ({ action: 'remove', kind, layer, head }))]);
+  }
+
+  // ---------------------------------------------------------------- the curve
+
+  drawCurve() {
+    const { points, corpus, sentences, ranked_on } = this.curve;
+    const wide = this.plot.clientWidth;
+    if (!wide) return;
+    const all = points.at(-1).off;
+    const high = Math.ceil(Math.max(...points.map(({ chrf }) => chrf)) / 20) * 20;
+    const x = (off) => LEFT + (off / all) * (wide - LEFT - RIGHT);
+    const y = (chrf) => TOP + (1 - chrf / high) * (TALL - TOP - BOTTOM);
+    const says = (text, more) => svg('text', { 'font-size': 12, ...more }, text);
+    const levels = [0, high / 2, high].flatMap((level) => [
+      svg('line', { class: 'level', x1: LEFT, x2: wide - RIGHT, y1: y(level), y2: y(level) }),
+      says(String(level), { x: LEFT - 8, y: y(level) + 4, 'text-anchor': 'end' }),
+    ]);
+    const marks = [0, 1, 2, 3, 4].map((part) => Math.round((part * all) / 4));
+    const below = marks.map((off) =>
+      says(String(off), { x: x(off), y: TALL - BOTTOM + 18, 'text-anchor': off === all ? 'end' : 'middle' }),
+    );
+    const line = svg('path', {
+      class: 'line',
+      d: points.map(({ off, chrf }, place) => `${place ? 'L' : 'M'}${x(off)} ${y(chrf)}`).join(''),
+    });
+    const count = Number(this.slider.value);
+    const here = between(points, count);
+    const now =
+      this.by === 'corpus'
+        ? [
+            svg('line', { class: 'now', x1: x(count), x2: x(count), y1: y(here), y2: y(0) }),
+            svg('circle', { class: 'dot', cx: x(count), cy: y(here), r: 5 }),
+          ]
+        : [];
+    const first =
+      this.first && this.by === 'corpus'
+        ? [svg('line', { class: 'first', x1: x(this.first), x2: x(this.first), y1: TOP - 6, y2: y(0) })]
+        : [];
+    const name = t('whatif_curve', { sentences, all });
+    const parts = [...levels, ...below, line, ...first, ...now, says('chrF', { x: LEFT - 8, y: TOP - 10, 'text-anchor': 'end' })];
+    replace(this.plot, svg('svg', { width: wide, height: TALL, role: 'img', 'aria-label': name }, ...parts));
+    this.scale = { all, wide };
+    this.source.textContent = t('whatif_curve_says', { corpus, sentences, ranked: ranked_on });
+  }
+
+  /** A click on the curve is a place of the slider. */
+  pick(event) {
+    if (!this.scale || this.by !== 'corpus') return;
+    const { all, wide } = this.scale;
+    const share = (event.clientX - this.plot.getBoundingClientRect().left - LEFT) / (wide - LEFT - RIGHT);
+    this.slider.value = String(Math.round(Math.max(0, Math.min(1, share)) * all));
+    this.read();
+    this.prune();
+  }
+
+  // ---------------------------------------------------------------- where this sentence changes
+
+  stop() {
+    this.turn += 1;
+    this.running = false;
+    this.drawControls();
+  }
+
+  /** One head more off at a time, a few in each question, until the model writes something else. */
+  async look() {
+    const turn = ++this.turn;
+    const order = this.order().map(({ kind, layer, head }) => ({ kind, layer, head }));
+    [this.running, this.fault] = [true, ''];
+    this.drawControls();
+    try {
+      while (turn === this.turn && this.first === null && state.tab === 'whatif') {
+        const { found, next, all } = await this.askChange({ request: this.request, order, first: this.looked + 1 });
+        if (turn !== this.turn) return;
+        this.looked = (found ?? next) - 1;
+        if (found) this.first = found;
+        else if (next > all) this.first = 0;
+        this.drawControls();
+      }
+    } catch (error) {
+      if (turn === this.turn) this.fault = faultSays(error);
+    }
+    if (turn !== this.turn) return;
+    this.running = false;
+    this.drawControls();
+  }
+}
+
+/** The curve between two of its points. */
+function between(points, off) {
+  const after = Math.max(
+    1,
+    points.findIndex((each) => each.off >= off),
+  );
+  const [one, other] = [points[after - 1], points[after]];
+  const part = (off - one.off) / (other.off - one.off);
+  return one.chrf + part * (other.chrf - one.chrf);
+}
+
+const keyOf = ({ kind, layer, head }) => `${kind} ${layer} ${head}`;
