@@ -241,13 +241,16 @@ def test_importance_fills_the_wall_and_prunes_from_the_least_important(
     loss = example.log_probability - held(translator, example, off).log_probability
     cell = page.locator(f'{TAB} .thumb[data-layer="0"][data-head="3"]')
     assert float(cell.locator(".loss").inner_text().replace("−", "-")) == pytest.approx(loss, abs=0.06)
+    page.click(f"{TAB} .brushes button:has-text('only look')")
+    thumb(page, 0, 3)
     together.click()
     expect(page.locator(f"{TAB} .importance [role=status]")).to_contain_text("interacts most")
     assert shown.count() == layers * heads
-    (both,) = [{"kind": "cross", "layer": 1, "head": 0}]
-    one = {"kind": "cross", **{name: state(page, name) for name in ("layer", "head")}}
-    alone = [held(translator, example, [{"action": "remove"} | each]).log_probability for each in (one, both)]
-    pair = held(translator, example, [{"action": "remove"} | each for each in (one, both)]).log_probability
+    heads_off = [
+        {"action": "remove", "kind": "cross", "layer": layer, "head": head} for layer, head in ((0, 3), (1, 0))
+    ]
+    alone = [held(translator, example, [each]).log_probability for each in heads_off]
+    pair = held(translator, example, heads_off).log_probability
     sign = page.locator(f'{TAB} .thumb[data-layer="1"][data-head="0"]').get_attribute("title") or ""
     interaction = float(sign.rsplit(": ", 1)[1].replace("−", "-"))
     assert interaction == pytest.approx(sum(alone) - pair - example.log_probability, abs=0.011)

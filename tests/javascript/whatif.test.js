@@ -64,13 +64,27 @@ test('changes of heads that another model lacks are let go', () => {
 
 test('a minimal pair is the swaps that lead from one sentence to the other', () => {
   const pairs = [
-    ['Er liest, weil er will.', 'Sie liest, weil sie will.', [['Er', 'Sie'], ['er', 'sie']]],
+    [
+      'Er liest, weil er will.',
+      'Sie liest, weil sie will.',
+      [
+        ['Er', 'Sie'],
+        ['er', 'sie'],
+      ],
+    ],
     ['Ich habe ein Auto.', 'Ich habe kein Auto.', [['ein', 'kein']]],
     ['Ich komme heute nicht mit.', 'Ich komme heute mit.', [['nicht', null]]],
     ['Ich komme mit.', 'Ich komme nicht mit.', [['mit', 'nicht mit']]],
     ['Der Hund schläft', 'Der Hund schläft jetzt', [['schläft', 'schläft jetzt']]],
     ['他喜欢狗。', '她喜欢狗。', [['他', '她']]],
-    ['😀 Der Hund', '😀 Die Katze', [['Der', 'Die'], ['Hund', 'Katze']]],
+    [
+      '😀 Der Hund',
+      '😀 Die Katze',
+      [
+        ['Der', 'Die'],
+        ['Hund', 'Katze'],
+      ],
+    ],
     ['Gleich.', 'Gleich.', []],
   ];
   for (const [text, other, expected] of pairs) {
