@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from headlight.model.errors import CheckpointError
-from headlight.model.folders.storage import is_plain_name, refuse_pointer
 
 SUMS = "SHA256SUMS"
 SUM_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
@@ -46,6 +45,8 @@ def _digest(path: Path) -> str:
 
 def _read_sums(folder: Path) -> dict[str, str]:
     """File names and their checksums, without the card."""
+    from headlight.model.folders.storage import is_plain_name  # late: model cards load no PyTorch
+
     lines = (folder / SUMS).read_text(encoding="utf-8", errors="replace").splitlines()
     matches = [SUM_LINE.fullmatch(line) for line in lines]
     sums = {match[2]: match[1] for match in matches if match and is_plain_name(match[2])}
@@ -57,6 +58,8 @@ def _read_sums(folder: Path) -> dict[str, str]:
 
 def verify_sums(folder: Path, needed: Iterable[str]) -> None:
     """Raise an error unless all listed and needed files have their checksums."""
+    from headlight.model.folders.storage import refuse_pointer  # late: model cards load no PyTorch
+
     require_file(folder, SUMS)
     sums = _read_sums(folder)
     for name in needed:
