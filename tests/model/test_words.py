@@ -8,12 +8,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 from headlight.model.changes import MOST_CHANGES, Borrow, WordChange
 from headlight.model.errors import NoMemoryError, RequestError, WordedError
+from headlight.model.experiments.attribution import attribute, question_of
+from headlight.model.experiments.trace import run_trace
 from headlight.model.foreign.hub import HubError
 from headlight.model.measures.merging import mean
 from headlight.model.records import TranslationRequest
@@ -99,12 +102,26 @@ def borrow(text: str) -> Borrow:
     return Borrow(kind="cross", layer=0, head=0, text=text)
 
 
+def too_large_a_trace() -> object:
+    translator = tiny_translator()
+    with patch("headlight.model.experiments.trace.MOST_NUMBERS", 1):
+        return run_trace(translator, translator.translate(TEXT, max_length=3))
+
+
+def too_long_a_flow() -> object:
+    translator = tiny_translator()
+    answer = translator.translate(TEXT, max_length=3)
+    with patch("headlight.model.measures.mixing.MOST_FLOW", 1):
+        return attribute(question_of(translator, answer, places=(0,)), "flow")
+
+
 CAUSES: dict[str, Callable[[], object]] = {
     "bad_line": lambda: tiny_translator().translate_lines([TEXT, "\ud800"]),
     "blank_text": ask(text=" "),
     "blank_words": ask(target=" "),
     "half_character": ask(text="a\ud800"),
     "maps_differ": maps_of_two_kinds,
+    "flow_too_long": too_long_a_flow,
     "missing": ask(interventions=({"action": "drag"},)),
     "no_languages": ask(source_language="fr"),
     "no_map": lambda: mean([]),
@@ -119,6 +136,7 @@ CAUSES: dict[str, Callable[[], object]] = {
     "prefix_too_long": ask(prefix=(7, 8, 9), max_length=2),
     "sampling_with_beam": ask(beam_size=2, temperature=1.0),
     "target_and_prefix": ask(target="a", prefix="b"),
+    "trace_too_long": too_large_a_trace,
     "too_many_changes": ask(interventions=(WordChange(action="mask", start=0, end=1),) * (MOST_CHANGES + 1)),
     "too_many_others": ask(interventions=tuple(borrow(text) for text in ("Ja.", "Nein.", "Doch."))),
     "too_many_tokens": ask(text="a " * 99),
