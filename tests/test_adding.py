@@ -79,6 +79,31 @@ ENCODING = {
         ('    "none": lambda', '    "counted": lambda config, one_way: CountedPositions(config),\n    "none": lambda'),
     ],
 }
+LESSON = {
+    "viz/lessons/__init__.py": [
+        (
+            "from headlight.viz.lessons.lesson import Lesson\n",
+            "from headlight.viz.lessons.greeting import GREETING\nfrom headlight.viz.lessons.lesson import Lesson\n",
+        ),
+        ("LESSONS: tuple[Lesson, ...] = (WALK,", "LESSONS: tuple[Lesson, ...] = (GREETING, WALK,"),
+    ],
+}
+GREETING = """
+from headlight.model.core.masks import causal_mask
+from headlight.viz.lessons.lesson import Code, Figure, Lesson, Show, Step
+
+STEP = Step(
+    "look",
+    node="d.mask",
+    kind="decoder",
+    code=Code(causal_mask, ".tril("),
+    figures=(Figure("heat", (Show("weights", "weights"),), scale="share", square=True),),
+    formula=r"w = @best_weight",
+    picks=("layer", "head", "written"),
+)
+SCORES = Show("weights", "decoder.layers.0.self_attention.scores")
+GREETING = Lesson("greeting", minutes=1, picture=(SCORES,), steps=(STEP,))
+"""
 MEASURE = {
     "model/measures/statistics.py": [
         (
@@ -196,6 +221,37 @@ def test_something_new_touches_few_files(copy: Path, name: str) -> None:
     assert ran.returncode == 0, ran.stderr
     before = subprocess.run([sys.executable, "-c", works], cwd=ROOT, capture_output=True, text=True, check=False)
     assert before.returncode != 0  # it was not there
+
+
+def test_a_lesson_is_a_file_a_line_and_its_words(copy: Path) -> None:
+    (copy / "viz/lessons/greeting.py").write_text(GREETING, encoding="utf-8")
+    for file, pairs in LESSON.items():
+        text = (copy / file).read_text(encoding="utf-8")
+        for old, new in pairs:
+            assert text.count(old) == 1, (file, old)
+            text = text.replace(old, new)
+        (copy / file).write_text(text, encoding="utf-8")
+    for language in ("en", "zh"):
+        path = copy / "assets/words" / f"{language}.json"
+        said = {"name": "Greeting", "promise": "…", "look_title": "Looking back", "look_words": "It looks back."}
+        more = {f"lesson_greeting_{key}": f"{text} {language}" for key, text in said.items()}
+        path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | more), encoding="utf-8")
+    works = """
+from headlight.viz.answers.service import Service
+from headlight.viz.lessons.tensors import tensors_of
+from headlight.viz.settings import Settings
+from headlight.viz.tabs.learn import read_lessons
+from headlight.viz.wire.static import content
+first = read_lessons({})[0]
+assert first["name"] == "greeting" and first["steps"][0]["code"]["file"] == "model/core/masks.py"
+(lit,) = first["steps"][0]["code"]["lit"]
+assert any(number == lit and ".tril(" in line for number, line in first["steps"][0]["code"]["lines"])
+assert b"Looking back zh" in content("lessons.js") and b"Looking back zh" not in content("headlight.js")
+asked = {"request": {"text": "ich", "model": "toy"}, "names": [show["path"] for show in first["picture"]]}
+assert len(tensors_of(Service(Settings()))(asked)["tensors"]) == 1
+"""
+    ran = subprocess.run([sys.executable, "-c", works], cwd=copy, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
 
 
 def test_a_family_is_a_file_and_a_line(copy: Path, tmp_path_factory: pytest.TempPathFactory) -> None:

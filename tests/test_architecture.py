@@ -27,6 +27,7 @@ ROOMS = {
     "viz/alone.py": "",
     "viz/page.py": "gradio",
     "viz/tabs/*": "gradio numpy",
+    "viz/lessons/*": "numpy",
     "viz/widgets/*": "",
     "viz/api/*": "fastapi gradio numpy starlette",
     "viz/export/*": "numpy pandas plotly",

@@ -72,7 +72,13 @@ def held(page: Page, kind: str) -> FloatArray:
 
 
 # What is there once a tab is drawn.
-DRAWN = {"heads": ".plot .main-svg", "word": ".parts tfoot", "sentiment": ".plot .main-svg", "models": "tr.model"}
+DRAWN = {
+    "heads": ".plot .main-svg",
+    "learn": ".lesson-row",
+    "word": ".parts tfoot",
+    "sentiment": ".plot .main-svg",
+    "models": "tr.model",
+}
 
 
 def open_tab(page: Page, name: str) -> None:

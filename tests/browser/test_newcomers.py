@@ -18,7 +18,7 @@ ENGLISH = "The dog is sleeping under the table now."
 GERMAN = "Der Hund schläft unter dem Tisch."
 LONG = " ".join(["Der Hund sieht die Katze und die Katze sieht den Hund"] * 9) + "."
 SMALLEST = 24  # pixels
-TABS = ("heads", "whatif", "beside", "positions", "decoding", "word", "why", "sentiment", "models")
+TABS = ("heads", "whatif", "learn", "beside", "positions", "decoding", "word", "why", "sentiment", "models")
 
 
 # ---------------------------------------------------------------- another language

@@ -7,6 +7,8 @@ declare var headlightTables: {
   fields: Record<string, Record<string, any>[]>;
   versions: Record<string, string>;
 };
+/** All modules that have come, by their paths. */
+declare var headlightModules: Record<string, any>;
 /** In a saved page: what it shows. */
 declare var headlightShown: { answer: any; selection: any; language: string; version: string };
 declare var Plotly: any;

@@ -8,6 +8,7 @@ from headlight.viz.answers.service import Service
 from headlight.viz.tabs.beside import build as build_beside
 from headlight.viz.tabs.decoding import build as build_decoding
 from headlight.viz.tabs.heads import build as build_heads
+from headlight.viz.tabs.learn import build as build_learn
 from headlight.viz.tabs.models import build as build_models
 from headlight.viz.tabs.positions import build as build_positions
 from headlight.viz.tabs.sentiment import build as build_sentiment
@@ -18,6 +19,7 @@ from headlight.viz.tabs.word import build as build_word
 Tab = Callable[[Service], object]  # builds it, inside a `gr.Blocks`
 TABS: dict[str, Tab] = {
     "heads": build_heads,
+    "learn": build_learn,
     "whatif": build_whatif,
     "beside": build_beside,
     "positions": build_positions,

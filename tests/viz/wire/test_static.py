@@ -10,7 +10,21 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from headlight.viz.wire.static import FILES, MODULES, SHEETS, WIDGETS, content, modules, place, routes, styles, version
+from headlight.viz.wire.static import (
+    FILES,
+    LATER_SHEETS,
+    LESSONS,
+    LESSONS_STYLE,
+    MODULES,
+    SHEETS,
+    WIDGETS,
+    content,
+    modules,
+    place,
+    routes,
+    styles,
+    version,
+)
 
 OTHERS = ["../app.py", "%2e%2e/app.py", "widget.py", "", "core", "core/state.js", "words/en.json", "headlight.js/"]
 
@@ -20,14 +34,22 @@ def client() -> TestClient:
     return TestClient(Starlette(routes=routes()))
 
 
-def test_every_module_is_served_within_one(client: TestClient) -> None:
-    answer = client.get(f"/{place(MODULES)}")
-    assert answer.status_code == 200
-    assert answer.headers["content-type"].startswith("text/javascript")
-    paths = list(WIDGETS.rglob("*.js"))
-    assert paths
-    for path in paths:
-        assert f"modules['{path.relative_to(WIDGETS).as_posix()}'] = " in answer.text
+def test_every_module_is_served_within_one_and_those_of_lessons_within_another(client: TestClient) -> None:
+    first, later = client.get(f"/{place(MODULES)}"), client.get(f"/{place(LESSONS)}")
+    paths = [path.relative_to(WIDGETS).as_posix() for path in WIDGETS.rglob("*.js")]
+    for answer, wanted in ((first, False), (later, True)):
+        assert answer.status_code == 200
+        assert answer.headers["content-type"].startswith("text/javascript")
+        found = {path for path in paths if f"modules['{path}'] = " in answer.text}
+        assert found == {path for path in paths if path.startswith("lessons/") == wanted}
+
+
+def test_a_first_visit_brings_no_phrase_and_no_style_of_a_lesson(client: TestClient) -> None:
+    first, later = client.get(f"/{place(MODULES)}").text, client.get(f"/{place(LESSONS)}").text
+    assert '"lesson_walk_softmax_title"' in later
+    assert '"lesson_' not in first
+    assert ".lesson-heat" in client.get(f"/{place(LESSONS_STYLE)}").text
+    assert ".lesson-heat" not in styles()
 
 
 def test_the_map_of_the_modules_is_served_where_they_name_it(client: TestClient) -> None:
@@ -40,7 +62,7 @@ def test_modules_name_no_other_host() -> None:
     for path in WIDGETS.rglob("*"):
         if path.suffix in (".js", ".css"):
             addresses = re.findall(r"https?://[^\s'\"`)]+", path.read_text(encoding="utf-8"))
-            assert set(addresses) <= {"http://www.w3.org/2000/svg"}, path.name
+            assert set(addresses) <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1998/Math/MathML"}, path.name
 
 
 def test_plotly_comes_from_the_installed_package(client: TestClient) -> None:
@@ -70,5 +92,5 @@ def test_nothing_else_is_served(client: TestClient, name: str) -> None:
 
 def test_every_sheet_belongs_to_the_page() -> None:
     found = {path.relative_to(WIDGETS).with_suffix("").as_posix() for path in WIDGETS.rglob("*.css")}
-    assert found == set(SHEETS)
+    assert found == {*SHEETS, *LATER_SHEETS}
     assert "--ground" in styles()

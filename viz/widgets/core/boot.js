@@ -21,6 +21,26 @@ export function loadPlotly() {
   return plotly;
 }
 
+let lessons = null;
+
+/** The modules and the style of the lessons, fetched once, with their phrases. */
+export function loadLessons() {
+  lessons ??= new Promise((done, failed) => {
+    const style = document.createElement('link');
+    Object.assign(style, { rel: 'stylesheet', href: asset('lessons.css') });
+    const script = document.createElement('script');
+    Object.assign(script, { type: 'module', src: asset('lessons.js') });
+    const styled = new Promise((loaded, lost) => Object.assign(style, { onload: loaded, onerror: lost }));
+    script.onload = () => styled.then(() => done(globalThis.headlightModules['lessons/lessons.js']), failed);
+    script.onerror = () => {
+      lessons = null; // asked for again at the next opening
+      failed(new Error('lessons.js'));
+    };
+    document.head.append(style, script);
+  });
+  return lessons;
+}
+
 /** `tell(who, before)` shows how many requests are before ours; a saved page has no server and no queue. */
 export const line = {
   /** @type {(who: unknown, before: number | null) => void} */

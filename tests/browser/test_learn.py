@@ -1,0 +1,111 @@
+"""Learn: nothing comes before it is opened; each step works in both languages, by mouse and keys; a link restores it."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page, Request, expect
+
+from headlight.viz.lessons import LESSONS
+from headlight.viz.words import words
+from tests.browser.acting import at_rest, open_tab, state
+from tests.browser.conftest import Visit
+
+WALK = LESSONS[0]
+
+
+def arrived(page: Page, step: str) -> None:
+    """The step is drawn, with all its numbers."""
+    page.wait_for_function("(step) => document.querySelector('.lesson')?.dataset.step === step", arg=step)
+    at_rest(page)
+
+
+def test_the_walk_is_walked_by_keys_in_both_languages_and_its_link_restores_it(visit: Visit) -> None:
+    page = visit()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(named(request)))
+    assert not page.evaluate("performance.getEntriesByType('resource').some(({ name }) => name.includes('/lessons.'))")
+    open_tab(page, "learn")
+    assert {"lessons.js", "lessons.css"} <= set(asked)
+    page.click(".lesson-row[data-lesson=walk]")
+    for language in ("en", "zh"):
+        page.click(f".top [lang={language}]")
+        for step in WALK.steps:
+            arrived(page, step.name)
+            table = words(language)
+            expect(page.locator(".lesson h2")).to_have_text(table[f"lesson_walk_{step.name}_title"])
+            show = page.locator(".lesson-ask:not([hidden]) .answer .link")
+            if step.ask is not None and language == "en" and show.count():
+                show.click()
+            assert page.locator(".lesson .figure > *").count() > 0, step.name
+            assert page.locator(".lesson-source .lit").count() > 0
+            formulas = page.locator(".lesson .formulas math").all_text_contents()
+            assert formulas
+            assert not [text for text in formulas if "?" in text or "NaN" in text], step.name
+            for _ in step.parts[1:]:
+                page.keyboard.press("ArrowRight")
+            if step is not WALK.steps[-1]:
+                page.keyboard.press("ArrowRight")
+        for _ in range(sum(max(1, len(step.parts)) for step in WALK.steps) - 1):
+            page.keyboard.press("ArrowLeft")
+
+    # One softmax row by hand: another word and another head ask nobody.
+    page.locator(".lesson-drawing [data-part='e.softmax']").click()
+    arrived(page, "softmax")
+    del asked[:]
+    row = page.locator(".lesson-row-of-tokens [aria-pressed=true]").inner_text()
+    page.keyboard.press("j")
+    expect(page.locator(".lesson-row-of-tokens [aria-pressed=true]")).not_to_have_text(row)
+    page.keyboard.press("]")
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    expect(page.locator(".lesson-table tfoot td").nth(2)).to_have_text("1.0000")
+    weights = [float(text) for text in page.locator(".lesson-table tbody td:nth-child(4)").all_inner_texts()]
+    assert abs(sum(weights) - 1) < 0.001
+    assert [name for name in asked if "run" in name or "call" in name] == []
+
+    # The address restores step, part, word and head.
+    link, look = page.evaluate("location.hash"), state(page, "lesson")
+    page.wait_for_function("(look) => decodeURIComponent(location.hash).includes(look)", arg=look)
+    link = page.evaluate("location.hash")
+    told = page.locator(".lesson-table").inner_text()
+    again = visit(link)
+    arrived(again, "softmax")
+    expect(again.locator(".lesson-table")).to_have_text(told, use_inner_text=True)
+    again.keyboard.press("Escape")
+    expect(again.locator(".lesson-list")).to_be_visible()
+
+
+def named(request: Request) -> str:
+    return request.url.rpartition("/")[2]
+
+
+def test_a_guess_counts_once_and_stays_in_the_browser(visit: Visit) -> None:
+    page = visit("#tab=learn&lesson=walk.softmax.3", width=360, height=780, color_scheme="dark")
+    arrived(page, "softmax")
+    expect(page.locator(".lesson-ask")).to_be_visible()
+    page.locator(".lesson-ask .option").nth(0).click()
+    expect(page.locator(".lesson-ask .option.wrong")).to_have_count(1)
+    expect(page.locator(".lesson-ask .option.right")).to_have_text(words("en")["lesson_walk_softmax_option_nothing"])
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.click(".lesson .crumb .link")
+    expect(page.locator(".lesson-list .top-line")).to_contain_text("0 of 1 guesses right")
+    page.reload()
+    expect(page.locator(".lesson-row[data-lesson=walk] .mark.begun")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_step_that_fails_says_so_and_can_be_asked_again(visit: Visit) -> None:
+    page = visit("#tab=learn")
+    page.wait_for_selector(".lesson-row")
+    at_rest(page)
+    page.evaluate("""() => {
+      window.brokenFetch = window.fetch;
+      window.fetch = (...given) => Promise.reject(new TypeError('offline'));
+    }""")
+    page.click(".lesson-row[data-lesson=walk]")
+    page.locator(".lesson-drawing [data-part='e.memory']").click()
+    error = page.locator(".lesson .error")
+    expect(error).not_to_be_empty()
+    page.evaluate("() => { window.fetch = window.brokenFetch; }")
+    page.locator(".lesson .step > .link").click()
+    arrived(page, "memory")
+    expect(error).to_be_empty()

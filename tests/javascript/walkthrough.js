@@ -1,0 +1,79 @@
+// Every step of every lesson as the page computes it, without a page: which tensors it needs, or all that it says of them.
+// node walkthrough.js GIVEN.json, where GIVEN holds tables, a translation, lessons and, the second time, tensors. Prints JSON.
+
+import { readFileSync } from 'node:fs';
+
+const given = JSON.parse(readFileSync(process.argv[2], 'utf8'));
+globalThis.headlightTables = given.tables;
+
+/** As much of an element as formulas and phrases need. */
+class Element {
+  constructor(name) {
+    this.name = name;
+    this.children = [];
+  }
+  append(...children) {
+    this.children.push(...children);
+  }
+  setAttribute() {}
+  get textContent() {
+    return this.children.map((child) => (typeof child === 'string' ? child : child.textContent)).join('');
+  }
+}
+globalThis.document = /** @type {any} */ ({
+  createElementNS: (_, name) => new Element(name),
+  createElement: (name) => new Element(name),
+  documentElement: { lang: 'en' },
+});
+
+const { Translation } = await import('../../viz/widgets/core/translation.js');
+const { page } = await import('../../viz/widgets/core/state.js');
+const { t } = await import('../../viz/widgets/core/words.js');
+const { settled } = await import('../../viz/widgets/lessons/choice.js');
+const { formula } = await import('../../viz/widgets/lessons/formula.js');
+const { numbersOf } = await import('../../viz/widgets/lessons/numbers.js');
+const { questionOf } = await import('../../viz/widgets/lessons/question.js');
+const { Scene } = await import('../../viz/widgets/lessons/scene.js');
+const { unpacked } = await import('../../viz/widgets/lessons/tensors.js');
+const { namesOf, noteKey, wordsKey } = await import('../../viz/widgets/lessons/phrases.js');
+
+const translation = new Translation(given.translation);
+const brought = { model: given.model, tensors: new Map(), logits: given.logits };
+for (const [name, sent] of Object.entries(given.tensors ?? {})) brought.tensors.set(name, unpacked(sent));
+const look = settled(translation, {});
+const said = given.lessons.flatMap((lesson) => lesson.steps.flatMap((step) => (given.tensors ? told(lesson, step) : needs(lesson, step))));
+console.log(JSON.stringify(given.tensors ? { look, said } : [...new Set(said)]));
+
+function needs(lesson, step) {
+  return new Scene({ ...step, lesson: lesson.name }, translation, look, brought).needs();
+}
+
+function told(lesson, step) {
+  const count = Math.max(1, step.parts.length);
+  return Object.keys(given.tables.words).flatMap((language) =>
+    Array.from({ length: count }, (_, part) => {
+      page.set({ language });
+      const scene = new Scene({ ...step, lesson: lesson.name }, translation, look, brought, part);
+      const base = `lesson_${lesson.name}_${step.name}`;
+      const numbers = numbersOf(scene);
+      const values = { ...numbers, ...namesOf(scene) };
+      const question = questionOf(scene);
+      const asks = question ? [t(`${base}_ask`, values), t(`${base}_answer`, { ...values, ...question.values })] : [];
+      const note = noteKey(base, scene);
+      return {
+        ...{ lesson: lesson.name, step: step.name, part, language, numbers, question },
+        phrases: [t(wordsKey(base, scene), values), ...(note ? [t(note, values)] : []), ...asks],
+        formulas: [step.formula, ...step.numbers].map((line) => formula(line, numbers).textContent),
+        matrices: Object.fromEntries(shown(step, scene).map((show) => [show.name, numbersIn(scene.matrix(show))])),
+      };
+    }),
+  );
+}
+
+function shown(step, scene) {
+  return step.figures.flatMap((figure) => scene.shows(figure)).filter(({ path }) => path !== 'logits');
+}
+
+function numbersIn({ rows, columns, numbers }) {
+  return { rows, columns, numbers: [...numbers] };
+}

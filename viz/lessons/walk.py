@@ -1,0 +1,249 @@
+"""The walk: a sentence goes through the model, one operation at a time, from its tokens to the next word."""
+
+from __future__ import annotations
+
+from headlight.model.core.attention import MultiHeadAttention, attention_scores, softmax_where
+from headlight.model.core.blocks import Embedding, FeedForward, Output, Residual
+from headlight.model.core.masks import causal_mask
+from headlight.model.core.positions import AddedPositions
+from headlight.model.core.transformer import DecoderLayer, through
+from headlight.model.text.tokenizer import Tokenizer
+from headlight.model.translate.capture import score_target
+from headlight.viz.lessons.lesson import Ask, Code, Figure, Lesson, Show, Step
+
+EMBEDDED, POSITIONED = "encoder.embedding.embedded", "encoder.embedding.positioned"
+HEAD = ("layer", "head", "token")
+
+STEPS = (
+    Step(
+        "tokens",
+        node="e.tokens",
+        code=Code(Tokenizer.encode, "self._library.encode("),
+        figures=(Figure("tokens"),),
+        formula=r"x = [\,@id1, @id2, @id3, \ldots\,]",
+        picks=(),
+        about=(),
+        numbers=(r"@count \times \text{id} \in [0, @last_id]",),
+        ask=Ask("count", options=("counts",)),
+        claims=("ids_within_vocabulary", "ends_with_end"),
+    ),
+    Step(
+        "embed",
+        node="e.embed",
+        code=Code(Embedding.forward, "self.table(ids) * self.scale"),
+        figures=(
+            Figure(
+                "stack", (Show("table", EMBEDDED, over="embedding_scale"), Show("embedded", EMBEDDED)), signs=("×√d",)
+            ),
+        ),
+        formula=r"x = \sqrt{d} \cdot E[\text{id}]",
+        numbers=(r"@embedding_scale \cdot @a = @b", r"|E[@id]| = @length_a \to @length_b"),
+        picks=("token", "dimension"),
+        claims=("embedding_is_scaled",),
+    ),
+    Step(
+        "positions",
+        node="e.positions",
+        code=Code(AddedPositions.forward, "return embedded + rows"),
+        figures=(
+            Figure(
+                "stack",
+                (
+                    Show("word", EMBEDDED),
+                    Show("position", POSITIONED, minus=EMBEDDED, rows="positions"),
+                    Show("word_and_position", POSITIONED),
+                ),
+                signs=("+", "="),
+            ),
+        ),
+        formula=r"PE(p, 2i) = \sin \frac{p}{10000^{2i/d}}",
+        numbers=(r"p = @place, \quad @a + @b = @c",),
+        picks=("token", "dimension"),
+        claims=("positions_add_up", "positions_are_waves"),
+    ),
+    Step(
+        "qkv",
+        node="e.qkv",
+        code=Code(MultiHeadAttention.project, "return self.split"),
+        figures=(Figure("stack", (Show("queries", "queries"), Show("keys", "keys"), Show("values", "values"))),),
+        formula=r"q = x W_Q + b_Q, \quad k = x W_K + b_K, \quad v = x W_V + b_V",
+        numbers=(r"q_1 = @a, \quad k_1 = @b, \quad v_1 = @c",),
+        picks=(*HEAD, "dimension"),
+        claims=("heads_split_the_width",),
+    ),
+    Step(
+        "scores",
+        node="e.scores",
+        code=Code(attention_scores, "@ key.to(wide)"),
+        figures=(
+            Figure("heat", (Show("raw", "raw"),), square=True),
+            Figure("strip", (Show("query", "query"), Show("key", "key"), Show("products", "products"))),
+        ),
+        formula=r"q \cdot k = \sum_i q_i k_i",
+        numbers=(r"@products + \ldots", r"= @raw"),
+        picks=(*HEAD, "key"),
+        about=("token", "key"),
+        claims=("products_add_up",),
+    ),
+    Step(
+        "scale",
+        node="e.scale",
+        code=Code(attention_scores, "query.to(wide) * scale"),
+        figures=(Figure("pair", (Show("raw", "raw"), Show("scaled", "scaled")), square=True),),
+        formula=r"s = \frac{q \cdot k}{\sqrt{d_k}}",
+        numbers=(r"\frac{@raw}{\sqrt{@head_width}} = \frac{@raw}{@divisor} = @score",),
+        picks=(*HEAD, "key"),
+        about=("token", "key"),
+        ask=Ask("unscaled", options=("larger", "smaller", "same"), hides=False),
+        claims=("scaled_is_divided",),
+    ),
+    Step(
+        "softmax",
+        node="e.softmax",
+        code=Code(softmax_where, "return scores.softmax"),
+        figures=(Figure("table", (Show("scores", "scores", rows="keys"),), scale="share"),),
+        formula=r"w_j = \frac{e^{s_j}}{\sum_k e^{s_k}}",
+        numbers=(
+            r"s = @best_score",
+            r"e^{@best_score} = @best_power",
+            r"\sum = @best_power + \ldots = @total",
+            r"\frac{@best_power}{@total} = @best_weight",
+        ),
+        parts=("scores", "powers", "sum", "divide"),
+        picks=HEAD,
+        about=("token", "best_key"),
+        ask=Ask("shifted", options=("grow", "nothing", "even"), hides=False),
+        claims=("weights_sum_to_one", "hand_softmax_is_the_models", "shift_changes_nothing"),
+    ),
+    Step(
+        "mix",
+        node="e.mix",
+        code=Code(MultiHeadAttention.mix, "@ values"),
+        figures=(
+            Figure(
+                "stack",
+                (
+                    Show("head_values", "values", rows="keys"),
+                    Show("weighted", "weighted", rows="keys"),
+                    Show("mixture", "mixture", rows="one"),
+                ),
+                signs=("×w", "="),
+            ),
+        ),
+        formula=r"z = \sum_j w_j v_j",
+        numbers=(r"@mixing + \ldots", r"= @mixed"),
+        picks=(*HEAD, "dimension"),
+        claims=("mixture_adds_up",),
+    ),
+    Step(
+        "join",
+        node="e.join",
+        code=Code(MultiHeadAttention.forward, "self.output(self.merge("),
+        figures=(
+            Figure("heat", (Show("joined", "joined"),), heads=True),
+            Figure("heat", (Show("attended", "attended"),)),
+        ),
+        formula=r"a = [z_1, \ldots, z_{@heads}]\, W_O + b_O",
+        numbers=(r"@heads \cdot @head_width = @joined_width \to @d_model", r"a_{@dimension} = @b"),
+        picks=("layer", "token", "dimension"),
+        claims=("heads_fill_the_vector", "attended_is_added"),
+    ),
+    Step(
+        "add",
+        node="e.add",
+        code=Code(Residual.forward, "sublayer(self.norm(x))", ("post", "return self.stream(self.norm(self.carried(x)")),
+        figures=(
+            Figure(
+                "stack",
+                (
+                    Show("carried", "around_attention.carried"),
+                    Show("found", "attended"),
+                    Show("sum", "around_attention.carried", plus="attended"),
+                    Show("normed", "around_attention.stream", when="post"),
+                ),
+                signs=("+", "=", "norm"),
+            ),
+        ),
+        formula=r"x \leftarrow x + a",
+        numbers=(r"@a + @b = @c", r"\mu = @mean_c, \quad \sigma = @spread_c"),
+        picks=("layer", "token", "dimension"),
+        claims=("attended_is_added", "norm_centres"),
+    ),
+    Step(
+        "ff",
+        node="e.ff",
+        code=Code(FeedForward.forward, "self.narrow("),
+        figures=(
+            Figure("heat", (Show("hidden", "feed_forward.hidden"),), scale="positive"),
+            Figure("heat", (Show("feed_forward", "feed_forward.output"),)),
+        ),
+        formula=r"\max(0, x W_1 + b_1)\, W_2 + b_2",
+        numbers=(r"\frac{@awake}{@d_ff} = @awake_share",),
+        picks=("layer", "token"),
+        ask=Ask("awake", options=("most", "some", "few")),
+        claims=("relu_is_never_negative", "feed_forward_is_added"),
+    ),
+    Step(
+        "memory",
+        node="e.memory",
+        code=Code(through, "x = layer(x, mask, bias, positions)"),
+        figures=(
+            Figure("heat", (Show("stages", "stages", rows="stages"),)),
+            Figure("heat", (Show("memory", "encoder.memory"),)),
+        ),
+        formula=r"x^{(l)} = \text{layer}_l (x^{(l-1)})",
+        numbers=(r"|x^{(0)}| = @length_first, \quad |x^{(@encoder_layers)}| = @length_last",),
+        claims=("memory_is_one_vector_a_token",),
+    ),
+    Step(
+        "mask",
+        node="d.mask",
+        kind="decoder",
+        code=Code(causal_mask, ".tril("),
+        figures=(Figure("heat", (Show("weights", "weights"),), scale="share", square=True, masked=True),),
+        formula=r"s_{ij} = -\infty \quad (j > i)",
+        numbers=(r"@allowed + @hidden = @keys", r"\sum_j w_{ij} = @row_sum"),
+        parts=("with", "without"),
+        picks=("layer", "head", "written"),
+        ask=Ask("later", options=("upper", "lower", "diagonal")),
+        claims=("later_keys_get_nothing", "causal_rows_sum_to_one"),
+    ),
+    Step(
+        "cross",
+        node="d.cross",
+        kind="cross",
+        code=Code(DecoderLayer.forward, "self.cross_attention(y, source"),
+        figures=(Figure("heat", (Show("weights", "weights"),), scale="share", square=True),),
+        formula=r"\text{softmax}\left(\frac{q K^T}{\sqrt{d_k}}\right) V",
+        numbers=(r"\max_j w_j = @best_weight", r"\sum_j w_j = @row_sum"),
+        picks=("layer", "head", "written"),
+        about=("written", "best_key"),
+        ask=Ask("strongest", options=("keys",)),
+        claims=("cross_rows_sum_to_one",),
+    ),
+    Step(
+        "logits",
+        node="d.logits",
+        kind="cross",
+        code=Code(Output.forward, "self.logits(self.words("),
+        figures=(Figure("histogram", (Show("logits", "logits"),)),),
+        formula=r"\text{logit}_t = y \cdot E[t]",
+        numbers=(r"y \cdot E[@best_id] = @best_logit", r"\mu = @logit_mean, \quad \sigma = @logit_spread"),
+        picks=("written",),
+        claims=("logits_are_no_probabilities",),
+    ),
+    Step(
+        "next",
+        node="d.next",
+        kind="cross",
+        code=Code(score_target, "log_softmax"),
+        figures=(Figure("bars", (Show("candidates", "logits"),), scale="share"),),
+        formula=r"p_t = \frac{e^{\text{logit}_t}}{\sum_u e^{\text{logit}_u}}",
+        numbers=(r"\frac{e^{@best_logit}}{e^{@log_sum}} = e^{@best_less} = @best_chance",),
+        picks=("written",),
+        ask=Ask("next", options=("candidates",)),
+        claims=("chances_are_the_translations",),
+    ),
+)
+
+WALK = Lesson("walk", minutes=10, picture=(Show("queries", "queries"),), steps=STEPS, drawing=True)

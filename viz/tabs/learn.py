@@ -1,0 +1,34 @@
+"""Learn: lessons over the visitor's own sentence, with the live model's tensors and the running code.
+
+Nothing of it is loaded before the tab is opened: the widget is a door, and the lessons' modules, words and style come
+in files of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import gradio as gr
+
+from headlight.viz.answers.service import Service
+from headlight.viz.lessons import LESSONS
+from headlight.viz.lessons.tensors import tensors_of
+from headlight.viz.wire.rpc import answering
+from headlight.viz.wire.widget import widget
+
+
+def build(service: Service) -> gr.HTML:
+    """Inside a `gr.Blocks`."""
+    return widget("learn/learn", server=[answering(read_lessons, computes=False), answering(tensors_of(service))])
+
+
+def read_lessons(values: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """All lessons with their steps, and the source of the functions that these name."""
+    return _lessons()
+
+
+@cache
+def _lessons() -> list[dict[str, Any]]:
+    return [lesson.as_json() for lesson in LESSONS]

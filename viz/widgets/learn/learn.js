@@ -1,0 +1,32 @@
+// The door to the lessons: their modules, words and style are fetched when the tab is opened, and not before.
+
+import { loadLessons } from '../core/boot.js';
+import { make } from '../core/dom.js';
+import { ready } from '../core/page.js';
+import { on, state } from '../core/state.js';
+import { t } from '../core/words.js';
+
+export async function mount({ element, server }) {
+  await ready;
+  const error = make('p', { class: 'error', role: 'alert' });
+  let opened = false;
+  element.append(error);
+  const open = async () => {
+    if (state.tab !== 'learn' || opened) return;
+    opened = true;
+    element.setAttribute('aria-busy', 'true');
+    try {
+      const { mountLessons } = await loadLessons();
+      error.textContent = '';
+      await mountLessons(element, server);
+    } catch (fault) {
+      opened = false;
+      error.textContent = t('error_unreachable');
+      console.warn(fault);
+    } finally {
+      element.removeAttribute('aria-busy');
+    }
+  };
+  on(['tab'], open);
+  open();
+}

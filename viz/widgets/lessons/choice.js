@@ -1,0 +1,78 @@
+// What is chosen within a lesson, and its place in the address: "walk.softmax.2.token-4.encoder-0-7".
+
+import { bestHead, isWord } from '../core/besthead.js';
+import { tellingRow } from '../core/look.js';
+import { strongest } from '../core/view.js';
+
+const KINDS = ['encoder', 'decoder', 'cross'];
+const PLACES = ['token', 'key', 'dimension', 'written'];
+const CLEAR = 0.45; // of its weight that the largest of a telling row has: neither all nor evenly shared out
+
+/** What an address says: the lesson, the step, the part of it, and whatever was chosen. */
+export function readChoice(text) {
+  const [lesson = '', step = '', part = '0', ...rest] = text.split('.');
+  const choice = { lesson, step, part: wholeOf(part) ?? 0, chosen: {} };
+  for (const each of rest) {
+    const [name, ...numbers] = each.split('-');
+    const read = numbers.map(wholeOf);
+    if (read.some((number) => number === null)) continue;
+    if (PLACES.includes(name) && read.length === 1) choice.chosen[name] = read[0];
+    if (KINDS.includes(name) && read.length === 2) choice.chosen[name] = { layer: read[0], head: read[1] };
+  }
+  return choice;
+}
+
+const wholeOf = (text) => (/^\d{1,6}$/.test(text) ? Number(text) : null);
+
+export function writeChoice({ lesson, step, part, chosen }) {
+  if (!lesson) return '';
+  const said = PLACES.filter((name) => chosen[name] !== undefined).map((name) => `${name}-${chosen[name]}`);
+  const heads = KINDS.filter((kind) => chosen[kind]).map((kind) => `${kind}-${chosen[kind].layer}-${chosen[kind].head}`);
+  return [lesson, step, part, ...said, ...heads].join('.');
+}
+
+/** Everything a step needs to know where to look: what was chosen, as far as it is there, else what tells most. */
+export function settled(translation, chosen) {
+  const within = (place, count, otherwise) => (place === undefined || place >= count ? otherwise : place);
+  const heads = {};
+  for (const kind of KINDS) {
+    const [layers, count] = [translation.layers(kind), translation.heads(kind)];
+    const given = chosen[kind];
+    heads[kind] = given && given.layer < layers && given.head < count ? given : firstHead(translation, kind);
+  }
+  const token = within(chosen.token, translation.source.length, longest(translation.source));
+  const { layer, head } = heads.encoder;
+  const row = translation
+    .map('encoder', layer, head)
+    .weights.subarray(token * translation.source.length, (token + 1) * translation.source.length);
+  const told = translation.tensors.cross && tellingRow(translation, { kind: 'cross', ...heads.cross }, { words: false, special: true });
+  return {
+    ...heads,
+    token,
+    key: within(chosen.key, translation.source.length, strongest(row)),
+    dimension: chosen.dimension ?? 0,
+    written: within(chosen.written, translation.target.length, told ?? 0),
+  };
+}
+
+/** Of cross-attention the head that aligns words, of others one whose row is neither plain nor blurred. */
+function firstHead(translation, kind) {
+  if (kind === 'cross') return bestHead(translation);
+  const tokens = translation.rows(kind);
+  const row = kind === 'encoder' ? longest(tokens) : tokens.length - 1;
+  let best = { head: 0, gap: Infinity };
+  for (let head = 0; head < translation.heads(kind); head++) {
+    const map = translation.map(kind, 0, head);
+    const weights = Array.from(map.weights.subarray(row * map.columns, (row + 1) * map.columns), (weight) => weight || 0);
+    const top = strongest(weights);
+    const gap = Math.abs(weights[top] - CLEAR) + (top === row ? 1 : 0);
+    if (gap < best.gap) best = { head, gap };
+  }
+  return { layer: 0, head: best.head };
+}
+
+/** The longest word: the one that most can be said of. */
+function longest(tokens) {
+  const lengths = tokens.map((token) => (isWord(token) ? [...token.label].length : 0));
+  return strongest(lengths);
+}

@@ -1,0 +1,158 @@
+// A matrix as a picture: coloured cells, with names beside and above, numbers where there is room, and the value on hover.
+
+import { make } from '../core/dom.js';
+import { colour, css, inkOn, shade } from '../core/theme.js';
+import { minus } from '../core/view.js';
+import { t } from '../core/words.js';
+import { largest } from './tensors.js';
+
+const READABLE = 34; // pixels that a cell needs for its number
+const PARTED = 13; // pixels from which cells are parted by a line
+const TIP = 14; // pixels between the pointer and what it says
+
+const tip = make('div', { class: 'headlight lesson-tip', role: 'presentation', hidden: true });
+
+function tell(event, text) {
+  if (!tip.isConnected) document.querySelector('.gradio-container').append(tip);
+  tip.textContent = text;
+  tip.hidden = false;
+  const { offsetWidth: width, offsetHeight: height } = tip;
+  tip.style.left = `${Math.max(4, Math.min(innerWidth - width - 8, event.clientX + TIP))}px`;
+  tip.style.top = `${event.clientY - height - TIP < 4 ? event.clientY + TIP : event.clientY - height - TIP / 2}px`;
+}
+
+/** Nothing is pointed at any more. */
+export const untell = () => {
+  tip.hidden = true;
+};
+
+/** The colour of a value: orange to blue around zero, or pale to dark from zero on. */
+export const toned = (value, scale, most) =>
+  scale === 'signed' ? shade('difference', 0.5 + value / most / 2) : shade('headlight', value / most);
+
+/**
+ * @param {{
+ *   matrix: import('./tensors.js').Matrix, width: number, name: string,
+ *   rows?: { names: string[], places: number[] }, columns?: { names: string[], places: number[] } | null,
+ *   scale?: 'signed' | 'share' | 'positive', most?: number, height?: number, widest?: number, label?: number,
+ *   row?: number | null, column?: number | null, band?: [number, number] | null, masked?: ((row: number, column: number) => boolean) | null,
+ *   digits?: number, pick?: (row: number | null, column: number | null) => void,
+ * }} given `rows` and `columns`: what is shown of the matrix, by its places
+ */
+export function heat({ matrix, width, name, scale = 'signed', digits = 0, label = 76, ...given }) {
+  const rows = given.rows ?? { names: [], places: Array.from({ length: matrix.rows }, (_, row) => row) };
+  const shownColumns = given.columns?.places ?? Array.from({ length: matrix.columns }, (_, column) => column);
+  const most = given.most || largest(matrix.numbers) || 1;
+  const aside = rows.names.length ? label : 0;
+  const cell = Math.min(given.widest ?? Infinity, Math.max(1, (width - aside) / shownColumns.length));
+  const height = given.height ?? Math.min(READABLE, Math.max(20, cell));
+  const box = make('div', { class: 'lesson-heat', style: `--cell:${cell}px;--line:${height}px;--aside:${aside}px` });
+  const size = { width: cell * shownColumns.length, height: height * rows.places.length };
+  const pick = given.pick ?? null;
+
+  if (given.columns?.names.length) {
+    const labels = given.columns.names.map((text, place) => {
+      const at = given.columns.places[place];
+      const attributes = { class: `above${at === given.column ? ' chosen' : ''}`, style: `width:${cell}px` };
+      if (pick) attributes.onclick = () => pick(null, at);
+      return make('span', attributes, make('bdi', {}, text));
+    });
+    box.append(make('div', { class: 'names-above' }, ...labels));
+  }
+  if (rows.names.length) {
+    const labels = rows.names.map((text, place) => {
+      const at = rows.places[place];
+      const attributes = { class: `beside${at === given.row ? ' chosen' : ''}`, style: `height:${height}px`, title: text };
+      if (pick) attributes.onclick = () => pick(at, null);
+      return make('span', attributes, make('bdi', {}, text));
+    });
+    box.append(make('div', { class: 'names-beside' }, ...labels));
+  }
+
+  const plane = make('div', { class: `plane${given.masked ? ' hatch' : ''}`, style: `width:${size.width}px;height:${size.height}px` });
+  const canvas = paint({
+    matrix,
+    rows: rows.places,
+    columns: shownColumns,
+    cell,
+    height,
+    most,
+    scale,
+    digits,
+    masked: given.masked ?? null,
+  });
+  canvas.setAttribute('role', 'img');
+  canvas.setAttribute('aria-label', t('lesson_picture', { name, rows: rows.places.length, columns: shownColumns.length }));
+  plane.append(canvas);
+  const row = rows.places.indexOf(given.row);
+  const column = shownColumns.indexOf(given.column);
+  const from = shownColumns.indexOf(given.band?.[0]);
+  if (row >= 0 && column < 0) plane.append(frame(0, row * height, size.width, height));
+  if (row >= 0 && column >= 0) plane.append(frame(column * cell, row * height, cell, height));
+  if (from >= 0) plane.append(frame(from * cell, 0, (given.band[1] - given.band[0]) * cell, size.height));
+
+  const under = (event) => {
+    const { left, top } = canvas.getBoundingClientRect();
+    const within = (number, count) => Math.max(0, Math.min(count - 1, Math.floor(number)));
+    return [within((event.clientY - top) / height, rows.places.length), within((event.clientX - left) / cell, shownColumns.length)];
+  };
+  plane.addEventListener('pointermove', (event) => {
+    const [at, across] = under(event);
+    const [place, over] = [rows.places[at], shownColumns[across]];
+    const value = given.masked?.(place, over) ? t('masked') : minus(matrix.numbers[place * matrix.columns + over]);
+    const where = [rows.names[at], given.columns?.names[across] ?? t('lesson_dimension', { number: over + 1 })].filter(Boolean);
+    tell(event, `${where.join(' · ')}: ${value}`);
+  });
+  plane.addEventListener('pointerleave', untell);
+  if (pick) {
+    plane.classList.add('picks');
+    plane.addEventListener('click', (event) => {
+      const [at, across] = under(event);
+      untell();
+      pick(rows.places[at], shownColumns[across]);
+    });
+  }
+  box.append(plane);
+  return box;
+}
+
+function frame(left, top, width, height) {
+  return make('i', {
+    class: 'frame',
+    style: `left:${left - 2}px;top:${top - 2}px;width:${Math.max(width, 3) + 3}px;height:${height + 3}px`,
+  });
+}
+
+/** The cells, as sharp as the screen. */
+function paint({ matrix, rows, columns, cell, height, most, scale, digits, masked }) {
+  const sharp = Math.min(2, devicePixelRatio || 1);
+  const canvas = make('canvas', {
+    width: Math.max(1, Math.round(cell * columns.length * sharp)),
+    height: Math.max(1, Math.round(height * rows.length * sharp)),
+  });
+  const context = canvas.getContext('2d');
+  const line = cell >= PARTED ? sharp : 0;
+  const ground = colour('ground');
+  for (const [down, row] of rows.entries()) {
+    for (const [across, column] of columns.entries()) {
+      if (masked?.(row, column)) continue;
+      const [left, right] = [Math.round(across * cell * sharp), Math.round((across + 1) * cell * sharp)];
+      const [top, bottom] = [Math.round(down * height * sharp), Math.round((down + 1) * height * sharp)];
+      if (masked) {
+        context.fillStyle = ground;
+        context.fillRect(left, top, right - left, bottom - top);
+      }
+      const value = matrix.numbers[row * matrix.columns + column];
+      const tone = toned(value, scale, most);
+      context.fillStyle = css(tone);
+      context.fillRect(left, top, Math.max(1, right - left - line), bottom - top - (height >= 8 ? sharp : 0));
+      if (!digits || cell < READABLE) continue;
+      context.fillStyle = inkOn(tone);
+      context.font = `${11 * sharp}px ${getComputedStyle(document.body).getPropertyValue('--font')}`;
+      context.textAlign = 'center';
+      context.textBaseline = 'middle';
+      context.fillText(minus(value, digits), (left + right - line) / 2, (top + bottom) / 2);
+    }
+  }
+  return canvas;
+}

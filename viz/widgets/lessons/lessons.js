@@ -1,0 +1,281 @@
+// Learn: the list of lessons, and one of them open at a step. The same drawing for all; what differs is data.
+
+import { call } from '../core/boot.js';
+import { make, typing } from '../core/dom.js';
+import { on, set, state } from '../core/state.js';
+import { faultSays, t } from '../core/words.js';
+import { readChoice, settled, writeChoice } from './choice.js';
+import { untell } from './heat.js';
+import { LessonList } from './list.js';
+import { mark } from './progress.js';
+import { Scene } from './scene.js';
+import { StepView } from './step.js';
+import { Tensors } from './tensors.js';
+
+const STAYS = { step: 4200, part: 1800, word: 1200 }; // milliseconds of each while it plays
+
+export async function mountLessons(root, server) {
+  const lessons = await call(server.read_lessons, {});
+  new Lessons(root, lessons, (values) => call(server.lesson_tensors, values));
+}
+
+class Lessons {
+  constructor(root, lessons, ask) {
+    this.root = root;
+    this.lessons = lessons;
+    this.tensors = new Tensors(ask);
+    this.answers = new Map(); // of questions, by what they are about
+    this.whole = false; // of a long sentence, all tokens
+    this.timer = 0;
+    this.turn = 0;
+    this.list = new LessonList((name) => this.go({ lesson: name, step: '', part: 0, chosen: {} }));
+    this.view = new StepView({
+      back: () => this.leave(),
+      step: (place) => this.toStep(place),
+      move: (by) => this.move(by),
+      play: () => this.play(),
+      pick: (changes) => this.pick(changes),
+      part: (part) => this.go({ ...this.choice, part }),
+      answer: (given) => this.answered(given),
+      again: () => this.show(),
+      all: () => {
+        this.whole = !this.whole;
+        this.show();
+      },
+    });
+    this.notice = make('p', { class: 'quiet' });
+    root.append(this.notice, this.list.element, this.view.element);
+    on(['tab', 'lesson', 'translation', 'language', 'theme'], () => this.show());
+    on(['busy'], () => root.classList.toggle('busy', state.busy));
+    document.addEventListener('keydown', (event) => this.press(event));
+    let width = innerWidth;
+    addEventListener('resize', () => {
+      if (innerWidth !== width) this.show(); // a phone's bars change its height alone
+      width = innerWidth;
+    });
+    this.show();
+  }
+
+  // ---------------------------------------------------------------- where one is
+
+  get choice() {
+    return readChoice(state.lesson);
+  }
+
+  get lesson() {
+    return this.lessons.find(({ name }) => name === this.choice.lesson) ?? null;
+  }
+
+  get place() {
+    return Math.max(
+      0,
+      this.lesson.steps.findIndex(({ name }) => name === this.choice.step),
+    );
+  }
+
+  go(choice) {
+    set({ lesson: writeChoice(choice) });
+  }
+
+  leave() {
+    this.stop();
+    set({ lesson: '' });
+  }
+
+  toStep(place) {
+    this.stop();
+    this.enter(place);
+  }
+
+  enter(place, part = 0) {
+    const { steps, name } = this.lesson;
+    const at = Math.max(0, Math.min(steps.length - 1, place));
+    this.go({ ...this.choice, lesson: name, step: steps[at].name, part });
+  }
+
+  /** One step on or back; a step with parts is walked part by part. */
+  move(by, byHand = true) {
+    if (byHand) this.stop();
+    const { steps } = this.lesson;
+    const { place } = this;
+    const parts = Math.max(1, steps[place].parts.length);
+    const part = this.choice.part + by;
+    if (part >= 0 && part < parts) this.go({ ...this.choice, step: steps[place].name, part });
+    else if (place + by >= 0 && place + by < steps.length)
+      this.enter(place + by, by < 0 ? Math.max(0, steps[place + by].parts.length - 1) : 0);
+  }
+
+  pick(changes) {
+    const { choice } = this;
+    this.go({ ...choice, step: this.lesson.steps[this.place].name, chosen: { ...choice.chosen, ...changes } });
+  }
+
+  answered(given) {
+    this.answers.set(this.question(), given);
+    this.show();
+  }
+
+  /** What a question is about: another sentence or another word is another question. */
+  question() {
+    const { translation } = state;
+    const { kind, name } = this.lesson.steps[this.place];
+    const look = settled(translation, this.choice.chosen);
+    return JSON.stringify([
+      this.lesson.name,
+      name,
+      translation.source_text,
+      translation.text,
+      kind === 'encoder' ? look.token : look.written,
+    ]);
+  }
+
+  // ---------------------------------------------------------------- playing
+
+  play() {
+    if (this.timer) this.stop();
+    else this.wait();
+    this.show();
+  }
+
+  stop() {
+    clearTimeout(this.timer);
+    this.timer = 0;
+  }
+
+  wait() {
+    const { steps } = this.lesson;
+    const step = steps[this.place];
+    const last = this.place === steps.length - 1;
+    const more = this.choice.part < step.parts.length - 1;
+    this.timer = window.setTimeout(() => this.onward(last), more ? STAYS.part : last ? STAYS.word : STAYS.step);
+  }
+
+  /** The next step; at the last one, the next word is written. */
+  onward(last) {
+    this.timer = 0;
+    if (!this.open()) return;
+    const { written } = settled(state.translation, this.choice.chosen);
+    const writes = this.lesson.steps[this.place].picks.includes('written');
+    if (last && (!writes || written === state.translation.target.length - 1)) return this.show();
+    this.wait();
+    if (last) this.pick({ written: written + 1 });
+    else this.move(1, false);
+  }
+
+  // ---------------------------------------------------------------- drawing
+
+  open() {
+    return state.tab === 'learn' && Boolean(state.translation) && Boolean(this.lesson);
+  }
+
+  async show() {
+    untell();
+    if (state.tab !== 'learn') return this.stop();
+    const { translation } = state;
+    const { lesson } = this;
+    this.notice.textContent = translation ? '' : t('lesson_no_sentence');
+    this.list.element.hidden = Boolean(lesson) || !translation;
+    this.view.element.hidden = !lesson || !translation;
+    if (!translation) return;
+    const turn = ++this.turn;
+    if (!lesson) {
+      this.stop();
+      this.drawList(turn);
+      return;
+    }
+    const { place } = this;
+    mark(lesson.name, place === lesson.steps.length - 1 ? 'done' : 'begun');
+    const look = settled(translation, this.choice.chosen);
+    const part = Math.min(this.choice.part, Math.max(0, lesson.steps[place].parts.length - 1));
+    const scene = (at) =>
+      new Scene({ ...lesson.steps[at], lesson: lesson.name }, translation, look, this.tensors.of(translation), at === place ? part : 0);
+    const about = { lesson, place, part, look, playing: Boolean(this.timer), whole: this.whole, given: this.answers.get(this.question()) };
+    this.view.frame(about, translation);
+    const needs = scene(place).needs();
+    const names = needs.length ? needs : scene(lesson.steps.findIndex(({ figures }) => figures[0].shows.length)).needs(); // for the model's sizes
+    const brought = this.tensors.of(translation);
+    if (!brought.has(names)) {
+      this.view.waits(true);
+      try {
+        await this.tensors.bring(translation, names);
+      } catch (error) {
+        if (turn === this.turn) this.view.failed(faultSays(error));
+        return;
+      } finally {
+        if (turn === this.turn) this.view.waits(false);
+      }
+      if (turn !== this.turn) return;
+    } else {
+      this.view.waits(false);
+    }
+    this.view.draw(scene(place), about);
+    if (place + 1 < lesson.steps.length) this.ahead(scene(place + 1));
+  }
+
+  /** The next step's tensors, while this one is read. What fails here is asked for again when it is needed. */
+  ahead(scene) {
+    const names = scene.needs();
+    if (names.length && !scene.brought.has(names)) this.tensors.bring(scene.translation, names).catch(() => {});
+  }
+
+  async drawList(turn) {
+    const { translation } = state;
+    const look = settled(translation, {});
+    const sceneOf = (lesson) =>
+      new Scene(
+        { ...lesson.steps[0], kind: 'encoder', figures: [{ shows: lesson.picture }], picks: [] },
+        translation,
+        look,
+        this.tensors.of(translation),
+      );
+    const pictureOf = (lesson) =>
+      this.tensors.of(translation).has(sceneOf(lesson).needs()) ? sceneOf(lesson).matrix(lesson.picture[0]) : null;
+    this.list.draw(this.lessons, pictureOf);
+    const names = [...new Set(this.lessons.flatMap((lesson) => sceneOf(lesson).needs()))];
+    if (this.tensors.of(translation).has(names)) return;
+    try {
+      await this.tensors.bring(translation, names);
+      if (turn === this.turn && !this.lesson) this.list.draw(this.lessons, pictureOf);
+    } catch (error) {
+      if (!error.fault) console.warn(error); // the list stands without pictures
+    }
+  }
+
+  // ---------------------------------------------------------------- keys
+
+  press(event) {
+    if (!this.open() || event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || event.defaultPrevented) return;
+    if (event.target.closest?.('[role=tablist], pre')) return;
+    const isButton = event.target.closest?.('button, a, [role=button], summary');
+    if (event.key === ' ' && isButton) return; // it presses what has the focus
+    const act = {
+      ArrowLeft: () => this.move(-1),
+      ArrowRight: () => this.move(1),
+      ' ': () => this.play(),
+      j: () => this.nextToken(1),
+      k: () => this.nextToken(-1),
+      '[': () => this.nextHead(-1),
+      ']': () => this.nextHead(1),
+      Escape: () => this.leave(),
+    }[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  }
+
+  nextToken(by) {
+    const { kind, picks } = this.lesson.steps[this.place];
+    const name = kind === 'encoder' ? 'token' : 'written';
+    if (!picks.includes(name)) return;
+    const count = state.translation.rows(kind).length;
+    this.pick({ [name]: (settled(state.translation, this.choice.chosen)[name] + by + count) % count });
+  }
+
+  nextHead(by) {
+    const { kind, picks } = this.lesson.steps[this.place];
+    if (!picks.includes('head')) return;
+    const count = state.translation.heads(kind);
+    const { layer, head } = settled(state.translation, this.choice.chosen)[kind];
+    this.pick({ [kind]: { layer, head: (head + by + count) % count } });
+  }
+}

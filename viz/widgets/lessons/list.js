@@ -1,0 +1,82 @@
+// The list of lessons: of each a picture drawn from this sentence's own tensors, a promise, its minutes, and how far one is.
+
+import { icon, make, replace } from '../core/dom.js';
+import { css } from '../core/theme.js';
+import { t } from '../core/words.js';
+import { toned } from './heat.js';
+import { marked, score } from './progress.js';
+import { largest } from './tensors.js';
+
+const TICK = 'M2.5 6.5L5 9l4.500-6';
+const PICTURE = { rows: 7, columns: 16 };
+
+export class LessonList {
+  constructor(open) {
+    this.open = open;
+    this.title = make('h2', {});
+    this.says = make('p', { class: 'lead' });
+    this.progress = make('p', { class: 'quiet numeric' });
+    this.start = make('button', { type: 'button', class: 'go' });
+    const head = make('div', { class: 'top-line' }, make('div', {}, this.title, this.says, this.progress), this.start);
+    this.rows = make('div', { class: 'rows' });
+    this.element = make('div', { class: 'lesson-list' }, head, this.rows);
+  }
+
+  /** `pictureOf(lesson)`: a matrix of real numbers, or null until it is there. */
+  draw(lessons, pictureOf) {
+    const done = lessons.filter(({ name }) => marked(name) === 'done').length;
+    const { right, all } = score();
+    const guesses = all ? [t('lesson_guesses', { right, all })] : [];
+    this.title.textContent = t('lesson_title');
+    this.says.textContent = t('lesson_says');
+    this.progress.textContent = [t('lesson_done_of', { done, all: lessons.length }), ...guesses, t('lesson_stays_here')].join(' · ');
+    this.start.textContent = t('lesson_begin');
+    this.start.onclick = () => this.open(lessons[0].name);
+    replace(this.rows, ...lessons.map((lesson) => this.row(lesson, pictureOf(lesson))));
+  }
+
+  row(lesson, matrix) {
+    const { name, minutes } = lesson;
+    const how = marked(name) ?? 'new';
+    const sign = make(
+      'span',
+      { class: `mark ${how}`, title: t(`lesson_mark_${how}`) },
+      how === 'done' ? icon(12, [TICK], { width: 2 }) : '',
+    );
+    const words = make(
+      'span',
+      {},
+      make('b', {}, t(`lesson_${name}_name`)),
+      make('span', { class: 'promise' }, t(`lesson_${name}_promise`)),
+    );
+    const end = make(
+      'span',
+      { class: 'end' },
+      sign,
+      make('span', { class: 'numeric' }, t('lesson_minutes', { count: minutes })),
+      make('span', { class: 'hidden-text' }, t(`lesson_mark_${how}`)),
+    );
+    const about = { type: 'button', class: 'lesson-row', data: { lesson: name } };
+    return make('button', { ...about, onclick: () => this.open(name) }, picture(matrix), words, end);
+  }
+}
+
+function picture(matrix) {
+  const canvas = make('canvas', { width: PICTURE.columns * 6, height: PICTURE.rows * 6, 'aria-hidden': 'true' });
+  if (!matrix) return canvas;
+  const context = canvas.getContext('2d');
+  const [rows, columns] = [Math.min(PICTURE.rows, matrix.rows), Math.min(PICTURE.columns, matrix.columns)];
+  const most = 0.8 * largest(matrix.numbers) || 1;
+  for (let row = 0; row < rows; row++) {
+    for (let column = 0; column < columns; column++) {
+      context.fillStyle = css(toned(matrix.numbers[row * matrix.columns + column], 'signed', most));
+      context.fillRect(
+        (canvas.width / columns) * column,
+        (canvas.height / rows) * row,
+        canvas.width / columns - 1,
+        canvas.height / rows - 1,
+      );
+    }
+  }
+  return canvas;
+}

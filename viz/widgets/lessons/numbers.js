@@ -1,0 +1,128 @@
+// The numbers of a step, as its formula and its words take them: by name, and as text.
+
+import { minus, strongest } from '../core/view.js';
+import { lengthOf, mean, rowOf, softmax, spread, sum } from './tensors.js';
+
+const LETTERS = ['a', 'b', 'c', 'd'];
+const SHOWN = 3; // terms of a sum that are written out
+
+/** Digits that suit a size: 0.4119, 23.634, 1940.8. */
+export function written(number, digits = 4) {
+  const size = Math.abs(number);
+  return minus(number, size >= 1000 ? Math.max(0, digits - 3) : size >= 10 ? Math.max(0, digits - 1) : digits);
+}
+
+const bracketed = (number, digits) => (number < 0 ? `\\text{(}${written(number, digits)}\\text{)}` : written(number, digits));
+
+/** All of them. Those that a step's tensors do not tell are absent. */
+export function numbersOf(scene) {
+  const { model, look, translation } = scene;
+  const found = {
+    d_model: model.d_model,
+    d_ff: model.d_ff,
+    heads: model.heads,
+    head_width: model.head_width,
+    joined_width: model.heads * model.head_width,
+    encoder_layers: translation.layers('encoder'),
+    decoder_layers: translation.layers('decoder'),
+    source_vocabulary: model.source_vocabulary.toLocaleString('en'),
+    target_vocabulary: model.target_vocabulary.toLocaleString('en'),
+    last_id: (model.source_vocabulary - 1).toLocaleString('en'),
+    count: translation.source.length,
+    place: look.token,
+    dimension: look.dimension + 1,
+    layer: scene.layer + 1,
+    head: scene.head + 1,
+    id: translation.source[look.token].id,
+    embedding_scale: tidy(scene.number('embedding_scale')),
+    divisor: tidy(scene.number('divisor')),
+  };
+  for (const [place, { id }] of translation.source.slice(0, SHOWN).entries()) found[`id${place + 1}`] = id;
+  for (const add of [ofShows, ofAttention, ofNeurons, ofStages, ofLogits]) Object.assign(found, add(scene));
+  return Object.fromEntries(Object.entries(found).map(([name, value]) => [name, String(value)]));
+}
+
+const tidy = (number) => (Number.isInteger(number) ? number : written(number, 3));
+
+/** Of stacked tensors, the numbers at the row and dimension in question, and what their rows are like. */
+function ofShows(scene) {
+  const found = {};
+  const shows = scene.step.figures.filter(({ form }) => ['stack', 'heat'].includes(form)).flatMap((figure) => scene.shows(figure));
+  for (const [place, show] of shows.slice(0, LETTERS.length).entries()) {
+    if (['logits', 'stages'].includes(show.path)) continue;
+    const letter = LETTERS[place];
+    const matrix = scene.matrix(show);
+    const row = rowOf(matrix, Math.min(scene.row, matrix.rows - 1));
+    Object.assign(found, { [letter]: written(scene.value(show)), [`length_${letter}`]: written(lengthOf(row), 3) });
+    Object.assign(found, { [`mean_${letter}`]: written(mean(row), 3), [`spread_${letter}`]: written(spread(row), 3) });
+  }
+  return found;
+}
+
+/** Of an attention: one product taken apart, one row of softmax, one mixture. */
+function ofAttention(scene) {
+  const paths = scene.needs().map((path) => path.split('.').at(-1));
+  const found = {};
+  if (paths.includes('queries') && paths.includes('keys')) {
+    const terms = scene.named('products').numbers;
+    const [query, key] = [scene.named('query').numbers, scene.named('key').numbers];
+    const said = Array.from(
+      { length: Math.min(SHOWN, terms.length) },
+      (_, i) => `${bracketed(query[i], 2)} \\cdot ${bracketed(key[i], 2)}`,
+    );
+    Object.assign(found, { products: said.join(' + '), raw: written(sum(terms), 3) });
+    found.score = written(sum(terms) / scene.number('divisor'), 3);
+  }
+  if (!paths.includes('scores')) return found;
+  const scores = rowOf(scene.sent('scores'), scene.row);
+  const allowed = scene.allowed(scene.row);
+  const weights = softmax(scores, allowed);
+  const best = strongest(weights);
+  const total = sum(Array.from(scores, (each, place) => (!allowed || allowed[place] ? Math.exp(each) : 0)));
+  Object.assign(found, { best_score: written(scores[best], 3), best_power: written(Math.exp(scores[best]), 3), total: written(total, 3) });
+  Object.assign(found, { best_weight: written(weights[best]), best_key: scene.columns[best].label, row_sum: written(sum(weights)) });
+  Object.assign(found, { keys: weights.length, allowed: allowed ? allowed.filter(Boolean).length : weights.length });
+  found.hidden = found.keys - found.allowed;
+  if (paths.includes('values')) {
+    const values = scene.sent('values');
+    const dimension = Math.min(scene.look.dimension, values.columns - 1);
+    const ranked = [...weights.keys()].sort((one, other) => weights[other] - weights[one]).slice(0, SHOWN);
+    const terms = ranked.map(
+      (place) => `${written(weights[place], 3)} \\cdot ${bracketed(values.numbers[place * values.columns + dimension], 3)}`,
+    );
+    Object.assign(found, { mixing: terms.join(' + '), mixed: written(scene.named('mixture').numbers[dimension]) });
+  }
+  return found;
+}
+
+/** Of the feed-forward network: how many of its neurons say anything for the token. */
+function ofNeurons(scene) {
+  if (!scene.needs().some((path) => path.endsWith('feed_forward.hidden'))) return {};
+  const hidden = rowOf(scene.named('feed_forward.hidden'), scene.row);
+  const awake = hidden.reduce((count, each) => count + (each > 0 ? 1 : 0), 0);
+  return { awake, awake_share: `${((100 * awake) / hidden.length).toFixed(1)} %` };
+}
+
+/** How long the token's vector is at the door and after the last layer. */
+function ofStages(scene) {
+  if (!scene.step.figures.some(({ shows }) => shows.some(({ path }) => path === 'stages'))) return {};
+  const stages = scene.named('stages');
+  return { length_first: written(lengthOf(rowOf(stages, 0)), 2), length_last: written(lengthOf(rowOf(stages, stages.rows - 1)), 2) };
+}
+
+/** Of the logits: the best token's, and what makes probabilities of all. */
+function ofLogits(scene) {
+  if (!scene.brought.logits) return {};
+  const { best, log_sum: logSum, mean: middle, spread: wide } = scene.logits;
+  const [, id, logit] = best[0];
+  const less = logit - logSum;
+  return {
+    best_id: id,
+    best_logit: written(logit),
+    log_sum: written(logSum),
+    best_less: written(less),
+    best_chance: written(Math.exp(less)),
+    logit_mean: written(middle, 2),
+    logit_spread: written(wide, 2),
+  };
+}

@@ -1,0 +1,36 @@
+// Which phrases a step has for the model in use, and the names that stand in them.
+
+import { has, languageName, t } from '../core/words.js';
+
+/** The words as the model in use wants them: of several, those whose ending holds. */
+export function wordsKey(base, scene) {
+  const ending = scene.variants().find((each) => has(`${base}_words_${each}`));
+  return ending ? `${base}_words_${ending}` : `${base}_words`;
+}
+
+/** The note below the formulas, if there is one. */
+export function noteKey(base, scene) {
+  const ending = scene.variants().find((each) => has(`${base}_note_${each}`));
+  const key = ending ? `${base}_note_${ending}` : `${base}_note`;
+  return has(key) ? key : null;
+}
+
+/** Tokens and languages, by the names that phrases call them. */
+export function namesOf(scene) {
+  const { look, translation, rows, columns } = scene;
+  const { source, target } = translation.model;
+  return {
+    token: translation.source[look.token].label,
+    row: rows[scene.row].label,
+    written: translation.target[look.written].label,
+    key: columns[scene.key].label,
+    source: source ? languageName(source) : t('lesson_any_source'),
+    target: target ? languageName(target) : t('lesson_any_target'),
+    so_far: soFar(translation, look.written),
+  };
+}
+
+function soFar(translation, written) {
+  const { end } = written ? translation.target[written - 1] : { end: 0 };
+  return translation.text.slice(0, end).trim() || translation.start.label;
+}

@@ -1,0 +1,152 @@
+// Predict, then reveal: questions from the model's own numbers. What is right is computed; where it is unclear, nothing is asked.
+
+import { make, phrase, replace } from '../core/dom.js';
+import { minus, strongest } from '../core/view.js';
+import { t } from '../core/words.js';
+import { guessed } from './progress.js';
+import { rowOf, softmax } from './tensors.js';
+
+const CLEAR = 0.1; // by which the best must be ahead of the next
+const SAME = 1e-6; // weights that differ less are the same
+const [MOST, SOME] = [0.5, 0.1]; // of the neurons
+
+/** What there is to choose from, the place of the right one, and numbers for the answer; null where it is unclear. */
+export function questionOf(scene) {
+  const { ask } = scene.step;
+  return ask && RIGHT[ask.right](scene, ask.options);
+}
+
+const RIGHT = {
+  /** How many tokens the model reads: also fewer, as many as there are words, and one less. */
+  count(scene) {
+    const count = scene.translation.source.length;
+    return { options: [count - 2, count - 1, count].map(String), right: 2, values: { count } };
+  },
+
+  /** The largest weight of the row without the division. */
+  unscaled(scene, options) {
+    const row = rowOf(scene.named('raw'), scene.row);
+    const [without, scaled] = [softmax(row), softmax(rowOf(scene.named('scaled'), scene.row))].map((each) => Math.max(...each));
+    if (scene.number('divisor') === 1 || Math.abs(without - scaled) < CLEAR / 10) return null;
+    return worded(scene, options, without > scaled ? 'larger' : 'smaller', { without: minus(without), scaled: minus(scaled) });
+  },
+
+  /** The same amount added to every score. */
+  shifted(scene, options) {
+    const scores = rowOf(scene.sent('scores'), scene.row);
+    const [before, after] = [softmax(scores), softmax(scores.map((each) => each + 5))];
+    const apart = Math.max(...before.map((each, place) => Math.abs(each - after[place])));
+    const largest = Math.max(...after) - Math.max(...before);
+    return worded(scene, options, apart < 10 * SAME ? 'nothing' : largest > 0 ? 'grow' : 'even', {});
+  },
+
+  /** How many neurons of the feed-forward network are above zero. */
+  awake(scene, options) {
+    const hidden = rowOf(scene.named('feed_forward.hidden'), scene.row);
+    const share = hidden.reduce((count, each) => count + (each > 0 ? 1 : 0), 0) / hidden.length;
+    if ([MOST, SOME].some((edge) => Math.abs(share - edge) < 0.02)) return null;
+    return worded(scene, options, share > MOST ? 'most' : share > SOME ? 'some' : 'few', {});
+  },
+
+  /** Which half of the decoder's map is empty. */
+  later(scene, options) {
+    const { rows, columns, numbers } = scene.named('weights');
+    const half = (inside) =>
+      numbers.reduce((all, each, place) => all + (inside(Math.floor(place / columns), place % columns) ? each : 0), 0);
+    const sums = {
+      upper: half((row, column) => column > row),
+      lower: half((row, column) => column < row),
+      diagonal: half((row, column) => row === column),
+    };
+    if (rows < 2 || scene.part !== 0) return worded(scene, options, 'upper', {});
+    return worded(
+      scene,
+      options,
+      options.reduce((least, each) => (sums[each] < sums[least] ? each : least)),
+      {},
+    );
+  },
+
+  /** The key that the row attends to most. */
+  strongest(scene) {
+    const weights = rowOf(scene.named('weights'), scene.row);
+    const best = strongest(weights);
+    const ranked = [...weights].sort((one, other) => other - one);
+    if (ranked.length < 2 || ranked[0] - ranked[1] < CLEAR) return null;
+    const options = scene.columns.map(({ label }) => label);
+    return {
+      options,
+      after: options.map((label, place) => `${label} ${minus(weights[place], 2)}`),
+      right: best,
+      values: { key: options[best], weight: minus(weights[best]) },
+    };
+  },
+
+  /** The token that comes next. */
+  next(scene) {
+    const { best, log_sum: logSum } = scene.logits;
+    const chances = best.map(([, , logit]) => Math.exp(logit - logSum));
+    if (chances[0] - chances[1] < CLEAR) return null;
+    const shown = best.slice(0, 4);
+    const order = [...shown.keys()].sort((one, other) => shown[one][1] - shown[other][1]); // by id, which tells nothing
+    const options = order.map((place) => shown[place][0]);
+    const [first, second] = [0, 1].map((place) => ({ label: shown[place][0], chance: minus(chances[place]) }));
+    const values = { first: first.label, first_chance: first.chance, second: second.label, second_chance: second.chance };
+    return { options, right: order.indexOf(0), values };
+  },
+};
+
+/** Options in words. */
+function worded({ step }, options, right, values) {
+  const names = options.map((option) => t(`lesson_${step.lesson}_${step.name}_option_${option}`));
+  return { options: names, right: options.indexOf(right), values };
+}
+
+/** A question with its answers. `given`: what was chosen already; −1: shown without a guess. */
+export class Question {
+  constructor(choose) {
+    this.choose = choose;
+    this.says = make('p', { class: 'asks' });
+    this.options = make('div', { class: 'options' });
+    this.answer = make('div', { class: 'answer', 'aria-live': 'polite' });
+    this.element = make('section', { class: 'lesson-ask', hidden: true }, this.says, this.options, this.answer);
+  }
+
+  /** `name` is the question's own; `told`: what `questionOf` says. */
+  draw(base, told, given, values) {
+    this.element.hidden = !told;
+    if (!told) return;
+    const all = { ...values, ...told.values };
+    const bold = Object.fromEntries(Object.entries(all).map(([name, text]) => [name, make('b', {}, make('bdi', {}, String(text)))]));
+    const focused = this.options.contains(document.activeElement);
+    replace(this.says, ...phrase(t(`${base}_ask`), bold));
+    const open = given === undefined;
+    const buttons = told.options.map((text, place) => {
+      const result = open ? '' : place === told.right ? ' right' : place === given ? ' wrong' : '';
+      const about = {
+        type: 'button',
+        class: `option${result}`,
+        disabled: !open,
+        onclick: () => this.take(base, place, place === told.right),
+      };
+      return make('button', about, make('bdi', {}, open ? text : (told.after?.[place] ?? text)));
+    });
+    replace(this.options, ...buttons);
+    if (open) {
+      replace(this.answer, make('button', { type: 'button', class: 'link', onclick: () => this.choose(-1) }, t('lesson_just_show')));
+      return;
+    }
+    const verdict = given < 0 ? null : make('b', {}, t(given === told.right ? 'lesson_right' : 'lesson_wrong'));
+    const parts = Object.fromEntries(Object.entries(all).map(([name, text]) => [name, make('b', {}, make('bdi', {}, String(text)))]));
+    replace(this.answer, verdict, ' ', ...phrase(t(`${base}_answer`), parts));
+    if (focused) {
+      this.answer.tabIndex = -1;
+      this.answer.focus({ preventScroll: true }); // what was pressed is no button any more
+    }
+  }
+
+  take(base, place, isRight) {
+    guessed(base, isRight);
+    this.choose(place);
+  }
+}

@@ -1,0 +1,226 @@
+// One step with its tensors: which it needs, what each figure shows of them, and what the browser computes from queries, keys
+// and values, so that another head or token asks nobody.
+
+import { LOGITS, at, combined, products, rowOf, sliced, softmax, sum } from './tensors.js';
+
+const PLACES = {
+  encoder: ['encoder.layers.{layer}', 'self_attention'],
+  decoder: ['decoder.layers.{layer}', 'self_attention'],
+  cross: ['decoder.layers.{layer}', 'cross_attention'],
+};
+const OF_ATTENTION = ['queries', 'keys', 'values', 'scores', 'mixed', 'attended'];
+const OF_LAYER = ['feed_forward.hidden', 'feed_forward.output'];
+
+/** What is computed here, and from what. */
+const DERIVED = {
+  raw: ['queries', 'keys'],
+  scaled: ['queries', 'keys'],
+  query: ['queries'],
+  key: ['keys'],
+  products: ['queries', 'keys'],
+  weights: ['scores'],
+  weighted: ['scores', 'values'],
+  mixture: ['scores', 'values'],
+  joined: ['mixed'],
+};
+
+/** @typedef {import('./tensors.js').Matrix} Matrix */
+
+export class Scene {
+  /**
+   * @param {any} step as the lesson has it
+   * @param {import('../core/translation.js').Translation} translation
+   * @param {any} look what is chosen (choice.js: `settled`)
+   * @param {any} brought what the server has sent of this sentence so far
+   */
+  constructor(step, translation, look, brought, part = 0) {
+    this.step = step;
+    this.translation = translation;
+    this.look = look;
+    this.brought = brought;
+    this.part = part;
+    this.kind = step.kind;
+    this.model = brought.model;
+    this.memo = new Map();
+  }
+
+  /** The row in question: the token that is read, or the one being written. */
+  get row() {
+    return this.kind === 'encoder' ? this.look.token : this.look.written;
+  }
+
+  get rows() {
+    return this.translation.rows(this.kind);
+  }
+
+  get columns() {
+    return this.translation.columns(this.kind);
+  }
+
+  get key() {
+    return Math.min(this.look.key, this.columns.length - 1);
+  }
+
+  get head() {
+    return this.look[this.kind].head;
+  }
+
+  get layer() {
+    return this.look[this.kind].layer;
+  }
+
+  /** What the words follow: the norm's place, kinds of positions, whether scores are scaled. */
+  variants() {
+    const { norm_first, positions, scale_scores, scale_embedding, activation } = this.model;
+    return [
+      norm_first ? 'pre' : 'post',
+      ['sinusoidal', 'sinusoidal_halves', 'learned'].includes(positions) ? 'added' : 'elsewhere',
+      scale_scores ? 'scaled' : 'unscaled',
+      scale_embedding ? 'enlarged' : 'plain',
+      activation === 'relu' ? 'relu' : 'bent',
+    ];
+  }
+
+  // ---------------------------------------------------------------- which tensors
+
+  /** The paths that the server is asked for. */
+  needs() {
+    const shows = this.step.figures.flatMap((figure) => figure.shows);
+    const names = shows.flatMap(({ path, plus, minus }) => [path, plus, minus]).filter(Boolean);
+    if (this.kind === 'encoder' && this.step.picks.includes('head')) names.push('scores');
+    return [...new Set(names.flatMap((name) => this.paths(name)))];
+  }
+
+  paths(name) {
+    if (name in DERIVED) return DERIVED[name].map((each) => this.path(each));
+    if (name === 'logits') return [LOGITS];
+    if (name !== 'stages') return [this.path(name)];
+    const layers = Array.from(
+      { length: this.translation.layers('encoder') },
+      (_, layer) => `encoder.layers.${layer}.around_feed_forward.stream`,
+    );
+    return ['encoder.embedding.positioned', ...layers];
+  }
+
+  /** A short name as the path of a probe. */
+  path(name) {
+    const [layer, attention] = PLACES[this.kind].map((part) => part.replace('{layer}', String(this.layer)));
+    if (OF_ATTENTION.includes(name)) return `${layer}.${attention}.${name}`;
+    if (OF_LAYER.includes(name)) return `${layer}.${name}`;
+    return name.startsWith('around_attention.') ? `${layer}.around_${attention}.${name.split('.')[1]}` : name;
+  }
+
+  // ---------------------------------------------------------------- what a figure shows
+
+  /** The shows of a figure that this model has. */
+  shows(figure) {
+    return figure.shows.filter(({ when }) => !when || this.variants().includes(when));
+  }
+
+  /** A show as numbers. @returns {Matrix} */
+  matrix(show) {
+    let found = this.named(show.path);
+    if (show.plus) found = combined(found, this.named(show.plus), (one, other) => one + other);
+    if (show.minus) found = combined(found, this.named(show.minus), (one, other) => one - other);
+    if (show.over) found = { ...found, numbers: found.numbers.map((each) => each / this.number(show.over)) };
+    return found;
+  }
+
+  number(name) {
+    const { d_model, head_width, scale_embedding, scale_scores } = this.model;
+    return { embedding_scale: scale_embedding ? Math.sqrt(d_model) : 1, divisor: scale_scores ? Math.sqrt(head_width) : 1 }[name];
+  }
+
+  /** A tensor by the name of its probe, or one that is computed here. @returns {Matrix} */
+  named(name) {
+    if (!this.memo.has(name)) this.memo.set(name, this[`make_${name}`] ? this[`make_${name}`]() : this.sent(name));
+    return this.memo.get(name);
+  }
+
+  sent(name) {
+    return sliced(this.brought.tensors.get(this.path(name)), this.head);
+  }
+
+  make_raw() {
+    return products(this.sent('queries'), this.sent('keys'));
+  }
+
+  make_scaled() {
+    const { numbers, ...raw } = this.named('raw');
+    return { ...raw, numbers: numbers.map((each) => each / this.number('divisor')) };
+  }
+
+  make_query() {
+    return single(rowOf(this.sent('queries'), this.row));
+  }
+
+  make_key() {
+    return single(rowOf(this.sent('keys'), this.key));
+  }
+
+  make_products() {
+    return combined(this.named('query'), this.named('key'), (one, other) => one * other);
+  }
+
+  /** Which keys a row may look at. */
+  allowed(row) {
+    if (this.kind === 'decoder') return this.part === 0 ? Array.from(this.columns, (_, column) => column <= row) : null;
+    const { hidden = [] } = this.translation;
+    return hidden.length ? Array.from(this.columns, (_, column) => !hidden.includes(column)) : null;
+  }
+
+  make_weights() {
+    const scores = this.sent('scores');
+    const numbers = new Float32Array(scores.numbers.length);
+    for (let row = 0; row < scores.rows; row++) numbers.set(softmax(rowOf(scores, row), this.allowed(row)), row * scores.columns);
+    return { ...scores, numbers };
+  }
+
+  make_weighted() {
+    const values = this.sent('values');
+    const weights = rowOf(this.named('weights'), this.row);
+    return { ...values, numbers: values.numbers.map((each, place) => each * weights[Math.floor(place / values.columns)]) };
+  }
+
+  make_mixture() {
+    const weighted = this.named('weighted');
+    return single(Float32Array.from({ length: weighted.columns }, (_, column) => sum(columnOf(weighted, column))));
+  }
+
+  /** All heads side by side, as they enter the output matrix. */
+  make_joined() {
+    const { shape, numbers } = this.brought.tensors.get(this.path('mixed'));
+    const [heads, rows, width] = shape;
+    const joined = new Float32Array(numbers.length);
+    for (let head = 0; head < heads; head++) {
+      for (let row = 0; row < rows; row++)
+        joined.set(numbers.subarray((head * rows + row) * width, (head * rows + row + 1) * width), row * heads * width + head * width);
+    }
+    return { rows, columns: heads * width, numbers: joined };
+  }
+
+  /** The chosen token at the door, and after each layer. */
+  make_stages() {
+    const stages = this.paths('stages').map((path) => rowOf(sliced(this.brought.tensors.get(path), 0), this.look.token));
+    const numbers = new Float32Array(stages.length * stages[0].length);
+    for (const [stage, each] of stages.entries()) numbers.set(each, stage * each.length);
+    return { rows: stages.length, columns: stages[0].length, numbers };
+  }
+
+  /** The row of logits that the token being written was chosen from. */
+  get logits() {
+    return this.brought.logits[this.look.written];
+  }
+
+  /** The value of a show at the row and dimension in question. */
+  value(show) {
+    const matrix = this.matrix(show);
+    return at(matrix, Math.min(this.row, matrix.rows - 1), Math.min(this.look.dimension, matrix.columns - 1));
+  }
+}
+
+const single = (numbers) => ({ rows: 1, columns: numbers.length, numbers });
+
+export function columnOf({ rows, columns, numbers }, column) {
+  return Float32Array.from({ length: rows }, (_, row) => numbers[row * columns + column]);
+}

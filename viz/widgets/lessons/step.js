@@ -1,0 +1,250 @@
+// One step on the page: where, what, how, and by what, with its question and the ways on.
+
+import { icon, make, narrow, phrase, replace } from '../core/dom.js';
+import { languageName, t } from '../core/words.js';
+import { turnButtons } from '../parts/turning.js';
+import { Drawing } from './drawing.js';
+import { drawFigures, shortened } from './figures.js';
+import { formula } from './formula.js';
+import { numbersOf } from './numbers.js';
+import { namesOf, noteKey, wordsKey } from './phrases.js';
+import { Question, questionOf } from './question.js';
+import { sourceBox } from './source.js';
+
+const PLAY = 'M5 3.500l9 5.500-9 5.500z';
+const PAUSE = 'M5 4h3v10H5zM10 4h3v10h-3z';
+
+export class StepView {
+  /** `does`: what the controls do (lessons.js). */
+  constructor(does) {
+    this.does = does;
+    this.back = make('button', { type: 'button', class: 'link', onclick: () => does.back() });
+    this.name = make('span', { class: 'where' });
+    this.pickers = make('div', { class: 'pickers' });
+    const crumb = make('div', { class: 'crumb' }, this.back, this.name, this.pickers);
+    this.drawing = new Drawing();
+    const [previous, next] = turnButtons((by) => does.move(by));
+    this.previous = previous;
+    this.next = next;
+    this.playing = make('button', { type: 'button', class: 'round', onclick: () => does.play() });
+    this.slider = make('input', { type: 'range', min: 0, step: 1 });
+    this.slider.addEventListener('input', () => does.step(Number(this.slider.value)));
+    this.count = make('span', { class: 'count numeric' });
+    const ways = make('div', { class: 'ways' }, this.previous, this.next, this.playing, this.slider, this.count);
+    this.title = make('h2', { 'aria-live': 'polite' });
+    this.words = make('p', { class: 'words' });
+    this.error = make('p', { class: 'error', role: 'alert' });
+    this.again = make('button', { type: 'button', class: 'link', hidden: true, onclick: () => does.again() });
+    this.tokens = make('div', { class: 'lesson-row-of-tokens', role: 'group' });
+    this.parts = make('div', { class: 'segments', role: 'group' });
+    this.figure = make('div', { class: 'figure' });
+    this.long = make('p', { class: 'quiet', hidden: true });
+    this.formulas = make('div', { class: 'formulas' });
+    this.question = new Question((given) => does.answer(given));
+    this.source = make('div', {});
+    const left = make('div', { class: 'left' }, this.tokens, this.parts, this.long, this.figure, this.question.element);
+    this.body = make('div', { class: 'body' }, left, this.formulas);
+    const step = make('div', { class: 'step' }, ways, this.title, this.words, this.error, this.again, this.body, this.source);
+    this.element = make('div', { class: 'lesson' }, crumb, make('div', { class: 'walk' }, this.drawing.element, step));
+  }
+
+  // ---------------------------------------------------------------- what is there at once
+
+  /** The step's frame: its place in the drawing, and the ways on. */
+  frame({ lesson, place, playing, look }, translation) {
+    const { steps } = lesson;
+    const titles = steps.map(({ name }) => t(`lesson_${lesson.name}_${name}_title`));
+    this.back.textContent = t('lesson_back');
+    this.name.textContent = t(`lesson_${lesson.name}_name`);
+    this.element.classList.toggle('drawn', lesson.drawing);
+    if (lesson.drawing) {
+      const layers = { encoder: translation.layers('encoder'), decoder: translation.layers('decoder') };
+      const { source, target } = translation.model;
+      const sides = /** @type {[string, string]} */ ([source, target].map((code) => (code ? languageName(code) : '')));
+      this.drawing.draw({ steps, now: place, layers, sides, go: (step) => this.does.step(step), titles }, narrow());
+    }
+    for (const [button, word] of [
+      [this.previous, 'lesson_previous'],
+      [this.next, 'lesson_next'],
+    ])
+      for (const attribute of ['aria-label', 'title']) button.setAttribute(attribute, t(word));
+    const last = steps.length - 1;
+    const { part } = { part: 0, ...this.about };
+    this.previous.disabled = place === 0 && !part;
+    this.next.disabled = false;
+    replace(this.playing, icon(18, [{ d: playing ? PAUSE : PLAY, fill: 'currentColor', stroke: 'none' }]));
+    for (const attribute of ['aria-label', 'title']) this.playing.setAttribute(attribute, t(playing ? 'lesson_pause' : 'lesson_play'));
+    Object.assign(this.slider, { max: last, value: place });
+    this.slider.style.setProperty('--share', `${last ? (100 * place) / last : 0}%`);
+    this.slider.setAttribute('aria-label', t('lesson_step'));
+    this.slider.setAttribute('aria-valuetext', titles[place]);
+    this.count.textContent = `${place + 1} / ${steps.length}`;
+    this.title.textContent = titles[place];
+    this.drawPickers(steps[place], look, translation);
+  }
+
+  drawPickers(step, look, translation) {
+    const { kind, picks } = step;
+    const { layer, head } = look[kind];
+    const focused = this.pickers.contains(document.activeElement) && document.activeElement.getAttribute('data-turn');
+    const turning = (name, now, count, change) => {
+      const [before, after] = turnButtons((by) => this.does.pick({ [kind]: { layer, head, ...change((now + by + count) % count) } }));
+      for (const [button, word] of [
+        [before, 'previous'],
+        [after, 'next'],
+      ]) {
+        button.setAttribute('aria-label', t(`lesson_${word}_${name}`));
+        button.dataset.turn = `${name} ${word}`;
+      }
+      return make(
+        'span',
+        { class: 'turning' },
+        before,
+        make('span', { class: 'numeric' }, t(`lesson_${name}`, { [name]: now + 1 })),
+        after,
+      );
+    };
+    replace(
+      this.pickers,
+      picks.includes('layer') ? turning('layer', layer, translation.layers(kind), (next) => ({ layer: next })) : null,
+      picks.includes('head') ? turning('head', head, translation.heads(kind), (next) => ({ head: next })) : null,
+    );
+    if (focused) /** @type {any} */ (this.pickers.querySelector(`[data-turn="${focused}"]`))?.focus({ preventScroll: true });
+  }
+
+  /** While tensors are on their way, the old figure stays at half strength. */
+  waits(yes) {
+    this.element.classList.toggle('waits', yes);
+    if (yes) {
+      this.error.textContent = '';
+      this.again.hidden = true;
+    }
+  }
+
+  failed(says) {
+    this.error.textContent = says;
+    this.again.textContent = t('lesson_again');
+    this.again.hidden = false;
+    replace(this.words);
+    for (const part of [this.figure, this.formulas, this.tokens, this.parts, this.source]) replace(part);
+    this.question.element.hidden = true;
+    this.long.hidden = true;
+  }
+
+  // ---------------------------------------------------------------- what the tensors tell
+
+  /** @param {import('./scene.js').Scene} scene */
+  draw(scene, about) {
+    this.about = about;
+    const { lesson, place, part, whole, given } = about;
+    const { step, translation } = scene;
+    const base = `lesson_${lesson.name}_${step.name}`;
+    this.error.textContent = '';
+    this.again.hidden = true;
+    this.previous.disabled = place === 0 && part === 0;
+    this.next.disabled = place === lesson.steps.length - 1 && part >= step.parts.length - 1;
+    const numbers = numbersOf(scene);
+    const values = { ...numbers, ...namesOf(scene) };
+    const told = questionOf(scene);
+    const hides = Boolean(told) && step.ask.hides && given === undefined;
+    this.drawWords(base, values, scene);
+    this.drawTokens(scene);
+    this.drawParts(base, step, part, hides);
+    this.drawFigure(scene, { whole, hides });
+    this.drawFormulas(base, scene, { numbers, values, part, hides });
+    this.question.draw(base, told, given, values);
+    this.question.element.classList.toggle('first', hides);
+    replace(this.source, sourceBox(step.code, scene.variants()));
+    this.long.hidden = !shortened(scene) || hides;
+    if (!this.long.hidden) {
+      const count = Math.max(scene.rows.length, scene.columns.length);
+      const button = make(
+        'button',
+        { type: 'button', class: 'link', onclick: () => this.does.all() },
+        t(whole ? 'lesson_show_some' : 'lesson_show_all'),
+      );
+      replace(this.long, whole ? '' : t('lesson_some_of', { count }), ' ', button);
+    }
+    this.element.lang = '';
+    this.element.dataset.step = step.name;
+    this.element.dataset.of = translation.source_text;
+  }
+
+  drawWords(base, values, scene) {
+    const bold = (name) => make('b', {}, make('bdi', {}, values[name]));
+    const stressed = Object.fromEntries(['token', 'row', 'written', 'key'].map((name) => [name, bold(name)]));
+    replace(this.words, ...phrase(t(wordsKey(base, scene), numbersOnly(values)), stressed));
+  }
+
+  drawTokens(scene) {
+    const { step } = scene;
+    const name = step.picks.find((each) => ['token', 'written'].includes(each));
+    this.tokens.hidden = !name;
+    if (!name) return;
+    const focused = this.tokens.contains(document.activeElement);
+    const { source, target } = scene.translation.model;
+    this.tokens.setAttribute('aria-label', t(`lesson_pick_${name}`));
+    const buttons = scene.rows.map((token, place) => {
+      const about = {
+        type: 'button',
+        class: token.special ? 'special' : '',
+        'aria-pressed': String(place === scene.row),
+        lang: name === 'token' ? source : target,
+      };
+      return make('button', { ...about, onclick: () => this.does.pick({ [name]: place }) }, make('bdi', {}, token.label));
+    });
+    replace(this.tokens, make('span', { class: 'quiet' }, t(`lesson_pick_${name}`)), ...buttons);
+    if (focused) this.tokens.querySelector('[aria-pressed=true]')?.focus({ preventScroll: true });
+  }
+
+  drawParts(base, step, part, hides) {
+    this.parts.hidden = !step.parts.length || hides;
+    if (this.parts.hidden) return;
+    const focused = this.parts.contains(document.activeElement);
+    const buttons = step.parts.map((name, place) => {
+      const about = { type: 'button', 'aria-pressed': String(place === part), onclick: () => this.does.part(place) };
+      return make('button', about, `${place + 1} ${t(`${base}_part_${name}`)}`);
+    });
+    this.parts.setAttribute('aria-label', t('lesson_parts'));
+    replace(this.parts, ...buttons);
+    if (focused) this.parts.querySelector('[aria-pressed=true]')?.focus({ preventScroll: true });
+  }
+
+  /** What would give an answer away is absent until the question is answered; its place stays. */
+  drawFigure(scene, { whole, hides }) {
+    this.figure.classList.toggle('hides', hides);
+    if (hides) {
+      replace(this.figure);
+      return;
+    }
+    const width = Math.floor(this.figure.clientWidth) || 600;
+    replace(this.figure, ...drawFigures({ scene, width, pick: this.does.pick, all: whole }));
+  }
+
+  drawFormulas(base, scene, { numbers, values, part, hides }) {
+    const { step } = scene;
+    const key = noteKey(base, scene);
+    const note = key ? make('p', { class: 'quiet' }, t(key, values)) : null;
+    const stepwise = step.parts.length > 1 && step.numbers.length === step.parts.length;
+    const lines = hides ? [] : stepwise ? [step.numbers[part]] : step.numbers;
+    const about = aboutLine(step, scene, values);
+    const general = make('div', { class: 'general' }, formula(hides ? masked(step.formula) : step.formula, numbers));
+    const filled = lines.map((line) => make('div', { class: 'filled numeric' }, formula(line, numbers)));
+    replace(this.formulas, general, hides ? null : about, ...filled, hides ? null : note);
+  }
+}
+
+/** Of whom the numbers are. */
+function aboutLine(step, scene, values) {
+  if (!step.about.length) return null;
+  const tokens = step.about.map((name) => values[name]).filter(Boolean);
+  const said = [tokens.join(' → ')];
+  if (step.picks.includes('dimension')) said.push(t('lesson_dimension', { number: scene.look.dimension + 1 }));
+  return make('p', { class: 'about' }, make('b', {}, make('bdi', {}, said.join(' · '))));
+}
+
+/** A formula before the answer: its numbers are unknown. */
+const masked = (source) => source.replaceAll(/@\w+/g, '?');
+
+const numbersOnly = (values) =>
+  Object.fromEntries(Object.entries(values).filter(([name]) => !['token', 'row', 'written', 'key'].includes(name)));

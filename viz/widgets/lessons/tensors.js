@@ -1,0 +1,126 @@
+// Tensors of the visitor's sentence by the paths of their probes: asked for once, kept while the sentence is there.
+
+const KEPT = 3; // sentences
+
+/**
+ * @typedef {{ rows: number, columns: number, numbers: Float32Array }} Matrix row by row
+ * @typedef {{ shape: number[], numbers: Float32Array }} Tensor
+ */
+
+/** What one sentence has brought so far. */
+class Brought {
+  constructor() {
+    /** @type {Map<string, Tensor>} */
+    this.tensors = new Map();
+    /** @type {Map<string, Promise<void>>} */
+    this.waiting = new Map();
+    this.model = null; // its sizes, and how it is built
+    this.logits = null; // of each row: its best tokens, and how all are spread
+  }
+
+  has(names) {
+    return this.model !== null && names.every((name) => (name === LOGITS ? this.logits : this.tensors.has(name)));
+  }
+}
+
+export const LOGITS = 'decoder.output.logits';
+
+export class Tensors {
+  /** `ask(values)`: the server's answer to `{ request, names }`. */
+  constructor(ask) {
+    this.ask = ask;
+    this.sentences = new Map();
+  }
+
+  /** What there is of a translation. */
+  of(translation) {
+    const key = JSON.stringify([translation.asked(), translation.target.map(({ id }) => id)]);
+    const found = this.sentences.get(key) ?? new Brought();
+    this.sentences.delete(key);
+    this.sentences.set(key, found); // the one used last leaves last
+    for (const old of [...this.sentences.keys()].slice(0, -KEPT)) this.sentences.delete(old);
+    return found;
+  }
+
+  /** Bring what is missing of these; those on their way are waited for. */
+  async bring(translation, names) {
+    const brought = this.of(translation);
+    const missing = names.filter((name) => !brought.has([name]) && !brought.waiting.has(name));
+    if (missing.length) {
+      const work = this.fetch(brought, translation, missing);
+      for (const name of missing) brought.waiting.set(name, work);
+    }
+    await Promise.all(names.map((name) => brought.waiting.get(name)));
+    return brought;
+  }
+
+  async fetch(brought, translation, names) {
+    try {
+      const answer = await this.ask({ request: translation.asked(), names });
+      brought.model = answer.model;
+      for (const [name, sent] of Object.entries(answer.tensors)) brought.tensors.set(name, unpacked(sent));
+      if (answer.logits) brought.logits = answer.logits;
+    } finally {
+      for (const name of names) brought.waiting.delete(name);
+    }
+  }
+}
+
+/** Numbers as they travel: float32, little-endian, in base64. */
+export function unpacked({ shape, numbers }) {
+  const letters = atob(numbers);
+  const bytes = new Uint8Array(letters.length);
+  for (let place = 0; place < bytes.length; place++) bytes[place] = letters.charCodeAt(place);
+  return { shape, numbers: new Float32Array(bytes.buffer) };
+}
+
+// ---------------------------------------------------------------- arithmetic
+
+/** One head of `[heads, rows, columns]`, or all of `[rows, columns]`. */
+export function sliced({ shape, numbers }, head) {
+  const [rows, columns] = shape.slice(-2);
+  const size = rows * columns;
+  const start = shape.length > 2 ? head * size : 0;
+  return { rows, columns, numbers: numbers.subarray(start, start + size) };
+}
+
+export const rowOf = ({ columns, numbers }, row) => numbers.subarray(row * columns, (row + 1) * columns);
+export const at = (matrix, row, column) => matrix.numbers[row * matrix.columns + column];
+export const sum = (numbers) => numbers.reduce((all, each) => all + each, 0);
+export const largest = (numbers) => numbers.reduce((most, each) => Math.max(most, Math.abs(each)), 0);
+export const lengthOf = (numbers) => Math.sqrt(numbers.reduce((all, each) => all + each * each, 0));
+export const mean = (numbers) => sum(numbers) / numbers.length;
+
+export function spread(numbers) {
+  const middle = mean(numbers);
+  return Math.sqrt(numbers.reduce((all, each) => all + (each - middle) ** 2, 0) / numbers.length);
+}
+
+/** Number by number. */
+export function combined(one, other, act) {
+  return { rows: one.rows, columns: one.columns, numbers: one.numbers.map((each, place) => act(each, other.numbers[place])) };
+}
+
+/** Every row of one with every row of the other: `[rows, width]`, `[columns, width]` → `[rows, columns]`. */
+export function products(one, other) {
+  const numbers = new Float32Array(one.rows * other.rows);
+  for (let row = 0; row < one.rows; row++) {
+    for (let column = 0; column < other.rows; column++) numbers[row * other.rows + column] = dot(rowOf(one, row), rowOf(other, column));
+  }
+  return { rows: one.rows, columns: other.rows, numbers };
+}
+
+function dot(one, other) {
+  let all = 0;
+  for (let place = 0; place < one.length; place++) all += one[place] * other[place];
+  return all;
+}
+
+/** Shares of a row; of keys that are not allowed, exactly zero. */
+export function softmax(scores, allowed = null) {
+  const open = (place) => !allowed || allowed[place];
+  const most = scores.reduce((best, each, place) => (open(place) ? Math.max(best, each) : best), -Infinity);
+  const powers = Array.from(scores, (each, place) => (open(place) ? Math.exp(each - most) : 0));
+  const total = sum(powers);
+  return powers.map((each) => each / total);
+}
