@@ -36,6 +36,7 @@ TOKENS = WHOLE_RANGES["max_length"][1]  # of a sentence, beyond any
 MEASURES = ("maps", *STATISTICS)
 SAFE = 2**53 - 1  # as far as JavaScript can count
 NAME = 100  # characters of a model's name
+CHOICE = 200  # characters of what is chosen within a lesson
 LANGUAGE = 40  # characters of what a model calls a language
 
 
@@ -121,7 +122,7 @@ class Selection:
     beside_head: OneOf | None = _row(OneHead(), None)  # of the second model; None: the one most like the first's
     beside: str = _row(Text(NAME), "")  # the second of two models; empty: one that reads the same language
     beside_beam: int | None = _row(Whole(*BEAM, "max_beam", empty=True), None)  # None: as wide as the first model's
-    lesson: str = _row(Text(NAME), "")  # lesson, step, and what is chosen there: "walk.softmax.token-4.encoder-0-7"
+    lesson: str = _row(Text(CHOICE), "")  # lesson, step, and what is chosen there: "walk.softmax.token-4.encoder-0-7"
     beside_same: bool = _row(Switch(), False)  # the second model reads the first one's translation
 
 

@@ -1,8 +1,10 @@
-"""Learn: nothing comes before it is opened; each step works in both languages, by mouse and keys; a link restores it."""
+"""Learn: nothing comes before it is opened; steps work in both languages, by mouse and keys; a link restores it."""
 
 from __future__ import annotations
 
-from playwright.sync_api import Page, Request, expect
+import json
+
+from playwright.sync_api import Page, expect
 
 from headlight.viz.lessons import LESSONS
 from headlight.viz.words import words
@@ -21,10 +23,10 @@ def arrived(page: Page, step: str) -> None:
 def test_the_walk_is_walked_by_keys_in_both_languages_and_its_link_restores_it(visit: Visit) -> None:
     page = visit()
     asked: list[str] = []
-    page.on("request", lambda request: asked.append(named(request)))
+    page.on("request", lambda request: asked.append(request.url))
     assert not page.evaluate("performance.getEntriesByType('resource').some(({ name }) => name.includes('/lessons.'))")
     open_tab(page, "learn")
-    assert {"lessons.js", "lessons.css"} <= set(asked)
+    assert {"lessons.js", "lessons.css"} <= {url.rpartition("/")[2] for url in asked}
     page.click(".lesson-row[data-lesson=walk]")
     for language in ("en", "zh"):
         page.click(f".top [lang={language}]")
@@ -60,10 +62,11 @@ def test_the_walk_is_walked_by_keys_in_both_languages_and_its_link_restores_it(v
     expect(page.locator(".lesson-table tfoot td").nth(2)).to_have_text("1.0000")
     weights = [float(text) for text in page.locator(".lesson-table tbody td:nth-child(4)").all_inner_texts()]
     assert abs(sum(weights) - 1) < 0.001
-    assert [name for name in asked if "run" in name or "call" in name] == []
+    at_rest(page)
+    assert not [url for url in asked if "component_server" in url]
 
     # The address restores step, part, word and head.
-    link, look = page.evaluate("location.hash"), state(page, "lesson")
+    look = state(page, "lesson")
     page.wait_for_function("(look) => decodeURIComponent(location.hash).includes(look)", arg=look)
     link = page.evaluate("location.hash")
     told = page.locator(".lesson-table").inner_text()
@@ -72,10 +75,6 @@ def test_the_walk_is_walked_by_keys_in_both_languages_and_its_link_restores_it(v
     expect(again.locator(".lesson-table")).to_have_text(told, use_inner_text=True)
     again.keyboard.press("Escape")
     expect(again.locator(".lesson-list")).to_be_visible()
-
-
-def named(request: Request) -> str:
-    return request.url.rpartition("/")[2]
 
 
 def test_a_guess_counts_once_and_stays_in_the_browser(visit: Visit) -> None:
@@ -88,24 +87,22 @@ def test_a_guess_counts_once_and_stays_in_the_browser(visit: Visit) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.click(".lesson .crumb .link")
     expect(page.locator(".lesson-list .top-line")).to_contain_text("0 of 1 guesses right")
+    page.wait_for_function("!location.hash.includes('walk')")
     page.reload()
     expect(page.locator(".lesson-row[data-lesson=walk] .mark.begun")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_a_step_that_fails_says_so_and_can_be_asked_again(visit: Visit) -> None:
-    page = visit("#tab=learn")
-    page.wait_for_selector(".lesson-row")
-    at_rest(page)
-    page.evaluate("""() => {
-      window.brokenFetch = window.fetch;
-      window.fetch = (...given) => Promise.reject(new TypeError('offline'));
-    }""")
-    page.click(".lesson-row[data-lesson=walk]")
+    page = visit("#tab=learn&lesson=walk.tokens.0")
+    arrived(page, "tokens")
+    fault = {"what": "error", "field": "text", "word": "our_fault", "values": {}}
+    asking = "**/component_server/"
+    page.route(asking, lambda route: route.fulfill(json=json.dumps(fault)))
     page.locator(".lesson-drawing [data-part='e.memory']").click()
     error = page.locator(".lesson .error")
-    expect(error).not_to_be_empty()
-    page.evaluate("() => { window.fetch = window.brokenFetch; }")
+    expect(error).to_have_text(words("en")["error_our_fault"])
+    page.unroute(asking)
     page.locator(".lesson .step > .link").click()
     arrived(page, "memory")
     expect(error).to_be_empty()

@@ -41,7 +41,7 @@ def tensors_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]
         found = {name: _tensor(name, captured, translator) for name in names if name != LOGITS}
         if sum(tensor.size for tensor in found.values()) > MOST_NUMBERS:
             raise PageError("text", "too_long_to_show")
-        answer = {
+        answer: dict[str, Any] = {
             "model": model_values(translator),
             "tensors": {name: packed(tensor) for name, tensor in found.items()},
         }

@@ -9,10 +9,10 @@ from headlight.model.core.positions import AddedPositions
 from headlight.model.core.transformer import DecoderLayer, through
 from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.translate.capture import score_target
-from headlight.viz.lessons.lesson import Ask, Code, Figure, Lesson, Show, Step
+from headlight.viz.lessons.lesson import Ask, Code, Figure, Lesson, Pick, Show, Step
 
 EMBEDDED, POSITIONED = "encoder.embedding.embedded", "encoder.embedding.positioned"
-HEAD = ("layer", "head", "token")
+HEAD: tuple[Pick, ...] = ("layer", "head", "token")
 
 STEPS = (
     Step(

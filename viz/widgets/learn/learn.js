@@ -16,7 +16,7 @@ export async function mount({ element, server }) {
     opened = true;
     element.setAttribute('aria-busy', 'true');
     try {
-      const { mountLessons } = await loadLessons();
+      const { mount: mountLessons } = await loadLessons();
       error.textContent = '';
       await mountLessons(element, server);
     } catch (fault) {

@@ -6,7 +6,7 @@ import { minus } from '../core/view.js';
 import { t } from '../core/words.js';
 import { largest } from './tensors.js';
 
-const READABLE = 34; // pixels that a cell needs for its number
+const READABLE = 31; // pixels that a cell needs for its number
 const PARTED = 13; // pixels from which cells are parted by a line
 const TIP = 14; // pixels between the pointer and what it says
 
@@ -45,7 +45,7 @@ export function heat({ matrix, width, name, scale = 'signed', digits = 0, label 
   const most = given.most || largest(matrix.numbers) || 1;
   const aside = rows.names.length ? label : 0;
   const cell = Math.min(given.widest ?? Infinity, Math.max(1, (width - aside) / shownColumns.length));
-  const height = given.height ?? Math.min(READABLE, Math.max(20, cell));
+  const height = given.height ?? Math.min(34, Math.max(20, cell));
   const box = make('div', { class: 'lesson-heat', style: `--cell:${cell}px;--line:${height}px;--aside:${aside}px` });
   const size = { width: cell * shownColumns.length, height: height * rows.places.length };
   const pick = given.pick ?? null;

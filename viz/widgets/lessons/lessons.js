@@ -14,7 +14,7 @@ import { Tensors } from './tensors.js';
 
 const STAYS = { step: 4200, part: 1800, word: 1200 }; // milliseconds of each while it plays
 
-export async function mountLessons(root, server) {
+export async function mount(root, server) {
   const lessons = await call(server.read_lessons, {});
   new Lessons(root, lessons, (values) => call(server.lesson_tensors, values));
 }

@@ -3,6 +3,7 @@
 import { icon, make, replace } from '../core/dom.js';
 import { css } from '../core/theme.js';
 import { t } from '../core/words.js';
+import { Glossary } from './glossary.js';
 import { toned } from './heat.js';
 import { marked, score } from './progress.js';
 import { largest } from './tensors.js';
@@ -19,7 +20,8 @@ export class LessonList {
     this.start = make('button', { type: 'button', class: 'go' });
     const head = make('div', { class: 'top-line' }, make('div', {}, this.title, this.says, this.progress), this.start);
     this.rows = make('div', { class: 'rows' });
-    this.element = make('div', { class: 'lesson-list' }, head, this.rows);
+    this.glossary = new Glossary();
+    this.element = make('div', { class: 'lesson-list' }, head, this.rows, this.glossary.element);
   }
 
   /** `pictureOf(lesson)`: a matrix of real numbers, or null until it is there. */
@@ -32,6 +34,7 @@ export class LessonList {
     this.progress.textContent = [t('lesson_done_of', { done, all: lessons.length }), ...guesses, t('lesson_stays_here')].join(' · ');
     this.start.textContent = t('lesson_begin');
     this.start.onclick = () => this.open(lessons[0].name);
+    this.glossary.draw();
     replace(this.rows, ...lessons.map((lesson) => this.row(lesson, pictureOf(lesson))));
   }
 

@@ -4,7 +4,8 @@ import { minus, strongest } from '../core/view.js';
 import { lengthOf, mean, rowOf, softmax, spread, sum } from './tensors.js';
 
 const LETTERS = ['a', 'b', 'c', 'd'];
-const SHOWN = 3; // terms of a sum that are written out
+const SHOWN = 2; // terms of a sum that are written out: as many as a line has room for
+const FIRST = 3; // ids
 
 /** Digits that suit a size: 0.4119, 23.634, 1940.8. */
 export function written(number, digits = 4) {
@@ -37,7 +38,7 @@ export function numbersOf(scene) {
     embedding_scale: tidy(scene.number('embedding_scale')),
     divisor: tidy(scene.number('divisor')),
   };
-  for (const [place, { id }] of translation.source.slice(0, SHOWN).entries()) found[`id${place + 1}`] = id;
+  for (const [place, { id }] of translation.source.slice(0, FIRST).entries()) found[`id${place + 1}`] = id;
   for (const add of [ofShows, ofAttention, ofNeurons, ofStages, ofLogits]) Object.assign(found, add(scene));
   return Object.fromEntries(Object.entries(found).map(([name, value]) => [name, String(value)]));
 }

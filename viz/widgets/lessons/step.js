@@ -4,7 +4,8 @@ import { icon, make, narrow, phrase, replace } from '../core/dom.js';
 import { languageName, t } from '../core/words.js';
 import { turnButtons } from '../parts/turning.js';
 import { Drawing } from './drawing.js';
-import { drawFigures, shortened } from './figures.js';
+import { shortened } from './captions.js';
+import { drawFigures } from './figures.js';
 import { formula } from './formula.js';
 import { numbersOf } from './numbers.js';
 import { namesOf, noteKey, wordsKey } from './phrases.js';
@@ -51,7 +52,7 @@ export class StepView {
   // ---------------------------------------------------------------- what is there at once
 
   /** The step's frame: its place in the drawing, and the ways on. */
-  frame({ lesson, place, playing, look }, translation) {
+  frame({ lesson, place, part, playing, look }, translation) {
     const { steps } = lesson;
     const titles = steps.map(({ name }) => t(`lesson_${lesson.name}_${name}_title`));
     this.back.textContent = t('lesson_back');
@@ -69,7 +70,6 @@ export class StepView {
     ])
       for (const attribute of ['aria-label', 'title']) button.setAttribute(attribute, t(word));
     const last = steps.length - 1;
-    const { part } = { part: 0, ...this.about };
     this.previous.disabled = place === 0 && !part;
     this.next.disabled = false;
     replace(this.playing, icon(18, [{ d: playing ? PAUSE : PLAY, fill: 'currentColor', stroke: 'none' }]));
@@ -135,7 +135,6 @@ export class StepView {
 
   /** @param {import('./scene.js').Scene} scene */
   draw(scene, about) {
-    this.about = about;
     const { lesson, place, part, whole, given } = about;
     const { step, translation } = scene;
     const base = `lesson_${lesson.name}_${step.name}`;

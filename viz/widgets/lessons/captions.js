@@ -1,0 +1,79 @@
+// What stands around a picture: its name and shape, the names of its rows and columns, what its colours mean.
+
+import { make } from '../core/dom.js';
+import { minus } from '../core/view.js';
+import { t } from '../core/words.js';
+import { ramp } from '../parts/legend.js';
+import { largest } from './tensors.js';
+
+const FEW = 12; // tokens around the chosen one, of a long sentence
+const MANY = 16; // tokens that are all shown
+
+/** What stands above a picture: its name, and the tensor's shape with named axes. */
+export function caption(show, shape) {
+  const axes = shape.map(([count, name]) => [make('u', {}, String(count)), ` ${t(`lesson_axis_${name}`)}`]);
+  const inside = axes.flatMap((axis, place) => (place ? [' · ', ...axis] : axis));
+  return make('div', { class: 'lesson-caption' }, make('b', {}, t(`lesson_tensor_${show.name}`)), make('span', {}, '[', ...inside, ']'));
+}
+
+/** Names of the rows of a show, of which a long sentence shows some around the chosen one. */
+export function rowsOf(show, scene, count, all) {
+  const labels = {
+    tokens: () => scene.rows.map(({ label }) => label),
+    keys: () => scene.columns.map(({ label }) => label),
+    positions: () => Array.from({ length: count }, (_, place) => String(place)),
+    stages: () =>
+      Array.from({ length: count }, (_, place) => (place ? t('lesson_after_layer', { layer: place }) : t('lesson_at_the_door'))),
+    one: () => [t(`lesson_row_${show.name}`)],
+  }[show.rows]();
+  const places = show.rows === 'stages' || show.rows === 'one' ? [...labels.keys()] : around(labels.length, scene.row, all);
+  return { names: places.map((place) => labels[place]), places };
+}
+
+export function columnsOf(scene, all) {
+  const places = around(scene.columns.length, scene.kind === 'encoder' ? scene.key : scene.row, all);
+  return { names: places.map((place) => scene.columns[place].label), places };
+}
+
+function around(count, chosen, all) {
+  if (all || count <= MANY) return Array.from({ length: count }, (_, place) => place);
+  const start = Math.max(0, Math.min(count - FEW, chosen - Math.floor(FEW / 2)));
+  return Array.from({ length: FEW }, (_, place) => start + place);
+}
+
+/** Whether a step leaves out some of a long sentence. */
+export const shortened = (scene) => Math.max(scene.rows.length, scene.columns.length) > MANY;
+
+export function shapeOf(show, scene, matrix) {
+  const rows = {
+    tokens: scene.kind === 'encoder' ? 'tokens' : 'queries',
+    keys: 'keys',
+    positions: 'positions',
+    stages: 'stages',
+    one: null,
+  }[show.rows];
+  const heads = scene.step.picks.includes('head') && show.rows !== 'one' ? [[scene.model.heads, 'heads']] : [];
+  return [...heads, ...(rows ? [[matrix.rows, rows]] : []), [matrix.columns, 'dimensions']];
+}
+
+/** What the colours mean. */
+export function legend(scale, most) {
+  const digits = most < 1 ? 2 : 1;
+  const said =
+    scale === 'signed'
+      ? ramp('difference', minus(-most, digits), `+${most.toFixed(digits)}`)
+      : ramp('headlight', '0', most === 1 ? '1' : most.toFixed(2));
+  return make('div', { class: 'lesson-legend' }, said);
+}
+
+/** Three quarters of the largest number: the few beyond it are as dark as can be, and the rest can be told apart. */
+export const reach = (numbers) => 0.75 * largest(numbers) || 1;
+
+/** A click on a picture chooses a row, and a dimension or key. */
+export const picks = (pick, scene, square) => (row, column) => {
+  const changes = {};
+  if (row !== null) changes[scene.kind === 'encoder' ? 'token' : 'written'] = row;
+  if (column !== null && !square) changes.dimension = column;
+  if (column !== null && square && scene.kind === 'encoder') changes.key = column;
+  pick(changes);
+};
