@@ -20,6 +20,7 @@ function element(name, ...children) {
 export function formula(source, numbers = {}) {
   const tokens = tokensOf(source, numbers);
   const math = element('math', row(tokens, false));
+  math.setAttribute('displaystyle', 'true'); // fractions as large as the numbers beside them
   if (tokens.length) throw new Error(`${source} has a } too many`);
   return math;
 }

@@ -147,7 +147,7 @@ export class StepView {
     const told = questionOf(scene);
     const hides = Boolean(told) && step.ask.hides && given === undefined;
     this.drawWords(base, values, scene);
-    this.drawTokens(scene);
+    this.drawTokens(scene, hides);
     this.drawParts(base, step, part, hides);
     this.drawFigure(scene, { whole, hides });
     this.drawFormulas(base, scene, { numbers, values, part, hides });
@@ -175,7 +175,7 @@ export class StepView {
     replace(this.words, ...phrase(t(wordsKey(base, scene), numbersOnly(values)), stressed));
   }
 
-  drawTokens(scene) {
+  drawTokens(scene, hides) {
     const { step } = scene;
     const name = step.picks.find((each) => ['token', 'written'].includes(each));
     this.tokens.hidden = !name;
@@ -183,14 +183,20 @@ export class StepView {
     const focused = this.tokens.contains(document.activeElement);
     const { source, target } = scene.translation.model;
     this.tokens.setAttribute('aria-label', t(`lesson_pick_${name}`));
-    const buttons = scene.rows.map((token, place) => {
+    const unseen = hides && step.ask.options.includes('candidates'); // the row would say what comes next
+    const shown = unseen ? scene.rows.slice(0, scene.row + 1) : scene.rows;
+    const buttons = shown.map((token, place) => {
       const about = {
         type: 'button',
         class: token.special ? 'special' : '',
         'aria-pressed': String(place === scene.row),
         lang: name === 'token' ? source : target,
       };
-      return make('button', { ...about, onclick: () => this.does.pick({ [name]: place }) }, make('bdi', {}, token.label));
+      return make(
+        'button',
+        { ...about, onclick: () => this.does.pick({ [name]: place }) },
+        make('bdi', {}, unseen && place === scene.row ? '?' : token.label),
+      );
     });
     replace(this.tokens, make('span', { class: 'quiet' }, t(`lesson_pick_${name}`)), ...buttons);
     if (focused) this.tokens.querySelector('[aria-pressed=true]')?.focus({ preventScroll: true });
