@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from playwright.sync_api import Page, expect
 
@@ -20,13 +21,21 @@ def arrived(page: Page, step: str) -> None:
     at_rest(page)
 
 
+def visit_at(visit: Visit, hash_: str, **options: Any) -> Page:
+    """A new visitor whose address names a step."""
+    page = visit(**options)
+    page.evaluate("(hash) => { location.hash = hash; }", hash_)
+    page.reload()
+    return page
+
+
 def test_the_walk_is_walked_by_keys_in_both_languages_and_its_link_restores_it(visit: Visit) -> None:
     page = visit()
     asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    page.on("request", lambda request: asked.append(f"{request.url} {request.post_data or ''}"))
     assert not page.evaluate("performance.getEntriesByType('resource').some(({ name }) => name.includes('/lessons.'))")
     open_tab(page, "learn")
-    assert {"lessons.js", "lessons.css"} <= {url.rpartition("/")[2] for url in asked}
+    assert {"lessons.js", "lessons.css"} <= {each.split()[0].rpartition("/")[2] for each in asked}
     page.click(".lesson-row[data-lesson=walk]")
     for language in ("en", "zh"):
         page.click(f".top [lang={language}]")
@@ -52,6 +61,7 @@ def test_the_walk_is_walked_by_keys_in_both_languages_and_its_link_restores_it(v
     # One softmax row by hand: another word and another head ask nobody.
     page.locator(".lesson-drawing [data-part='e.softmax']").click()
     arrived(page, "softmax")
+    assert any("lesson_tensors" in each for each in asked)
     del asked[:]
     row = page.locator(".lesson-row-of-tokens [aria-pressed=true]").inner_text()
     page.keyboard.press("j")
@@ -63,14 +73,14 @@ def test_the_walk_is_walked_by_keys_in_both_languages_and_its_link_restores_it(v
     weights = [float(text) for text in page.locator(".lesson-table tbody td:nth-child(4)").all_inner_texts()]
     assert abs(sum(weights) - 1) < 0.001
     at_rest(page)
-    assert not [url for url in asked if "component_server" in url]
+    assert not [each for each in asked if "lesson_tensors" in each]
 
     # The address restores step, part, word and head.
     look = state(page, "lesson")
     page.wait_for_function("(look) => decodeURIComponent(location.hash).includes(look)", arg=look)
     link = page.evaluate("location.hash")
     told = page.locator(".lesson-table").inner_text()
-    again = visit(link)
+    again = visit_at(visit, link)
     arrived(again, "softmax")
     expect(again.locator(".lesson-table")).to_have_text(told, use_inner_text=True)
     again.keyboard.press("Escape")
@@ -78,7 +88,7 @@ def test_the_walk_is_walked_by_keys_in_both_languages_and_its_link_restores_it(v
 
 
 def test_a_guess_counts_once_and_stays_in_the_browser(visit: Visit) -> None:
-    page = visit("#tab=learn&lesson=walk.softmax.3", width=360, height=780, color_scheme="dark")
+    page = visit_at(visit, "#tab=learn&lesson=walk.softmax.3", width=360, height=780, color_scheme="dark")
     arrived(page, "softmax")
     expect(page.locator(".lesson-ask")).to_be_visible()
     page.locator(".lesson-ask .option").nth(0).click()
@@ -94,7 +104,7 @@ def test_a_guess_counts_once_and_stays_in_the_browser(visit: Visit) -> None:
 
 
 def test_a_step_that_fails_says_so_and_can_be_asked_again(visit: Visit) -> None:
-    page = visit("#tab=learn&lesson=walk.tokens.0")
+    page = visit_at(visit, "#tab=learn&lesson=walk.tokens.0")
     arrived(page, "tokens")
     fault = {"what": "error", "field": "text", "word": "our_fault", "values": {}}
     asking = "**/component_server/"
