@@ -202,12 +202,12 @@ def visiting(browser: Browser, address: str) -> Iterator[Visit]:
 
     with ExitStack() as visits:
 
-        def open_page(hash_: str = "", **options: Any) -> Page:
-            """`options` are those of `newcomer`."""
+        def open_page(hash_: str = "", *, drawn: str = ".explorer .plot .main-svg", **options: Any) -> Page:
+            """`drawn` is there once the tab of the address is; `options` are those of `newcomer`."""
             page = visits.enter_context(newcomer(browser, address, **options))
             visits.callback(watch.follow(page))
             page.goto(address + hash_)
-            page.wait_for_selector(".explorer .plot .main-svg")
+            page.wait_for_selector(drawn)
             return page
 
         yield open_page

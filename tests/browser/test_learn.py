@@ -23,10 +23,7 @@ def arrived(page: Page, step: str) -> None:
 
 def visit_at(visit: Visit, hash_: str, **options: Any) -> Page:
     """A new visitor whose address names a step."""
-    page = visit(**options)
-    page.evaluate("(hash) => { location.hash = hash; }", hash_)
-    page.reload()
-    return page
+    return visit(hash_, drawn=".lesson[data-step]", **options)
 
 
 def test_the_walk_is_walked_by_keys_in_both_languages_and_its_link_restores_it(visit: Visit) -> None:
@@ -85,6 +82,7 @@ def test_the_walk_is_walked_by_keys_in_both_languages_and_its_link_restores_it(v
     expect(again.locator(".lesson-table")).to_have_text(told, use_inner_text=True)
     again.keyboard.press("Escape")
     expect(again.locator(".lesson-list")).to_be_visible()
+    at_rest(again)
 
 
 def test_a_guess_counts_once_and_stays_in_the_browser(visit: Visit) -> None:
@@ -98,8 +96,10 @@ def test_a_guess_counts_once_and_stays_in_the_browser(visit: Visit) -> None:
     page.click(".lesson .crumb .link")
     expect(page.locator(".lesson-list .top-line")).to_contain_text("0 of 1 guesses right")
     page.wait_for_function("!location.hash.includes('walk')")
+    at_rest(page)
     page.reload()
     expect(page.locator(".lesson-row[data-lesson=walk] .mark.begun")).to_be_visible()
+    at_rest(page)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 

@@ -19,8 +19,8 @@ from headlight.viz.tabs.word import build as build_word
 Tab = Callable[[Service], object]  # builds it, inside a `gr.Blocks`
 TABS: dict[str, Tab] = {
     "heads": build_heads,
-    "learn": build_learn,
     "whatif": build_whatif,
+    "learn": build_learn,
     "beside": build_beside,
     "positions": build_positions,
     "decoding": build_decoding,

@@ -16,7 +16,25 @@ const STAYS = { step: 4200, part: 1800, word: 1200 }; // milliseconds of each wh
 
 export async function mount(root, server) {
   const lessons = await call(server.read_lessons, {});
-  new Lessons(root, lessons, (values) => call(server.lesson_tensors, values));
+  new Lessons(
+    root,
+    lessons,
+    counted(root, (values) => call(server.lesson_tensors, values)),
+  );
+}
+
+/** The same, and the element says how many answers are still to come: also those that are asked for in advance. */
+function counted(root, ask) {
+  let open = 0;
+  return async (values) => {
+    root.dataset.asks = String(++open);
+    try {
+      return await ask(values);
+    } finally {
+      if (--open) root.dataset.asks = String(open);
+      else delete root.dataset.asks;
+    }
+  };
 }
 
 class Lessons {
