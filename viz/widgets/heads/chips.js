@@ -54,7 +54,7 @@ export class Chips {
     this.kind = '';
     this.name = make('span', { class: 'quiet' });
     this.list = make('span', { class: 'list-of-chips', role: 'group' });
-    this.told = make('span', { class: 'hidden-text', 'aria-live': 'polite' });
+    this.told = make('span', { class: 'hidden-text', role: 'status' });
     this.element = make('div', { class: 'chips' }, this.name, this.list, this.told);
     this.list.addEventListener('click', (event) => {
       const chip = event.target.closest('button');
