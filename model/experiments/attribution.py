@@ -84,7 +84,10 @@ def _aligned(question: Question) -> Numbers:
 def _flow(question: Question) -> list[float | None]:
     mixing = mixing_of_attention(question.translation.attention)
     groups = [word.places for word in question.words]
-    return [float(each) for each in np.mean([flow(mixing, place, groups) for place in question.places], axis=0)]
+    rows = len(question.places)
+    return [
+        float(each) for each in np.mean([flow(mixing, place, groups, rows=rows) for place in question.places], axis=0)
+    ]
 
 
 PER_TOKEN: dict[str, Callable[[Question], Numbers]] = {  # scores of the source's tokens
@@ -184,7 +187,7 @@ def attribute(question: Question, name: str) -> Attribution:
 def attributions(
     translator: Translator, translation: Translation, places: Sequence[int], methods: Sequence[str] = METHODS
 ) -> Iterator[Attribution]:
-    """Each method's answer in turn: whoever leaves the loop ends the work."""
+    """Each method's answer in turn. Closing the iterator ends the work."""
     question = question_of(translator, translation, places)
     for name in methods:
         yield attribute(question, name)

@@ -94,9 +94,12 @@ def integrated_gradients(
         for piece, sums in zip(pieces, _pieces(translator, translation, places, embedded, pieces), strict=True):
             done[piece] = sums, abs(float(sums.sum()) - (known[piece[1]] - known[piece[0]]))
         gaps = {piece: gap for piece, (_, gap) in done.items()}
-        if sum(gaps.values()) <= COMPLETE or points >= most or time.perf_counter() - started > seconds:
+        if sum(gaps.values()) <= COMPLETE or points >= most:
             break
         halved = [piece for piece, gap in gaps.items() if gap > COMPLETE / len(gaps)]
+        spent = time.perf_counter() - started
+        if spent * (1 + 2 * POINTS * len(halved) / points) > seconds:  # a round takes as long as its points
+            break
         pieces = [part for start, end in halved for part in pairwise((start, _between(start, end), end))]
         for piece in halved:
             del done[piece]

@@ -69,16 +69,16 @@ def rollout(mixing: Mixing) -> tuple[Numbers, Numbers]:
     return source, written
 
 
-def flow(mixing: Mixing, row: int, groups: Sequence[Sequence[int]] | None = None) -> Numbers:
+def flow(mixing: Mixing, row: int, groups: Sequence[Sequence[int]] | None = None, *, rows: int = 1) -> Numbers:
     """The largest flow from one row down to each group of source tokens alone, each token where none is given.
 
-    Each is at most one: all that leaves the row.
+    Each is at most one: all that leaves the row. Of so many `rows` that are asked about together, all count.
     """
     graph = _graph(mixing, row)
     sinks = groups or [(place,) for place in range(len(graph.sources))]
     edges = len(graph.ends) // 2
-    if edges * len(sinks) > MOST_FLOW:
-        raise RequestError("flow_too_long", field="text", edges=edges, limit=MOST_FLOW // len(sinks))
+    if edges * len(sinks) * rows > MOST_FLOW:
+        raise RequestError("flow_too_long", field="text", edges=edges, limit=MOST_FLOW // (len(sinks) * rows))
     return np.array([graph.largest(group) / UNITS for group in sinks])
 
 

@@ -159,7 +159,7 @@ def inside_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]
 def asked(service: Service, translator: Translator, translation: Translation, values: Mapping[str, Any]) -> Question:
     """The written word that a browser asks about, and the heads that two methods read."""
     given = values.get("places")
-    if not isinstance(given, list) or not 0 < len(given) <= MOST_PLACES:
+    if not isinstance(given, list) or not 0 < len(given) <= MOST_PLACES or len(set(map(repr, given))) < len(given):
         raise PageError("places", "wrong_field", {"name": "places"})
     tokens = len(translation.target_tokens)
     places = [check_whole("places", place, low=0, high=tokens - 1) for place in given]

@@ -8,8 +8,9 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from headlight.model.errors import ModelError
 from headlight.viz.answers.payload import error_json
-from headlight.viz.errors import PageError, shown
+from headlight.viz.errors import PageError, page_error, shown
 
 LOG = logging.getLogger(__name__)
 
@@ -24,8 +25,9 @@ def answering(function: Callable[[Mapping[str, Any]], Any], *, computes: bool = 
     def call(asked: str) -> str:
         try:
             return json.dumps(function(_values(asked)), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-        except PageError as error:
-            return error_json(error.field, error.word, error.values)
+        except ModelError as error:
+            told = page_error(error)
+            return error_json(told.field, told.word, told.values)
         except Exception:
             LOG.exception("%s failed.", function.__name__)
             return error_json("text", "our_fault", {})

@@ -6,10 +6,14 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 import pytest
 
-from headlight.model.experiments.attribution import METHODS, attribute, erasable, question_of
+from headlight.model.experiments.attribution import METHODS, attribute, erasable, question_of, source_words
 from headlight.model.experiments.faithfulness import chance_orders, erasing_curve
+from headlight.model.experiments.gradients import integrated_gradients
+from headlight.model.measures import mixing
+from headlight.model.translate.translator import Translator
 from headlight.model.words import words
 from headlight.viz.answers.service import Service
 from headlight.viz.settings import Settings
@@ -81,6 +85,7 @@ def test_the_parts_of_a_logit_sum_to_it(service: Service) -> None:
     "values",
     [
         {"places": []}, {"places": "1"}, {"places": [999]}, {"places": [1.5]}, {"places": [1] * 999},
+        {"places": [1, 1]},
         {"method": "guess"}, {"method": "head", "layer": 0, "head": 99}, {"method": "head", "layer": "mean", "head": 0},
         {"known": {"guess": []}}, {"known": [1]}, {"known": {"average": ["1"]}}, {"known": {"average": [1]}},
     ],
@@ -98,6 +103,26 @@ def test_odd_orders_are_refused_in_words(service: Service, values: dict[str, Any
     told = hear(curve_of(service), **values)
     assert told["what"] == "error"
     assert told["word"] != "our_fault"
+
+
+def test_a_flow_counts_for_each_token_of_the_word_and_too_large_a_one_is_refused_in_words(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    translation = service.translate(service.check(FIRST))
+    graph = len(mixing._graph(mixing.mixing_of_attention(translation.attention), 1).ends) // 2
+    monkeypatch.setattr(mixing, "MOST_FLOW", graph * len(source_words(translation)))
+    assert "scores" in hear(method_of(service), method="flow", places=[1])
+    told = hear(method_of(service), method="flow", places=[1, 2])
+    assert (told["what"], told["word"], told["values"]["edges"]) == ("error", "flow_too_long", graph)
+
+
+def test_gradients_that_take_too_long_end_before_the_round_that_would() -> None:
+    translator = Translator.load("toy", device="cpu")
+    translation = translator.translate(FIRST["text"])
+    hasty = integrated_gradients(translator, translation, [1], seconds=0.0)
+    patient = integrated_gradients(translator, translation, [1])
+    assert hasty.points < patient.points
+    assert np.isfinite(hasty.scores).all()
 
 
 def test_what_was_measured_of_other_weights_is_not_told(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:

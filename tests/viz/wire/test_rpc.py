@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from headlight.model.errors import RequestError
 from headlight.viz.errors import PageError
 from headlight.viz.wire.rpc import answering
 
@@ -40,3 +41,11 @@ def test_our_own_faults_show_nothing_of_the_inside(caplog: pytest.LogCaptureFixt
     assert json.loads(said)["word"] == "our_fault"
     assert "secret" not in said
     assert "secret" in caplog.text
+
+
+def test_an_error_of_the_model_is_told_in_its_own_words() -> None:
+    def refuse(values: Mapping[str, Any]) -> None:
+        raise RequestError("flow_too_long", field="text", edges=9, limit=7)
+
+    told = json.loads(answering(refuse)("{}"))
+    assert (told["word"], told["field"], told["values"]) == ("flow_too_long", "text", {"edges": 9, "limit": 7})
