@@ -20,6 +20,7 @@ SIDES: tuple[Side, ...] = ("encoder", "decoder")
 Action = Literal["remove", "uniform", "scale", "temperature", "previous", "next", "same"]
 ACTIONS: tuple[Action, ...] = ("remove", "uniform", "scale", "temperature", "previous", "next", "same")
 MOST_CHANGES = 2000  # of one request: each of 1152 heads, 16 in each of 72 attentions, may be off by itself
+MOST_OF_ROWS = 400  # of them those that are no heads off: each makes the weights of its heads anew
 MOST_PLACES = 10_000  # layers, heads, rows and columns are below
 
 

@@ -7,7 +7,8 @@ the least important first, and the corpus is translated anew at each point of th
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -20,6 +21,7 @@ from headlight.model.records import Intervention
 from headlight.model.translate.translator import Translator
 
 FILE = "pruning.json"  # in a model's folder
+LARGEST = 1_000_000  # bytes of such a file
 STEPS = 28  # points of a curve beside the first
 
 
@@ -60,21 +62,31 @@ class Curve:
         return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def read_curve(folder: Path) -> Curve | None:
-    """The curve in a model's folder, if there is one."""
+def read_curve(folder: Path, heads: Collection[Part] | None = None) -> Curve | None:
+    """The curve in a model's folder, if there is one.
+
+    A folder may be a stranger's: a file that holds something else, or ranks other `heads` than the model has, counts as
+    none.
+    """
     path = folder / FILE
-    if not path.is_file():
+    if not path.is_file() or path.stat().st_size > LARGEST:
         return None
-    values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return Curve(
-        command=str(values["command"]),
-        corpus=str(values["corpus"]),
-        sentences=int(values["sentences"]),
-        ranked_on=int(values["ranked_on"]),
-        order=tuple(Part(kind, int(layer), int(head)) for kind, layer, head in values["order"]),
-        losses=tuple(map(float, values["losses"])),
-        points=tuple(Point(int(off), float(score), float(same)) for off, score, same in values["points"]),
-    )
+    try:
+        values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        curve = Curve(
+            command=str(values["command"]),
+            corpus=str(values["corpus"]),
+            sentences=int(values["sentences"]),
+            ranked_on=int(values["ranked_on"]),
+            order=tuple(Part(kind, int(layer), int(head)) for kind, layer, head in values["order"]),
+            losses=tuple(map(float, values["losses"])),
+            points=tuple(Point(int(off), float(score), float(same)) for off, score, same in values["points"]),
+        )
+    except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        return None
+    numbers = [*curve.losses, *(number for point in curve.points for number in (point.chrf, point.same))]
+    sound = len(curve.points) > 1 and all(map(math.isfinite, numbers))
+    return curve if sound and (heads is None or set(curve.order) == set(heads)) else None
 
 
 def rank_heads(

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from headlight.model.changes import CHANGES, MOST_CHANGES, Borrow, change_from
+from headlight.model.changes import CHANGES, MOST_CHANGES, MOST_OF_ROWS, Borrow, change_from
 from headlight.model.core.interventions import check_interventions
 from headlight.model.core.masks import pad_rows, padding_mask
 from headlight.model.core.probes import matching_probes
@@ -316,6 +316,9 @@ def _check_types(request: TranslationRequest) -> None:
     if len(request.interventions) > MOST_CHANGES:
         given = len(request.interventions)
         raise RequestError("too_many_changes", field="interventions", given=given, limit=MOST_CHANGES)
+    of_rows = sum(getattr(change, "action", "") not in ("remove", "scale") for change in request.interventions)
+    if of_rows > MOST_OF_ROWS:
+        raise RequestError("too_many_changes", field="interventions", given=of_rows, limit=MOST_OF_ROWS)
     borrows = sum(isinstance(change, Borrow) for change in request.interventions)
     if borrows > MOST_BORROWS:
         raise RequestError("too_many_changes", field="interventions", given=borrows, limit=MOST_BORROWS)

@@ -131,7 +131,9 @@ def curve_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
     def tell_curve(values: Mapping[str, Any]) -> dict[str, Any]:
         request = service.check(values.get("request"))
         card = service.catalogue.card(request.model or service.default, "transformer")
-        curve = read_curve(service.catalogue.folder(card))
+        with service.hold(request.model) as translator:
+            own = [part for part in parts_of(translator.model.config) if part.head is not None]
+        curve = read_curve(service.catalogue.folder(card), own)
         if curve is None:
             return {"curve": None}
         heads = [{"kind": part.kind, "layer": part.layer, "head": part.head} for part in curve.order]
@@ -156,9 +158,10 @@ def pruned_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]
         parts = [part_from(each, heads) for each in order]
         first = check_whole("first", values.get("first", 1), low=1, high=len(parts))
         last = min(first + AT_ONCE, len(parts) + 1)
-        for count in range(first, last):
-            if service.translate(replace(own, interventions=heads_off(parts[:count]))).text != plain.text:
-                return {"found": count, "next": count + 1, "all": len(parts)}
+        with service.hold(own.model) as translator:  # its answers are of no use to others: they are not kept
+            for count in range(first, last):
+                if translator.translate(replace(own, interventions=heads_off(parts[:count]))).text != plain.text:
+                    return {"found": count, "next": count + 1, "all": len(parts)}
         return {"found": None, "next": last, "all": len(parts)}
 
     return find_change

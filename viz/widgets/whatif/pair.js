@@ -40,7 +40,21 @@ export function swapsBetween(text, other) {
     for (const run of runs) found.push(...swapOf(text, old, other, made, run));
     [i, j] = [nextOld + 1, nextMade + 1];
   }
-  return found;
+  return merged(found);
+}
+
+/** Words added on both sides of a word are one swap of it, not two that overlap. */
+function merged(swaps) {
+  const whole = [];
+  for (const swap of swaps) {
+    const last = whole.at(-1);
+    if (!last || swap.start >= last.end) whole.push(swap);
+    else {
+      const own = last.text.split(' ').at(-1); // the word that both keep
+      whole[whole.length - 1] = { ...last, end: swap.end, text: last.text + swap.text.slice(swap.text.indexOf(own) + own.length) };
+    }
+  }
+  return whole;
 }
 
 /**

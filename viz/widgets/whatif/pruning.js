@@ -6,7 +6,6 @@ import { faultSays, t } from '../core/words.js';
 import { change, changes, isHead } from './changes.js';
 
 const [TALL, LEFT, RIGHT, TOP, BOTTOM] = [190, 34, 10, 22, 30]; // pixels of the curve, and of its margins
-const NEAR = 0.995; // of the share of unchanged sentences: as good as all
 
 export class Pruning {
   /** `askCurve`, `askChange` ask the server; `importance` knows the order of this sentence, once it is measured. */
@@ -68,6 +67,7 @@ export class Pruning {
     const key = JSON.stringify(translation.asked());
     if (key !== this.key) {
       [this.key, this.request] = [key, translation.asked()];
+      this.by = 'corpus'; // losses in the sentence before say nothing of this one
       this.forget();
     }
     this.fetch(translation.model.name);
@@ -151,7 +151,11 @@ export class Pruning {
     const there = this.by === 'corpus' && this.curve ? this.at(count) : null;
     this.slider.setAttribute('aria-valuetext', this.count.textContent);
     this.point.textContent = there
-      ? t(there.same > NEAR ? 'whatif_point_same' : 'whatif_point', { chrf: there.chrf.toFixed(1), same: Math.round(100 * there.same) })
+      ? t(there.same === 1 ? 'whatif_point_same' : 'whatif_point', {
+          count: there.off,
+          chrf: there.chrf.toFixed(1),
+          same: Math.floor(100 * there.same),
+        })
       : t('whatif_prune_says');
     if (this.curve) this.drawCurve();
   }
