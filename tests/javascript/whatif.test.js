@@ -86,6 +86,8 @@ test('a minimal pair is the swaps that lead from one sentence to the other', () 
       ],
     ],
     ['Gleich.', 'Gleich.', []],
+    ['Ich schlafe', 'Ich heute schlafe gut', [['schlafe', 'heute schlafe gut']]],
+    ['Hallo', 'Oh Hallo du', [['Hallo', 'Oh Hallo du']]],
   ];
   for (const [text, other, expected] of pairs) {
     const found = swapsBetween(text, other);

@@ -67,3 +67,26 @@ def test_a_kept_curve_is_read_as_it_was_written(tmp_path: Path) -> None:
     curve = Curve("a command", "mini.tsv", 200, 50, order, (-0.25, 1.5), (Point(0, 80.32, 1.0), Point(2, 11.0, 0.0)))
     (tmp_path / FILE).write_text(curve.to_json(), encoding="utf-8")
     assert read_curve(tmp_path) == curve
+    assert read_curve(tmp_path, set(order)) == curve
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{}", "7", '{"command": "", "corpus": "", "sentences": 1, "ranked_on": 1, "order": 7}', "[" * 100_000],
+)
+def test_a_strangers_file_that_holds_something_else_counts_as_none(tmp_path: Path, text: str) -> None:
+    (tmp_path / FILE).write_text(text, encoding="utf-8")
+    assert read_curve(tmp_path) is None
+
+
+def test_a_curve_of_other_heads_of_one_point_or_without_numbers_counts_as_none(tmp_path: Path) -> None:
+    order = (Part("cross", 0, 1), Part("encoder", 2, 0))
+    points = (Point(0, 80.32, 1.0), Point(2, 11.0, 0.0))
+    odd = [
+        (Curve("", "", 200, 50, order, (0.0, 1.5), points), {Part("cross", 0, 0)}),
+        (Curve("", "", 200, 50, order, (0.0, 1.5), points[:1]), set(order)),
+        (Curve("", "", 200, 50, order, (0.0, float("nan")), points), set(order)),
+    ]
+    for curve, heads in odd:
+        (tmp_path / FILE).write_text(curve.to_json(), encoding="utf-8")
+        assert read_curve(tmp_path, heads) is None

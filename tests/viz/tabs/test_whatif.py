@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from headlight.model.experiments import importance
-from headlight.model.experiments.importance import Part
+from headlight.model.experiments.importance import parts_of
 from headlight.model.experiments.pruning import FILE, Curve, Point
 from headlight.model.records import KINDS
 from headlight.model.training.card_section import sign_again
@@ -198,8 +198,9 @@ def test_a_model_with_a_curve_tells_it_and_its_answers_stay_cached(service: Serv
     assert heard(curve_of(service))["curve"] is None
     shutil.copytree(MODELS / "toy", tmp_path / "toy")
     sign_again(tmp_path / "toy")
-    order = (Part("cross", 0, 1), Part("encoder", 0, 0))
-    curve = Curve("a command", "mini.tsv", 200, 50, order, (-0.5, 1.5), (Point(0, 80.5, 1.0), Point(2, 11.25, 0.25)))
+    order = tuple(part for part in parts_of(service.translator().model.config) if part.head is not None)[::-1]
+    losses = (0.5,) * len(order)
+    curve = Curve("a command", "mini.tsv", 200, 50, order, losses, (Point(0, 80.5, 1.0), Point(2, 11.25, 0.25)))
     plain = Service(Settings(model="toy", models_folder=tmp_path)).models()
     (tmp_path / "toy" / FILE).write_text(curve.to_json(), encoding="utf-8")
     sign_again(tmp_path / "toy")
