@@ -99,6 +99,7 @@ test('a head is explained by what it does here, how widely, and how steadily', (
   const wide = { role: 'spreads', share: 0.8, measures: { ...here.measures, relative_entropy: 0.9 } };
   assert.deepEqual(keys(wide, { role: 'end', held: 0.4 }, 200), ['explain_spreads', 'explain_wide', 'explain_otherwise']);
   assert.deepEqual([joined(['A.', 'B.']), joined(['甲。', '乙。'])], ['A. B.', '甲。乙。']);
+  assert.deepEqual(keys(wide, { role: 'unclear', held: 0.8 }, 200), ['explain_spreads', 'explain_wide', 'explain_unclear_too']);
   assert.deepEqual(keys({ ...here, role: 'unclear', measures: { relative_entropy: NaN } }, undefined), ['explain_unclear']);
 });
 

@@ -60,6 +60,12 @@ test('changes of heads that another model lacks are let go', () => {
   change([OFF, { ...OFF, layer: 5 }, { action: 'no_positions', side: 'encoder' }]);
   arrive(sentence('Die Katze schläft'));
   assert.deepEqual(changes(), [OFF, { action: 'no_positions', side: 'encoder' }]);
+  const copy = { action: 'copy', kind: 'cross', layer: 0, head: 0, from_layer: 0, from_head: 0 };
+  change([{ action: 'zero', side: 'encoder', layer: 9, part: 'feed_forward' }, { ...copy, from_head: 99 }, copy]);
+  const shallow = sentence('Der Hund bellt');
+  shallow.tensors.encoder = shallow.tensors.cross; // one layer of one head
+  arrive(shallow);
+  assert.deepEqual(changes(), [copy]);
 });
 
 test('a minimal pair is the swaps that lead from one sentence to the other', () => {

@@ -26,6 +26,7 @@ from headlight.viz.labels import candidate
 
 MOST_NAMES = 40  # of one request: the deepest of our models has a stream of 17 stages
 MOST_NUMBERS = 4_000_000  # of one answer: 16 MB
+MOST_CAPTURED = 16_000_000  # of one pass: the logits of large vocabularies are many, and travel as a summary
 LOGITS, BEST, BARS = "decoder.output.logits", 6, 48
 ATTENDED, NORMED, MEMORY = "attended", "normed", "encoder.memory"
 
@@ -37,7 +38,10 @@ def tensors_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]
         request = service.check(values.get("request"))
         translator = service.translator(request.model)
         names = checked_names(values.get("names"), translator)
-        captured = capture(service, service.translate(request), translator, names)
+        translation = service.translate(request)
+        if expected_numbers(names, translation, translator) > MOST_CAPTURED:
+            raise PageError("text", "too_long_to_show")
+        captured = capture(service, translation, translator, names)
         found = {name: _tensor(name, captured, translator) for name in names if name != LOGITS}
         if sum(tensor.size for tensor in found.values()) > MOST_NUMBERS:
             raise PageError("text", "too_long_to_show")
@@ -74,6 +78,24 @@ def needed(name: str, translator: Translator) -> tuple[str, ...]:
     if last == NORMED:
         return (f"{above}.carried", f"{above}.stream")
     return (name,)
+
+
+def expected_numbers(names: Sequence[str], translation: Translation, translator: Translator) -> int:
+    """How many numbers the probes behind these names would hold, before anything is computed."""
+    config = translator.model.config
+    tokens = max(len(translation.source_tokens), len(translation.target_tokens))
+    widest = max(config.d_model, config.d_ff)
+    sizes = {
+        "heads": config.heads, "queries": tokens, "keys": tokens, "tokens": tokens,
+        "width": widest, "vocabulary": config.target_vocabulary,
+    }  # fmt: skip
+    probes = all_probes(translator.model)
+    found = 0
+    for probe in {probe for name in names for probe in needed(name, translator)}:
+        axes = [axis for axis in probes[probe].axes if axis != "batch"]
+        per_head = "heads" in axes and "width" in axes
+        found += math.prod(config.width_of_head if per_head and axis == "width" else sizes[axis] for axis in axes)
+    return found
 
 
 def capture(

@@ -19,7 +19,7 @@ from headlight.model.core.positions import sinusoids
 from headlight.model.records import KINDS, FloatArray, Translation
 from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError
-from headlight.viz.lessons import LESSONS
+from headlight.viz.lessons import LESSONS, tensors
 from headlight.viz.lessons.lesson import Lesson, Step
 from headlight.viz.lessons.source import ROOT, source_values
 from headlight.viz.lessons.tensors import LOGITS, MOST_NAMES, tensors_of
@@ -388,3 +388,19 @@ def test_a_lesson_names_no_tensor_that_a_model_lacks(asked: Asked) -> None:
     assert whole
     assert set(asked.answer(*whole)["tensors"]) == set(whole)
     assert {step.kind for _, step in steps()} <= set(KINDS)
+
+
+def test_what_would_hold_too_many_numbers_is_refused_before_it_is_computed(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = {"text": "Ich trinke ein Bier.", "model": "toy"}
+    translator = service.translator("toy")
+    translation = service.translate(service.check(request))
+    names = ["encoder.layers.0.self_attention.scores", LOGITS, "encoder.layers.0.self_attention.queries"]
+    captured = tensors.capture(service, translation, translator, names)
+    needed = tensors.expected_numbers(names, translation, translator)
+    assert sum(array.size for array in captured.values()) <= needed
+    monkeypatch.setattr(tensors, "MOST_CAPTURED", needed - 1)
+    monkeypatch.setattr(tensors, "capture", lambda *given: pytest.fail("It was computed all the same."))
+    told = json.loads(answering(tensors_of(service))(json.dumps({"request": request, "names": names})))
+    assert (told["what"], told["word"]) == ("error", "too_long_to_show")

@@ -31,11 +31,13 @@ export function loadLessons() {
     const script = document.createElement('script');
     Object.assign(script, { type: 'module', src: asset('lessons.js') });
     const styled = new Promise((loaded, lost) => Object.assign(style, { onload: loaded, onerror: lost }));
-    script.onload = () => styled.then(() => done(globalThis.headlightModules['lessons/lessons.js']), failed);
-    script.onerror = () => {
+    const lose = () => {
       lessons = null; // asked for again at the next opening
-      failed(new Error('lessons.js'));
+      for (const element of [style, script]) element.remove();
+      failed(new Error('lessons'));
     };
+    script.onload = () => styled.then(() => done(globalThis.headlightModules['lessons/lessons.js']), lose);
+    script.onerror = lose;
     document.head.append(style, script);
   });
   return lessons;

@@ -13,8 +13,11 @@ export const sentenceOf = (translation) => (translation ? `${translation.model.n
 
 /** Of the changes those that another sentence can have, too: without its words and its places, and of heads that there are. */
 export function changesFor(translation, text) {
-  const there = ({ kind, layer, head }) =>
+  const within = (kind, layer, head) =>
     !kind || !translation.tensors[kind] || ((layer ?? 0) < translation.layers(kind) && (head ?? 0) < translation.heads(kind));
+  // A layer's parts go by the side; its self-attention has as many layers. A copied map has another head's place as well.
+  const there = ({ kind, side, layer, head, from_layer: fromLayer, from_head: fromHead }) =>
+    within(kind ?? side, layer, head) && within(kind, fromLayer ?? layer, fromHead);
   return textOf(listOf(text).filter((each) => !OF_A_SENTENCE.has(each.action) && there(each)));
 }
 

@@ -90,8 +90,9 @@ export class Chips {
   draw() {
     const { translation, kind } = state;
     if (this.drawn !== translation || this.kind !== kind) {
-      if (!this.roles?.has(this.role) || this.kind !== kind) [this.role, this.at] = [null, -1];
       this.roles = translation.roles?.[kind] ? headsByRole(translation, kind) : new Map();
+      if (!this.roles.has(this.role) || this.kind !== kind) [this.role, this.at] = [null, -1];
+      else this.at = Math.min(this.at, this.roles.get(this.role).length - 1);
       [this.drawn, this.kind] = [translation, kind];
     }
     this.element.hidden = !this.roles.size;

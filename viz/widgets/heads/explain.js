@@ -27,7 +27,8 @@ export function paragraph(here, corpus, count) {
   if (spread === spread) said.push([`explain_${width}`, { peak: two(here.measures.peak), distance: here.measures.distance.toFixed(1) }]);
   if (!corpus) return said;
   const held = { count, held: Math.round(100 * corpus.held), role: corpus.role };
-  if (corpus.role === here.role) said.push([corpus.held >= STEADY ? 'explain_steady' : 'explain_often', held]);
+  if (corpus.role === 'unclear') said.push(['explain_unclear_too', { count }]);
+  else if (corpus.role === here.role) said.push([corpus.held >= STEADY ? 'explain_steady' : 'explain_often', held]);
   else said.push(['explain_otherwise', held]);
   return said;
 }
@@ -91,7 +92,7 @@ export class Explain {
     const parts = paragraph(here, corpus, told?.sentences).map(say);
     const unknown = this.known.has(translation.model.name) && !corpus ? t('explain_unknown') : '';
     replace(this.text, joined([...parts, unknown].filter(Boolean)));
-    const examples = (corpus?.examples ?? []).filter((number) => told.texts[number]);
+    const examples = (corpus?.role === 'unclear' ? [] : (corpus?.examples ?? [])).filter((number) => told.texts[number]);
     this.examples.hidden = !examples.length;
     this.title.textContent = t('explain_examples');
     const item = (number) =>

@@ -79,7 +79,9 @@ export class GoldFile {
     if (!file) return;
     const turn = ++this.turn;
     const { model } = state.translation;
-    const read = readTable(await file.text(), model);
+    const text = await file.text();
+    if (turn !== this.turn) return;
+    const read = readTable(text, model);
     this.counts = new Map();
     this.table.hidden = true;
     this.error.textContent = read ? '' : t('gold_file_no_table', { source: model.source, target: model.target });
@@ -97,7 +99,7 @@ export class GoldFile {
     } catch (error) {
       if (turn === this.turn) this.error.textContent = faultSays(error);
     }
-    this.stop.hidden = true;
+    if (turn === this.turn) this.stop.hidden = true;
   }
 
   add(heads) {

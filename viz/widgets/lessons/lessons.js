@@ -175,9 +175,10 @@ class Lessons {
     const { written } = settled(state.translation, this.choice.chosen);
     const writes = this.lesson.steps[this.place].picks.includes('written');
     if (last && (!writes || written === state.translation.target.length - 1)) return this.show();
-    this.wait();
     if (last) this.pick({ written: written + 1 });
     else this.move(1, false);
+    this.wait(); // as long as the step that is there now takes
+    this.show();
   }
 
   // ---------------------------------------------------------------- drawing

@@ -12,6 +12,8 @@ import { Curves, area } from './curves.js';
 
 const SIGNED = new Set(['input_gradient', 'integrated', 'erasure']);
 
+const NO_HEAD = { layer: null, head: null };
+
 export class Methods {
   constructor(server, config) {
     this.server = server;
@@ -51,6 +53,7 @@ export class Methods {
 
   stop() {
     this.turn += 1;
+    this.stopped = true; // until another word is asked about
     this.running = '';
     this.draw();
   }
@@ -64,12 +67,18 @@ export class Methods {
     this.word = word;
     if (key === this.key) {
       this.draw();
-      if (!this.running && this.left().length) this.measure();
+      if (!this.running && !this.stopped && this.left().length) this.measure();
       return;
     }
     const same = this.asked && JSON.stringify(this.asked.request) === JSON.stringify(asked.request);
+    const another = JSON.stringify({ ...asked, ...NO_HEAD }) !== JSON.stringify({ ...this.asked, ...NO_HEAD });
     [this.key, this.asked] = [key, asked];
-    this.forget();
+    if (another) {
+      this.forget();
+    } else {
+      for (const kept of [this.known, this.failed, this.drawn]) delete kept.head; // the only method that reads the chosen head
+    }
+    this.stopped = false;
     if (!same) {
       this.report = null;
       this.learn(asked.request);
