@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from headlight.model.commands.align import HEADS, best_head
 from headlight.model.commands.common import model_folder
+from headlight.model.commands.steadiness import kept_sentences
 from headlight.model.errors import CommandError
 from headlight.model.experiments.attribution import METHODS
 from headlight.model.experiments.faithfulness import Report, Tally, over_corpus, report_of
 from headlight.model.folders.checksums import revision
 from headlight.model.folders.shipped import ASSETS
+from headlight.model.measures.aligning import AligningHead
 from headlight.model.text.languages import languages_of
 from headlight.model.translate.translator import Translator
 
+COMPARED = tuple(name for name in METHODS if name != "head")  # which one head is chosen decides what it says
 KEEP = 10  # sentences after which the figures so far are written
 MINI = ASSETS / "corpora" / "mini.tsv"
 POINTS = 20  # gradients of one word: its integrated gradients then lack some tenths of a nat of their sum
@@ -29,8 +32,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", required=True, help="a folder, or a name in assets/models")
     parser.add_argument("--file", type=Path, default=MINI, help="a table of sentences (assets/corpora/mini.tsv)")
     parser.add_argument("--source", help="column of the language that is read (as the model's name says)")
-    parser.add_argument("--sentences", type=int, default=200, metavar="N", help="measure the first N (200)")
-    parser.add_argument("--methods", default=",".join(METHODS), help=f"some of {', '.join(METHODS)}, with commas")
+    parser.add_argument(
+        "--sentences", type=int, default=200, metavar="N", help="measure N of them, spread evenly (200)"
+    )
+    parser.add_argument("--methods", default=",".join(COMPARED), help=f"some of {', '.join(METHODS)}, with commas")
     parser.add_argument("--device", help="cuda, mps or cpu (the best there is)")
     parser.add_argument("--output", type=Path, help="where to write the figures, e.g. assets/faithfulness/de-en.json")
 
@@ -38,10 +43,13 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print each method's area and bounds, the most faithful first."""
     folder = Path(model_folder(arguments.model))
-    texts = read_texts(arguments.file, arguments.source or "".join(languages_of(folder.name)[:1]), arguments.sentences)
+    texts = kept_sentences(
+        arguments.file, arguments.source or "".join(languages_of(folder.name)[:1]), arguments.sentences
+    )
     translator = Translator.load(folder, arguments.device)
     tally = Tally()
-    for tally in over_corpus(translator, texts, _methods(arguments.methods), POINTS):
+    aligning = measured_head(folder)
+    for tally in over_corpus(translator, texts, _methods(arguments.methods), POINTS, aligning):
         done = len(tally.curves[""])
         print(f"\r{done} sentences", end="", file=sys.stderr, flush=True)
         if arguments.output is not None and not done % KEEP:
@@ -56,6 +64,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output is not None:
         _write(arguments.output, tally, folder)
     return 0
+
+
+def measured_head(folder: Path) -> AligningHead | None:
+    """The head that aligns words best by the folder's own measurement, which the page reads, too."""
+    return AligningHead(*best_head(folder)) if (folder / HEADS).exists() else None
 
 
 def _write(path: Path, tally: Tally, folder: Path) -> None:
@@ -74,15 +87,6 @@ def _methods(text: str) -> list[str]:
 def values_of(report: Report, folder: Path) -> dict[str, Any]:
     """The report as it is kept, rounded, with what tells of which weights it speaks."""
     return {"weights": revision(folder), **_rounded(asdict(report))}
-
-
-def read_texts(path: Path, column: str, count: int) -> list[str]:
-    """The first sentences of a column."""
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-        if column not in (rows.fieldnames or ()):
-            raise CommandError(f"{path} has no column {column!r}. Name one with --source.")
-        return [row[column] for row in rows][:count]
 
 
 def _rounded(value: Any) -> Any:

@@ -17,6 +17,7 @@ import numpy as np
 from headlight.model.experiments.attribution import METHODS, Question, attribute, erasable, question_of
 from headlight.model.experiments.erasure import hidden_scores, more_and_more
 from headlight.model.measures.agreement import area_between, kendall_tau, ranked, resampled, top_overlap
+from headlight.model.measures.aligning import AligningHead
 from headlight.model.measures.changed_words import words_written
 from headlight.model.measures.traced import Numbers
 from headlight.model.records import Translation
@@ -105,9 +106,15 @@ def chosen_words(translation: Translation) -> list[tuple[int, ...]]:
 
 
 def over_corpus(
-    translator: Translator, texts: Iterable[str], methods: Sequence[str] = METHODS, points: int | None = None
+    translator: Translator,
+    texts: Iterable[str],
+    methods: Sequence[str] = METHODS,
+    points: int | None = None,
+    aligning: AligningHead | None = None,
 ) -> Iterator[Tally]:
     """One written word of each sentence, drawn by chance but the same each time; the tally after each.
+
+    `aligning` is the head that was measured to align words best; without it, each sentence has its own.
 
     Sentences with fewer than three words that can be hidden say nothing of an order, and are left out.
     """
@@ -118,7 +125,7 @@ def over_corpus(
         words = chosen_words(translation)
         if not words or len(erasable(translation)) < 3:
             continue
-        question = question_of(translator, translation, draw.choice(words), points=points)
+        question = question_of(translator, translation, draw.choice(words), aligning=aligning, points=points)
         scores = {name: attribute(question, name).scores for name in methods}
         chance = chance_curve(question)
         tally.curves.setdefault("", []).append(resampled(chance, POINTS))

@@ -22,7 +22,7 @@ def chosen(page: Page) -> tuple[int, int]:
 def test_chips_measures_and_the_table_lead_to_heads(visit: Visit, example: Translation) -> None:
     page = visit(height=2200)
     # A chip outlines its heads, and steps through them.
-    chip = page.locator(f"{TAB} .chip").first
+    chip = page.locator(f"{TAB} .head-role").first
     count = int(chip.locator(".numeric").inner_text())
     name = chip.get_attribute("data-role")
     assert page.locator(f"{TAB} .has-role").count() == 0

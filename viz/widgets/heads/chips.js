@@ -55,7 +55,7 @@ export class Chips {
     this.name = make('span', { class: 'quiet' });
     this.list = make('span', { class: 'list-of-chips', role: 'group' });
     this.told = make('span', { class: 'hidden-text', role: 'status' });
-    this.element = make('div', { class: 'chips' }, this.name, this.list, this.told);
+    this.element = make('div', { class: 'head-roles' }, this.name, this.list, this.told);
     this.list.addEventListener('click', (event) => {
       const chip = event.target.closest('button');
       if (chip) this.press(chip.dataset.role);
@@ -107,7 +107,7 @@ export class Chips {
 
   chip(role, heads) {
     const pressed = role === this.role;
-    const about = { type: 'button', class: 'chip', data: { role }, 'aria-pressed': String(pressed), title: t('chip_says') };
+    const about = { type: 'button', class: 'head-role', data: { role }, 'aria-pressed': String(pressed), title: t('chip_says') };
     const count = pressed ? `${this.at + 1} / ${heads.length}` : String(heads.length);
     return make('button', about, picture(role), t(`chip_${role}`), make('span', { class: 'numeric quiet' }, count));
   }
