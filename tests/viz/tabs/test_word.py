@@ -42,7 +42,7 @@ def test_the_page_hears_what_code_gives(service: Service, method: str) -> None:
     assert told["scores"] == [None if each is None else pytest.approx(each, abs=1e-4) for each in expected]
     assert sorted(told["order"]) == erasable(translation)
     assert [each["special"] for each in told["words"]][-1]
-    assert told["ms"] > 0
+    assert told["ms"] >= 0
 
 
 def test_methods_that_are_known_are_compared(service: Service) -> None:
