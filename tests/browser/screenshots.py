@@ -57,6 +57,22 @@ def change(page: Page) -> None:
     page.wait_for_timeout(3000)  # the answer of both
 
 
+def word(page: Page) -> None:
+    """One written word, once every method has answered."""
+    page.click("[aria-controls=panel-word]")
+    page.wait_for_function("() => document.querySelectorAll('.headlight-word .lens td').length > 9")
+    page.wait_for_timeout(9000)  # integrated gradients take seconds
+
+
+def lesson(page: Page) -> None:
+    """The walk, where a row of weights is computed by hand."""
+    page.click("[aria-controls=panel-learn]")
+    page.wait_for_timeout(3000)
+    page.evaluate("location.hash = '#tab=learn&lesson=walk.softmax.3'")
+    page.wait_for_selector("#panel-learn math")
+    page.wait_for_timeout(3000)  # its numbers
+
+
 WIDE = {"viewport": {"width": 1360, "height": 1130}}
 PICTURES: dict[str, tuple[dict[str, Any], Act, bool]] = {  # context, what to do, whole page
     "hero": (WIDE, point, False),
@@ -68,6 +84,8 @@ PICTURES: dict[str, tuple[dict[str, Any], Act, bool]] = {  # context, what to do
     "dark": (WIDE | {"color_scheme": "dark"}, point, False),
     "phone": ({"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2}, point, False),
     "whatif": (WIDE, change, False),
+    "word": (WIDE, word, False),
+    "learn": (WIDE, lesson, False),
     "chinese": (WIDE | {"locale": "zh-CN"}, point, False),
 }
 
@@ -101,7 +119,7 @@ def main() -> None:
     launch_page(page, settings, prevent_thread_lock=True, quiet=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=ARGUMENTS)
-        for name in PICTURES:
+        for name in sys.argv[1:] or PICTURES:
             path = take(browser, page.local_url, name)
             sys.stdout.write(f"{path}: {path.stat().st_size:,} bytes\n")
         browser.close()
