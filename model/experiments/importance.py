@@ -50,6 +50,11 @@ def parts_of(config: TransformerConfig, kinds: Sequence[Kind] = ("cross", "decod
     return [*whole, *each_layer, *(Part(part.kind, part.layer, head) for part in each_layer for head in heads)]
 
 
+def heads_of(config: TransformerConfig) -> list[Part]:
+    """Every head by itself, in the same order."""
+    return [part for part in parts_of(config) if part.head is not None]
+
+
 def rows_at_once(translator: Translator, translation: Translation) -> int:
     """How many sets of heads one batch measures."""
     logits = len(translation.target_tokens) * translator.model.config.target_vocabulary

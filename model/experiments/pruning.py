@@ -15,7 +15,7 @@ from statistics import fmean
 from typing import Any
 
 from headlight.model.core.interventions import intervening
-from headlight.model.experiments.importance import Part, all_losses, parts_of
+from headlight.model.experiments.importance import Part, all_losses, heads_of
 from headlight.model.measures.chrf import chrf
 from headlight.model.records import Intervention
 from headlight.model.translate.translator import Translator
@@ -93,7 +93,7 @@ def rank_heads(
     translator: Translator, texts: Sequence[str], on_progress: Callable[[int], None] | None = None, **options: Any
 ) -> list[tuple[Part, float]]:
     """Every head with its mean loss over the model's own answers, the least important first."""
-    heads = [part for part in parts_of(translator.model.config) if part.head is not None]
+    heads = heads_of(translator.model.config)
     rows = []
     for text in texts:
         answer = translator.translate(text, **options)

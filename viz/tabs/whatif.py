@@ -14,11 +14,12 @@ from typing import Any
 import gradio as gr
 
 from headlight.model.errors import shown
-from headlight.model.experiments.importance import Part, all_losses, parts_of, rows_at_once
+from headlight.model.experiments.importance import Part, all_losses, heads_of, parts_of, rows_at_once
 from headlight.model.experiments.pruning import heads_off, read_curve
 from headlight.model.measures.changed_words import Written, pair_words, words_written
 from headlight.model.measures.chrf import chrf
 from headlight.model.records import KINDS, Translation
+from headlight.model.translate.translator import Translator
 from headlight.viz.answers.model_values import model_of
 from headlight.viz.answers.payload import answer_values
 from headlight.viz.answers.service import Service
@@ -71,18 +72,7 @@ def importance_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, A
         request = service.check(values.get("request"))
         answer = service.translate(request)
         with service.hold(request.model) as translator:
-            parts = parts_of(translator.model.config)
-            first = check_whole("first", values.get("first", 0), low=0, high=len(parts) - 1)
-            batch = parts[first : first + rows_at_once(translator, answer)]
-            found = all_losses(translator, answer, [(part,) for part in batch])
-        return {
-            "losses": [
-                {"kind": part.kind, "layer": part.layer, "head": part.head, "loss": round(loss, 4)}
-                for part, loss in zip(batch, found, strict=True)
-            ],
-            "next": first + len(batch),
-            "all": len(parts),
-        }
+            return next_losses(values, translator, answer, parts_of(translator.model.config))
 
     return measure_importance
 
@@ -97,22 +87,31 @@ def interactions_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
         request = service.check(values.get("request"))
         answer = service.translate(request)
         with service.hold(request.model) as translator:
-            config = translator.model.config
-            heads = [part for part in parts_of(config) if part.head is not None]
-            part = part_from(values.get("part"), heads)
-            first = check_whole("first", values.get("first", 0), low=0, high=len(heads) - 1)
-            batch = heads[first : first + rows_at_once(translator, answer)]
-            found = all_losses(translator, answer, [(part, other) for other in batch])
-        return {
-            "losses": [
-                {"kind": other.kind, "layer": other.layer, "head": other.head, "loss": round(loss, 4)}
-                for other, loss in zip(batch, found, strict=True)
-            ],
-            "next": first + len(batch),
-            "all": len(heads),
-        }
+            heads = heads_of(translator.model.config)
+            return next_losses(values, translator, answer, heads, (part_from(values.get("part"), heads),))
 
     return measure_interactions
+
+
+def next_losses(
+    values: Mapping[str, Any],
+    translator: Translator,
+    answer: Translation,
+    parts: Sequence[Part],
+    together: tuple[Part, ...] = (),
+) -> dict[str, Any]:
+    """What the answer loses without each of the parts from the `first` on, a batch of them, and where to go on."""
+    first = check_whole("first", values.get("first", 0), low=0, high=len(parts) - 1)
+    batch = parts[first : first + rows_at_once(translator, answer)]
+    found = all_losses(translator, answer, [(*together, part) for part in batch])
+    return {
+        "losses": [
+            {"kind": part.kind, "layer": part.layer, "head": part.head, "loss": round(loss, 4)}
+            for part, loss in zip(batch, found, strict=True)
+        ],
+        "next": first + len(batch),
+        "all": len(parts),
+    }
 
 
 def part_from(values: Any, heads: Sequence[Part]) -> Part:
@@ -132,7 +131,7 @@ def curve_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
         request = service.check(values.get("request"))
         card = service.catalogue.card(request.model or service.default, "transformer")
         with service.hold(request.model) as translator:
-            own = [part for part in parts_of(translator.model.config) if part.head is not None]
+            own = heads_of(translator.model.config)
         curve = read_curve(service.catalogue.folder(card), own)
         if curve is None:
             return {"curve": None}
@@ -152,7 +151,7 @@ def pruned_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]
         plain = service.translate(own)
         order = values.get("order")
         with service.hold(own.model) as translator:
-            heads = [part for part in parts_of(translator.model.config) if part.head is not None]
+            heads = heads_of(translator.model.config)
         if not isinstance(order, list) or len(order) != len(heads):
             raise PageError("order", "wrong_type", {"name": "order", "given": shown(order), "needed": "[{…}]"})
         parts = [part_from(each, heads) for each in order]
