@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +108,7 @@ def _spread(seconds: list[float]) -> dict[str, float]:
     }
 
 
-# ---------------------------------------------------------------- who types
+# ---------------------------------------------------------------- the wire
 
 
 class _Wire:
@@ -138,22 +138,31 @@ class _Wire:
         }
         self.client.post(f"{self.base}/gradio_api/queue/join", json=body).raise_for_status()
 
-    def listen(self, session: str, patience: float) -> Iterator[dict[str, Any]]:
-        """The messages to a session, until nothing more is owed to it, or none came for so many seconds."""
-        end, address = time.monotonic() + patience, f"{self.base}/gradio_api/queue/data?session_hash={session}"
+    def listen(
+        self, session: str, patience: float, closed: Callable[[], None] = lambda: None
+    ) -> Iterator[dict[str, Any]]:
+        """The messages to a session, until nothing more is owed to it, or none came for so many seconds.
+
+        `closed()` is called before the connection goes: the server takes no request of the session until then.
+        """
+        address = f"{self.base}/gradio_api/queue/data?session_hash={session}"
         with self.client.stream("GET", address, timeout=patience) as stream:
-            for line in stream.iter_lines():
-                if time.monotonic() > end:
-                    return
-                if not line.startswith("data:"):
-                    continue
-                event = json.loads(line[5:])
-                if event.get("msg", "close_stream") == "close_stream":
-                    return
-                for value in (event.get("output") or {}).get("data") or []:
-                    text = value[0][2] if isinstance(value, list) and value and len(value[0]) == 3 else value
-                    if isinstance(text, str) and text.startswith("{"):
-                        yield json.loads(text)
+            try:
+                for line in stream.iter_lines():
+                    if not line.startswith("data:"):
+                        continue
+                    event = json.loads(line[5:])
+                    if event.get("msg", "close_stream") == "close_stream":
+                        return
+                    for value in (event.get("output") or {}).get("data") or []:
+                        text = value[0][2] if isinstance(value, list) and value and len(value[0]) == 3 else value
+                        if isinstance(text, str) and text.startswith("{"):
+                            yield json.loads(text)
+            finally:
+                closed()
+
+
+# ---------------------------------------------------------------- who types
 
 
 class _Typist(threading.Thread):
@@ -170,6 +179,7 @@ class _Typist(threading.Thread):
         self.due: float | None = None  # when the sentence is looked at
         self.asked: tuple[int, str, float] | None = None
         self.missed = False
+        self.hears = False  # a stream of this session is open: one at a time, as a page has it
         self.lock = threading.RLock()
 
     def run(self) -> None:
@@ -184,7 +194,8 @@ class _Typist(threading.Thread):
                     key += 1 / KEYS
                     self.text = next(letters)
                     self.keys.append((now, self.text))
-                    self.due = now + self.pause
+                    if self.due is None or self.pause <= PAUSE:
+                        self.due = now + self.pause
                 if self.asked and now - self.asked[2] > PATIENCE:
                     self.lost += 1
                     self.asked = None
@@ -214,8 +225,16 @@ class _Typist(threading.Thread):
     def _ask(self, turn: int, text: str) -> None:
         with contextlib.suppress(httpx.HTTPError):
             self.wire.ask(self.session, text=text, turn=turn, live=True)
-            for message in self.wire.listen(self.session, PATIENCE):
+            with self.lock:
+                if self.hears:
+                    return
+                self.hears = True
+            for message in self.wire.listen(self.session, PATIENCE, self._closed):
                 self._hear(message)
+
+    def _closed(self) -> None:
+        with self.lock:
+            self.hears = False
 
     def _hear(self, message: dict[str, Any]) -> None:
         now = time.monotonic()

@@ -8,12 +8,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from urllib.request import urlopen
 
 from benchmarks.arithmetic import summary
@@ -203,17 +204,25 @@ def _open(browser: Any, port: int) -> Any:
 @contextmanager
 def _served(command: list[str], port: int, **settings: str) -> Iterator[subprocess.Popen[bytes]]:
     environment = os.environ | {"HEADLIGHT_PORT": str(port), "PYTHONUNBUFFERED": "1"} | settings
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    try:
-        for line in process.stdout or ():
-            if b"Running on" in line:
-                break
-        else:
-            raise RuntimeError(f"{command} ended before it served a page.")
-        yield process
-    finally:
-        process.terminate()
-        process.wait()
+    with tempfile.TemporaryFile() as said:  # a pipe that nobody reads would fill, and stop the server at its next line
+        process = subprocess.Popen(command, env=environment, stdout=said, stderr=subprocess.STDOUT)
+        try:
+            while b"Running on" not in _said(said):
+                if process.poll() is not None:
+                    raise RuntimeError(f"{command} ended before it served a page: {_said(said).decode()[-2000:]}")
+                time.sleep(0.01)
+            before = len(_said(said))
+            yield process
+            if more := _said(said)[before:].decode(errors="replace").strip():
+                print(f"The server said {len(more)} characters; the last: {more[-2000:]}", file=sys.stderr)
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def _said(file: BinaryIO) -> bytes:
+    """All that a process wrote into a file; its own place in it stays."""
+    return os.pread(file.fileno(), 100_000_000, 0)
 
 
 def _memory(process: int) -> int:

@@ -199,7 +199,7 @@ def test_what_an_input_method_composes_waits_until_it_is_committed(visit: Visit,
 
 
 def test_under_load_live_backs_off_says_so_and_comes_back(
-    visit: Visit, translate_widget: TranslateWidget, monkeypatch: pytest.MonkeyPatch
+    visit: Visit, asked: Asked, translate_widget: TranslateWidget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(translate_tab, "LIVE_PATIENCE", 0.05)
     page = visit(live=True, script=QUICK_CLOCK)
@@ -211,6 +211,12 @@ def test_under_load_live_backs_off_says_so_and_comes_back(
         assert state(page, "busy") is False
     monkeypatch.setattr(translate_tab, "LIVE_PATIENCE", PATIENCE / 1000)  # nobody is ahead, however slow it goes
     settled(page, SENTENCE)
+    page.keyboard.press("End")
+    more = " Und morgen liest er wieder."
+    page.keyboard.type(more, delay=100)  # shorter than what it waits while it backs off
+    settled(page, SENTENCE + more)
+    between = [text for text, _ in asked.texts if SENTENCE < text < SENTENCE + more]
+    assert between, "steady typing put each look off"
     for text in (
         "Das Haus",
         "Das Haus ist",

@@ -214,8 +214,14 @@ export class Live {
     this.typed();
   }
 
-  /** Look once nothing was typed for a while; what an input method still composes is not yet the sentence. */
+  /**
+   * Look once nothing was typed for a while; what an input method still composes is not yet the sentence. While it
+   * backs off, a look that is due stays due: the pause is then longer than one between two keystrokes, and steady
+   * typing would put the look off for ever.
+   */
   soon() {
+    const due = this.waits !== null && this.pause > PAUSE;
+    if (due && !this.composing) return;
     clearTimeout(this.waits);
     this.waits = this.composing ? null : setTimeout(() => this.look(), this.pause);
   }
