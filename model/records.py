@@ -21,6 +21,7 @@ from headlight.model.changes import Intervention as Intervention
 from headlight.model.changes import Kind as Kind
 from headlight.model.errors import RequestError, not_choice, not_whole
 
+MapKind = Kind | Literal["self"]  # of a model with one stack: its tokens look at each other
 Grade = Literal["right", "check", "doubt"]  # probably right; check it; do not rely on it
 Stopped = Literal["end", "length", "forced", "cancelled"]
 FloatArray = npt.NDArray[np.float32]
@@ -141,7 +142,7 @@ class AttentionMap:
     rows: tuple[Token, ...]  # decoder, cross: the tokens being written
     columns: tuple[Token, ...]
     after: tuple[Token, ...]  # the token each row's query was computed from: itself, or the one written before
-    kind: Kind
+    kind: MapKind
     layer: int
     head: int | None  # None: the average of all heads
 

@@ -47,6 +47,7 @@ ROOMS = {
     "model/experiments/*": "numpy polars torch",
     "model/translate/*": "numpy torch",
     "model/foreign/*": "httpx2 huggingface_hub torch",
+    "model/arrays/*": "numpy",
     "model/folders/*": "numpy safetensors torch",
     "model/text/*": "tokenizers sentencepiece",
     "model/measures/*": "numpy",

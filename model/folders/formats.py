@@ -15,7 +15,10 @@ STARTS_A_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def npz(translation: Translation) -> bytes:
-    """Arrays `encoder`, `decoder`, `cross` [layer, head, query, key], `source_tokens`, `target_tokens`."""
+    """Arrays `encoder`, `decoder`, `cross` [layer, head, query, key], and the tokens on their axes.
+
+    `decoder_tokens` are the keys of `decoder`: the start token, then what is written.
+    """
     file = io.BytesIO()
     np.savez_compressed(
         file,
@@ -23,6 +26,7 @@ def npz(translation: Translation) -> bytes:
         **{kind: translation.attention.of(kind) for kind in KINDS},
         source_tokens=np.array([token.text for token in translation.source_tokens]),
         target_tokens=np.array([token.text for token in translation.target_tokens]),
+        decoder_tokens=np.array([token.text for token in translation.decoder_tokens]),
     )
     return file.getvalue()
 
@@ -49,6 +53,7 @@ def json_text(translation: Translation) -> bytes:
         "translation": translation.text,
         "source_tokens": [token.text for token in translation.source_tokens],
         "target_tokens": [token.text for token in translation.target_tokens],
+        "decoder_tokens": [token.text for token in translation.decoder_tokens],
         "probabilities": [token.probability for token in translation.target_tokens],
         **{kind: translation.attention.of(kind).tolist() for kind in KINDS},
     }

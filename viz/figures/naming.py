@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from headlight.model.records import AttentionMap, Kind
+from headlight.model.records import AttentionMap, MapKind
 from headlight.viz.labels import wrap
 from headlight.viz.words import figure_words
 
@@ -30,7 +30,7 @@ def is_maximum(map: AttentionMap) -> bool:  # noqa: A002
     return bool(map.weights.size) and float(map.weights.sum(axis=1).max()) > SUMS_TO_ONE
 
 
-def row_sentence(kind: Kind, words: Mapping[str, str]) -> str:
+def row_sentence(kind: MapKind, words: Mapping[str, str]) -> str:
     """What a row is and what a column is, in words."""
     return words[kind]
 

@@ -1,0 +1,237 @@
+"""The outputs of a model of `transformers`, or of anything that names its attentions so, as a `Recording`.
+
+Told by their fields alone: `attentions` of a model with one stack, with `cross_attentions` where it reads another one;
+`encoder_attentions`, `decoder_attentions`, `cross_attentions` of one with two. `generate` gives steps × layers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isqrt
+from typing import Any
+
+import numpy as np
+
+from headlight.model.arrays.building import Axes, Named, record
+from headlight.model.arrays.generated import beams_of, is_stepwise, joined
+from headlight.model.arrays.pieces import named, numbered, patches, tokens_of
+from headlight.model.arrays.reading import Layers, layers_of, to_numpy
+from headlight.model.arrays.recording import ArraysError, Recording, Remark
+from headlight.model.records import MapKind, Token
+
+FIELDS = ("attentions", "encoder_attentions", "decoder_attentions", "cross_attentions")
+FRAME = 0.01  # seconds of sound in a frame of a spectrogram, as Whisper and its kin cut it
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inputs:
+    """What the model was called with, as far as it names the axes."""
+
+    tokenizer: Any = None
+    input_ids: Any = None
+    attention_mask: Any = None
+    decoder_input_ids: Any = None
+    decoder_attention_mask: Any = None
+    pixel_values: Any = None
+    input_features: Any = None
+    source: Sequence[str] | None = None  # names of tokens, which count before ids
+    target: Sequence[str] | None = None
+
+
+def field_of(outputs: Any, name: str) -> Any:
+    """A field of an output, which may be an object, a dictionary or both."""
+    own = getattr(outputs, name, None)
+    return outputs.get(name) if own is None and isinstance(outputs, Mapping) else own
+
+
+def has_attention(outputs: Any) -> bool:
+    """Whether this names attention as outputs of `transformers` do, be it empty."""
+    return any(hasattr(outputs, name) or (isinstance(outputs, Mapping) and name in outputs) for name in FIELDS)
+
+
+def recording_of_outputs(
+    outputs: Any, inputs: Inputs, *, layers: Sequence[int] | None = None, batch: int | None = None, name: str = ""
+) -> Recording:
+    """One sentence of the outputs; of `generate` one sequence."""
+    own, encoder, decoder, cross = (field_of(outputs, each) or None for each in FIELDS)  # some are empty
+    if own is not None and cross is not None and encoder is None and decoder is None:
+        own, decoder = None, own  # a decoder alone that was given what to look at
+    found: dict[MapKind, Any] = {"self": own, "encoder": encoder, "decoder": decoder, "cross": cross}
+    found = {kind: each for kind, each in found.items() if each is not None}
+    if not found:
+        raise ArraysError(
+            "These outputs hold no attention. Load the model with attn_implementation='eager' and call it with "
+            "output_attentions=True."
+        )
+    return _Reader(outputs, inputs, layers, batch).read(found, name)
+
+
+class _Reader:
+    """Which rows of a batch are meant, and what stands on the axes."""
+
+    def __init__(self, outputs: Any, inputs: Inputs, layers: Sequence[int] | None, batch: int | None) -> None:
+        self.inputs = inputs
+        self.layers = layers
+        self.batch = batch or 0
+        self.chosen = batch is not None
+        sequences = field_of(outputs, "sequences")
+        self.sequences = None if sequences is None else to_numpy(sequences)
+        self.beams = field_of(outputs, "beam_indices")
+        self.remarks: list[Remark] = []
+        self.rows_read = 0
+
+    def read(self, found: Mapping[MapKind, Any], name: str) -> Recording:
+        axes = Axes(remarks=self.remarks)
+        read = {kind: self._layers(kind, given) for kind, given in found.items()}
+        self._tell_batch(read)
+        stepwise = any(is_stepwise(given) for given in found.values())
+        if "self" in read:
+            count = read["self"].arrays[0].shape[-1]
+            ids = self.sequences[self._sequence()][:count] if stepwise and self.sequences is not None else None
+            axes.source = self._source(count, ids)
+            axes.source_kept = self._mask(self.inputs.attention_mask, count, grown=stepwise)
+        else:
+            source = self._count(read, {"encoder": 1, "cross": 2})
+            if source is not None:
+                axes.source = self._source(source)
+                axes.source_kept = self._mask(self.inputs.attention_mask, source)
+            target = self._count(read, {"decoder": 1, "cross": 1})
+            if target is not None and stepwise and self.sequences is not None and self.inputs.target is None:
+                axes.target, axes.before = self._written(target)
+                axes.target_kept = np.arange(target) < self._length(target)
+            elif target is not None:
+                axes.target = self._target(target)
+                axes.target_kept = self._mask(self.inputs.decoder_attention_mask, target)
+        return record(read, axes, name=name)
+
+    # ------------------------------------------------------------ maps
+
+    def _layers(self, kind: MapKind, given: Any) -> Layers:
+        if not is_stepwise(given):
+            return layers_of(given, what=kind, chosen=self.layers, sentence=self._row(given))
+        beams = beams_of(self.beams, self._sequence(), len(given))
+        if self.beams is not None:
+            self._remark("beam", {})
+        whole = joined(given, beams, grows=kind != "cross", what=kind)
+        read = layers_of(whole, what=kind, chosen=self.layers)
+        return read._replace(coarse=layers_of(given[0], what=kind, sentence=beams[0]).coarse)
+
+    def _row(self, layers: Any) -> int:
+        """The row of the sentence: an encoder that read each sentence once has fewer rows than there are sequences."""
+        first = next((each for each in layers if each is not None), None)
+        shape: tuple[int, ...] = getattr(first, "shape", ())
+        if self.sequences is None or len(shape) != 4:
+            return self.batch
+        return self._sequence() * int(shape[0]) // len(self.sequences)
+
+    def _sequence(self) -> int:
+        if self.sequences is not None and not 0 <= self.batch < len(self.sequences):
+            count = len(self.sequences)
+            raise ArraysError(f"There are {count} sequences, so batch={self.batch} is not there.")
+        return self.batch
+
+    def _tell_batch(self, read: Mapping[MapKind, Layers]) -> None:
+        count = max(each.sentences for each in read.values()) if self.sequences is None else len(self.sequences)
+        if count > 1 and not self.chosen:
+            self._remark("batch", {"number": self.batch + 1, "count": count})
+
+    def _remark(self, word: str, values: Mapping[str, Any]) -> None:
+        if all(each.word != word for each in self.remarks):
+            self.remarks.append(Remark(word, values))
+
+    @staticmethod
+    def _count(read: Mapping[MapKind, Layers], axes: Mapping[MapKind, int]) -> int | None:
+        sizes: list[int] = [read[kind].arrays[0].shape[axis] for kind, axis in axes.items() if kind in read]
+        return sizes[0] if sizes else None
+
+    # ------------------------------------------------------------ names
+
+    def _source(self, count: int, ids: np.ndarray | None = None) -> Named:
+        given = self.inputs
+        if given.source is not None:
+            return tokens_of(given.source)
+        if ids is None and given.input_ids is not None:
+            ids = self._of_batch(given.input_ids)[:count]
+        if ids is not None and len(ids) == count:
+            return self._named(ids)
+        if given.pixel_values is not None:
+            return _pictured(count, to_numpy(given.pixel_values).shape)
+        if given.input_features is not None:
+            return _heard(count, to_numpy(given.input_features).shape)
+        if ids is not None:
+            raise ArraysError(
+                f"input_ids has {len(ids)} tokens, but the maps have {count}. Give the ids of the same call."
+            )
+        return numbered(count)
+
+    def _target(self, count: int) -> Named:
+        if self.inputs.target is not None:
+            return tokens_of(self.inputs.target)
+        ids = self.inputs.decoder_input_ids
+        if ids is None:
+            return numbered(count)
+        return self._named(self._of_batch(ids)[:count])
+
+    def _written(self, count: int) -> tuple[Named, tuple[Token, ...]]:
+        """The tokens that were written, and those that were read before each of them."""
+        assert self.sequences is not None  # noqa: S101 (asked before)
+        whole = self._named(self.sequences[self._sequence()][: count + 1])
+        read, written = whole[0][:count], whole[0][1:]
+        if len(written) < count:  # nothing was written after the last token that was read
+            written = (*written, Token("", -1, len(whole[1]), len(whole[1]), special=True))
+        return (written, whole[1]), read
+
+    def _length(self, count: int) -> int:
+        """How many tokens were written before the padding behind a sequence that ended early."""
+        assert self.sequences is not None  # noqa: S101 (asked before)
+        tokenizer = getattr(self.inputs.tokenizer, "tokenizer", self.inputs.tokenizer)
+        padding = getattr(tokenizer, "pad_token_id", None)
+        end = getattr(tokenizer, "eos_token_id", None)
+        written = list(self.sequences[self._sequence()][1 : count + 1])
+        if end is not None and end in written:
+            return written.index(end) + 1
+        while padding is not None and written and written[-1] == padding:
+            written.pop()
+        return max(1, len(written))
+
+    def _named(self, ids: Sequence[int] | np.ndarray) -> Named:
+        numbers = [int(each) for each in ids]
+        if self.inputs.tokenizer is None:
+            return tokens_of([str(each) for each in numbers], [False] * len(numbers), numbers)
+        return named(self.inputs.tokenizer, numbers)
+
+    def _of_batch(self, ids: Any) -> np.ndarray:
+        array = to_numpy(ids)
+        if array.ndim == 1:
+            return array
+        own = self.batch if self.sequences is None else self._sequence() * len(array) // len(self.sequences)
+        if array.ndim != 2 or own >= len(array):
+            raise ArraysError(f"input_ids has the shape {array.shape}. Give [batch, tokens] or [tokens].")
+        row: np.ndarray = array[own]
+        return row
+
+    def _mask(self, mask: Any, count: int, *, grown: bool = False) -> np.ndarray | None:
+        """Which tokens are no padding; what was written after the mask was made is none."""
+        if mask is None:
+            return None
+        row = self._of_batch(mask)
+        if grown:
+            row = np.concatenate([row, np.ones(max(0, count - len(row)), dtype=row.dtype)])
+        return row if len(row) == count else None
+
+
+def _pictured(count: int, shape: Sequence[int]) -> Named:
+    """The patches of a picture: a grid of its form, after what the model puts before it."""
+    height, width = shape[-2:]
+    for before in range(9):  # a class token, one more of a distilled model, four or eight registers
+        rows = isqrt((count - before) * height // width) if count > before else 0
+        if rows and (count - before) % rows == 0 and (count - before) // rows * height == rows * width:
+            return patches(rows, (count - before) // rows, before)
+    return numbered(count)
+
+
+def _heard(count: int, shape: Sequence[int]) -> Named:
+    """The moments of a sound, by seconds from its start."""
+    step = shape[-1] * FRAME / count
+    return tokens_of([f"{place * step:.2f}" for place in range(count)], [False] * count)

@@ -1,0 +1,142 @@
+"""The record of any model's attention: maps of one or several kinds, the tokens on their axes, what to know of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from headlight.model.errors import ModelError, Value
+from headlight.model.records import AttentionMap, BoolArray, FloatArray, MapKind, Token, read_only
+
+RECORDED: tuple[MapKind, ...] = ("encoder", "decoder", "cross", "self")  # in the order of the page
+Place = int | Literal["mean", "max"]
+
+
+class ArraysError(ModelError):
+    """Arrays, outputs or a file that cannot be shown as attention."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Something that a reader of the maps must know: a phrase `remark_WORD` of the word tables, with its values."""
+
+    word: str
+    values: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Maps:
+    """All maps of one kind. Each layer is an array of its own, so that large ones stay where they are."""
+
+    layers: tuple[np.ndarray, ...]  # each [head, row, column], of any real type
+    numbers: tuple[int, ...]  # of the layers in their model, counted from 0
+    allowed: BoolArray  # [row, column]: False where no head of any layer may look
+
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        """Layers, heads, rows, columns."""
+        return (len(self.layers), *self.layers[0].shape)
+
+    def layer(self, place: int) -> FloatArray:
+        """All heads of a layer, `[head, row, column]`, float32, from 0 to 1."""
+        weights: FloatArray = np.clip(self.layers[place], 0.0, 1.0, dtype=np.float32, casting="unsafe")
+        return weights
+
+    def one(self, layer: Place, head: Place) -> FloatArray:
+        """One map `[row, column]`: a head's, or the mean or maximum of several. Of layers there is only a mean."""
+        found: FloatArray | None = None
+        places = range(len(self.layers)) if isinstance(layer, str) else range(layer, layer + 1)
+        for place in places:
+            heads = self.layer(place) if isinstance(head, str) else self._head(place, head)[None]
+            each = heads.max(axis=0) if head == "max" else heads.mean(axis=0, dtype=np.float32)
+            found = each if found is None else np.maximum(found, each) if head == "max" else found + each
+        assert found is not None  # noqa: S101 (a kind has at least one layer)
+        return found if head == "max" else found / np.float32(len(places))
+
+    def _head(self, layer: int, head: int) -> FloatArray:
+        weights: FloatArray = np.clip(self.layers[layer][head], 0.0, 1.0, dtype=np.float32, casting="unsafe")
+        return weights
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """Attention of any model. Rows of "encoder" and "self" are source tokens, those of the others target tokens.
+
+    `before` are the columns of "decoder": the tokens that the decoder reads. Without them they are the target tokens,
+    and a row stands for the token that the decoder has just read; with them it stands for the token that it writes.
+    """
+
+    maps: Mapping[MapKind, Maps]
+    source: tuple[Token, ...]
+    source_text: str
+    target: tuple[Token, ...] = ()
+    text: str = ""
+    before: tuple[Token, ...] | None = None
+    remarks: tuple[Remark, ...] = ()
+    name: str = ""
+
+    @property
+    def kinds(self) -> tuple[MapKind, ...]:
+        """The kinds that there are, in the order of the page."""
+        return tuple(kind for kind in RECORDED if kind in self.maps)
+
+    def of(self, kind: MapKind) -> Maps:
+        """The maps of a kind."""
+        if kind not in self.maps:
+            raise ArraysError(
+                f"There is no attention of the kind {kind!r} here: choose one of {', '.join(self.kinds)}."
+            )
+        return self.maps[kind]
+
+    def rows(self, kind: MapKind) -> tuple[Token, ...]:
+        """The tokens that look."""
+        return self.source if kind in ("encoder", "self") else self.target
+
+    def columns(self, kind: MapKind) -> tuple[Token, ...]:
+        """The tokens that are looked at."""
+        if kind == "decoder":
+            return self.target if self.before is None else self.before
+        return self.source
+
+    def attention_map(self, kind: MapKind, layer: int, head: int | None = None) -> AttentionMap:
+        """One head's matrix with its tokens; without a head, the average of the layer."""
+        maps = self.of(kind)
+        for name, place, count in (("layer", layer, maps.shape[0]), ("head", head, maps.shape[1])):
+            if place is not None and (type(place) is not int or not 0 <= place < count):
+                raise ArraysError(f"{name} must be a whole number from 0 to {count - 1}, but {place!r} was given.")
+        rows = self.rows(kind)
+        return AttentionMap(
+            weights=read_only(np.array(maps.one(layer, "mean" if head is None else head))),
+            allowed=read_only(maps.allowed.copy()),
+            rows=rows,
+            columns=self.columns(kind),
+            after=rows if self.before is None or kind in ("encoder", "self") else self.before,
+            kind=kind,
+            layer=maps.numbers[layer],
+            head=head,
+        )
+
+    @property
+    def attention(self) -> _Stacked:
+        """All maps of a kind in one array, as a translation has them."""
+        return _Stacked(self)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stacked:
+    recording: Recording
+
+    def of(self, kind: MapKind) -> FloatArray:
+        maps = self.recording.of(kind)
+        return np.stack([maps.layer(place) for place in range(len(maps.layers))])
+
+    def allowed(self, kind: MapKind) -> BoolArray:
+        return self.recording.of(kind).allowed
+
+    def __getattr__(self, kind: str) -> Any:
+        if kind not in RECORDED:
+            raise AttributeError(kind)
+        return self.of(kind)

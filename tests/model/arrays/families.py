@@ -1,0 +1,116 @@
+"""Small random models of `transformers`, one of each family, and a tokenizer for them."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import torch
+import transformers
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+transformers.utils.logging.set_verbosity_error()
+
+WORDS = ["<pad>", "</s>", "<s>", "the", "cat", "sat", "on", "a", "mat", "##s", "dog", "ran", "far"]
+SIZES = {"vocab_size": len(WORDS), "pad_token_id": 0, "eos_token_id": 1, "bos_token_id": 2}
+SIGNS = {"pad_token": "<pad>", "eos_token": "</s>", "bos_token": "<s>"}
+EAGER: dict[str, Any] = {"attn_implementation": "eager"}
+
+
+@cache
+def tokenizer() -> Any:
+    """A word a token."""
+    made = Tokenizer(models.WordPiece({word: place for place, word in enumerate(WORDS)}, unk_token="<pad>"))  # type: ignore[arg-type, call-arg]  # noqa: S106
+    made.pre_tokenizer = pre_tokenizers.Whitespace()
+    made.decoder = decoders.WordPiece()
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=made,
+        **SIGNS,
+    )
+
+
+def _seeded(make: Any, config: Any) -> Any:
+    torch.manual_seed(3)
+    model = make(config).eval()
+    for each in model.parameters():  # far from uniform attention
+        each.data.mul_(3)
+    return model
+
+
+@cache
+def bert() -> Any:
+    config = transformers.BertConfig(
+        hidden_size=15, num_hidden_layers=2, num_attention_heads=3, intermediate_size=7, **SIZES, **EAGER
+    )
+    return _seeded(transformers.BertModel, config)
+
+
+@cache
+def gpt2() -> Any:
+    config = transformers.GPT2Config(n_embd=15, n_layer=2, n_head=3, n_positions=32, **SIZES, **EAGER)
+    return _seeded(transformers.GPT2LMHeadModel, config)
+
+
+@cache
+def llama() -> Any:
+    """Six heads of queries, two of keys."""
+    config = transformers.LlamaConfig(
+        hidden_size=24, num_hidden_layers=2, num_attention_heads=6, num_key_value_heads=2, intermediate_size=7,
+        **SIZES, **EAGER,
+    )  # fmt: skip
+    return _seeded(transformers.LlamaForCausalLM, config)
+
+
+@cache
+def t5() -> Any:
+    config = transformers.T5Config(
+        d_model=15, d_kv=5, num_heads=3, d_ff=7, num_layers=2, decoder_start_token_id=0,
+        vocab_size=len(WORDS), pad_token_id=0, eos_token_id=1, **EAGER,
+    )  # fmt: skip
+    return _seeded(transformers.T5ForConditionalGeneration, config)
+
+
+def _two_stacks(kind: Any, make: Any) -> Any:
+    config = kind(
+        d_model=15, encoder_layers=2, decoder_layers=3, encoder_attention_heads=3, decoder_attention_heads=5,
+        encoder_ffn_dim=7, decoder_ffn_dim=7, max_position_embeddings=32, decoder_start_token_id=1,
+        forced_eos_token_id=None, **SIZES, **EAGER,
+    )  # fmt: skip
+    return _seeded(make, config)
+
+
+@cache
+def bart() -> Any:
+    return _two_stacks(transformers.BartConfig, transformers.BartForConditionalGeneration)
+
+
+@cache
+def marian() -> Any:
+    return _two_stacks(transformers.MarianConfig, transformers.MarianMTModel)
+
+
+@cache
+def whisper() -> Any:
+    config = transformers.WhisperConfig(
+        d_model=30, encoder_layers=2, decoder_layers=3, encoder_attention_heads=3, decoder_attention_heads=5,
+        encoder_ffn_dim=7, decoder_ffn_dim=7, num_mel_bins=4, max_source_positions=11, max_target_positions=13,
+        decoder_start_token_id=2, suppress_tokens=None, begin_suppress_tokens=None, **SIZES, **EAGER,
+    )  # fmt: skip
+    return _seeded(transformers.WhisperForConditionalGeneration, config)
+
+
+@cache
+def vit() -> Any:
+    config = transformers.ViTConfig(
+        hidden_size=15, num_hidden_layers=2, num_attention_heads=3, intermediate_size=7, image_size=24, patch_size=8,
+        **EAGER,
+    )  # fmt: skip
+    return _seeded(transformers.ViTModel, config)
+
+
+@cache
+def swin() -> Any:
+    config = transformers.SwinConfig(
+        embed_dim=12, depths=[1, 1], num_heads=[2, 3], window_size=2, image_size=16, patch_size=4, **EAGER
+    )
+    return _seeded(transformers.SwinModel, config)
