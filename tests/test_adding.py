@@ -90,8 +90,25 @@ LESSON = {
 }
 GREETING = """
 from headlight.model.core.masks import causal_mask
+from headlight.viz.lessons.controls import Slider
+from headlight.viz.lessons.drawn import Bars, Found, Say
+from headlight.viz.lessons.experiment import Experiment
 from headlight.viz.lessons.lesson import Code, Figure, Lesson, Show, Step
 
+
+def count(given):
+    rows = range(1, given.values["rows"] + 1)
+    return Found((Bars(Say("open"), list(map(str, rows)), list(map(float, rows))),), {"all": sum(rows)})
+
+
+COUNT = Step(
+    "count",
+    code=Code(causal_mask, ".tril("),
+    formula=r"\\sum_i i = @all",
+    picks=(),
+    about=(),
+    experiment=Experiment(count, (Slider("rows", 1, 9, 4),)),
+)
 STEP = Step(
     "look",
     node="d.mask",
@@ -102,7 +119,7 @@ STEP = Step(
     picks=("layer", "head", "written"),
 )
 SCORES = Show("weights", "decoder.layers.0.self_attention.scores")
-GREETING = Lesson("greeting", minutes=1, picture=(SCORES,), steps=(STEP,))
+GREETING = Lesson("greeting", minutes=1, picture=(SCORES,), steps=(STEP, COUNT))
 """
 MEASURE = {
     "model/measures/statistics.py": [
@@ -234,10 +251,12 @@ def test_a_lesson_is_a_file_a_line_and_its_words(copy: Path) -> None:
     for language in ("en", "zh"):
         path = copy / "assets/words" / f"{language}.json"
         said = {"name": "Greeting", "promise": "…", "look_title": "Looking back", "look_words": "It looks back."}
+        said |= {"count_title": "Counting", "count_words": "{all} pairs.", "control_rows": "rows", "say_open": "open"}
         more = {f"lesson_greeting_{key}": f"{text} {language}" for key, text in said.items()}
         path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | more), encoding="utf-8")
     works = """
 from headlight.viz.answers.service import Service
+from headlight.viz.lessons.running import experiments_of
 from headlight.viz.lessons.tensors import tensors_of
 from headlight.viz.settings import Settings
 from headlight.viz.tabs.learn import read_lessons
@@ -248,7 +267,12 @@ assert first["name"] == "greeting" and first["steps"][0]["code"]["file"] == "mod
 assert any(number == lit and ".tril(" in line for number, line in first["steps"][0]["code"]["lines"])
 assert b"Looking back zh" in content("lessons.js") and b"Looking back zh" not in content("headlight.js")
 asked = {"request": {"text": "ich", "model": "toy"}, "names": [show["path"] for show in first["picture"]]}
-assert len(tensors_of(Service(Settings()))(asked)["tensors"]) == 1
+service = Service(Settings())
+assert len(tensors_of(service)(asked)["tensors"]) == 1
+assert first["steps"][1]["experiment"]["controls"][0]["form"] == "slider"
+wanted = {"request": asked["request"], "lesson": "greeting", "step": "count", "set": {"rows": 3}}
+found = experiments_of(service)(wanted)
+assert found["numbers"] == {"all": "6"} and found["figures"][0]["values"] == [1, 2, 3]
 """
     ran = subprocess.run([sys.executable, "-c", works], cwd=copy, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr

@@ -36,7 +36,7 @@ TOKENS = WHOLE_RANGES["max_length"][1]  # of a sentence, beyond any
 MEASURES = ("maps", *STATISTICS)
 SAFE = 2**53 - 1  # as far as JavaScript can count
 NAME = 100  # characters of a model's name
-CHOICE = 200  # characters of what is chosen within a lesson
+CHOICE = 800  # characters of what is chosen within a lesson
 LANGUAGE = 40  # characters of what a model calls a language
 
 

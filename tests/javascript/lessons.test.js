@@ -38,6 +38,9 @@ const { readChoice, writeChoice } = await import('../../viz/widgets/lessons/choi
 const { guessed, mark, marked, score } = await import('../../viz/widgets/lessons/progress.js');
 const { Tensors, combined, products, sliced, softmax, unpacked } = await import('../../viz/widgets/lessons/tensors.js');
 const { written } = await import('../../viz/widgets/lessons/numbers.js');
+const { Experiments } = await import('../../viz/widgets/lessons/experiments.js');
+const { axis, short } = await import('../../viz/widgets/lessons/plots.js');
+const { textOf, valuesOf } = await import('../../viz/widgets/lessons/settings.js');
 
 const said = (source, numbers = {}) => String(formula(source, numbers)).replaceAll(/<\/?(?:math|mrow)>/g, '');
 
@@ -141,4 +144,79 @@ test('numbers have the digits that suit their size', () => {
     [0.41193, -23.6341, 1940.81].map((each) => written(each)),
     ['0.4119', '−23.634', '1940.8'],
   );
+});
+
+// ---------------------------------------------------------------- experiments
+
+const CONTROLS = [
+  { form: 'choice', name: 'kind', options: ['a', 'b.c'], start: 'a' },
+  { form: 'switch', name: 'on', start: false },
+  { form: 'slider', name: 'width', low: 2, high: 7, start: 5 },
+  { form: 'button', name: 'seed', most: 3, start: 0 },
+  { form: 'places', name: 'erased', most: 3, start: [] },
+  { form: 'text', name: 'own', longest: 20, start: '' },
+];
+
+test('what is set stands in the address, and nothing else', () => {
+  const values = { kind: 'b.c', on: true, width: 7, seed: 3, erased: [0, 12], own: 'Das ist-gut. <b>' };
+  const set = Object.fromEntries(CONTROLS.map((control) => [control.name, textOf(control, values[control.name])]));
+  const choice = { lesson: 'heads', step: 'spread', part: 0, chosen: { token: 4, encoder: { layer: 0, head: 7 }, set } };
+  assert.deepEqual(readChoice(writeChoice(choice)), choice);
+  assert.deepEqual(valuesOf(CONTROLS, readChoice(writeChoice(choice)).chosen.set), values);
+  assert.equal(textOf(CONTROLS[2], 5), undefined);
+});
+
+test('what makes no sense in an address is what the control holds anyway', () => {
+  const held = valuesOf(CONTROLS, undefined);
+  assert.deepEqual(held, { kind: 'a', on: false, width: 5, seed: 0, erased: [], own: '' });
+  const odd = { kind: 'c', on: '2', width: '8', seed: '-1', erased: '1_x', own: 'x'.repeat(21) };
+  assert.deepEqual(valuesOf(CONTROLS, odd), held);
+  assert.deepEqual(valuesOf(CONTROLS, { width: '3.5', erased: '1_2_3_4', seed: 'x' }), held);
+  assert.deepEqual(readChoice('heads.spread.0.set-own-%E0%A4%A.set--3').chosen, {});
+});
+
+test('one experiment runs at a time, and of those that wait the newest alone', async () => {
+  const [asked, answers] = [[], []];
+  const experiments = new Experiments((values) => {
+    asked.push(values.set.width);
+    return new Promise((done) => answers.push(done));
+  });
+  const translation = /** @type {any} */ ({ asked: () => ({ text: 'a' }), target: [{ id: 1 }] });
+  const bring = (width) => experiments.bring(translation, 'heads', 'spread', { width });
+  const [first, second, third] = [bring(1), bring(2), bring(3)];
+  assert.equal(await second, null);
+  answers.shift()('one');
+  assert.equal(await first, 'one');
+  await new Promise(setImmediate);
+  assert.deepEqual(asked, [1, 3]);
+  answers.shift()('three');
+  assert.equal(await third, 'three');
+  assert.equal(await bring(1), 'one');
+  assert.equal(experiments.find(translation, 'heads', 'spread', { width: 3 }), 'three');
+  assert.deepEqual(asked, [1, 3]);
+});
+
+test('an experiment that failed lets the next one run', async () => {
+  const failing = [1];
+  const experiments = new Experiments(async ({ set }) => {
+    if (failing.includes(set.width)) throw new Error('unreachable');
+    return set.width;
+  });
+  const translation = /** @type {any} */ ({ asked: () => ({}), target: [] });
+  const bring = (width) => experiments.bring(translation, 'heads', 'spread', { width });
+  const [first, second] = [bring(1), bring(2)];
+  await assert.rejects(first, /unreachable/);
+  assert.equal(await second, 2);
+  failing.pop();
+  assert.equal(await bring(1), 1);
+});
+
+test('an axis names round numbers, and of powers the tens', () => {
+  assert.deepEqual(axis([0, 23]).ticks, [0, 5, 10, 15, 20]);
+  assert.deepEqual(axis([-1, 1]).ticks.map(short), ['−1', '−0.5', '0', '0.5', '1']);
+  assert.deepEqual(axis([1e-6, 0.5], { power: true }).ticks.map(short), ['10⁻⁶', '10⁻⁴', '0.01']);
+  const { share } = axis([4, 512], { power: true });
+  assert.deepEqual([4, 512].map(share), [0, 1]);
+  assert.ok(Math.abs(share(32) - 3 / 7) < 1e-9);
+  assert.equal(axis([3, 3]).share(3), 0.5);
 });

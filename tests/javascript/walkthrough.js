@@ -53,7 +53,8 @@ function told(lesson, step) {
   return Object.keys(given.tables.words).flatMap((language) =>
     Array.from({ length: count }, (_, part) => {
       page.set({ language });
-      const scene = new Scene({ ...step, lesson: lesson.name }, translation, look, brought, part);
+      const found = given.found[`${lesson.name}.${step.name}`] ?? null;
+      const scene = new Scene({ ...step, lesson: lesson.name }, translation, look, brought, part, found);
       const base = `lesson_${lesson.name}_${step.name}`;
       const numbers = numbersOf(scene);
       const values = { ...numbers, ...namesOf(scene) };

@@ -107,7 +107,8 @@ class Service:
         return self._model_defaults[_place(card)]
 
     @contextmanager
-    def _judge(self, name: str) -> Iterator[Judge]:
+    def hold_judge(self, name: str = "") -> Iterator[Judge]:
+        """The classifier of this name, or the first one. It stays in memory until the end of the block."""
         named = name or next((card.name for card in self.catalogue.cards() if card.kind == "classifier"), "")
         card = self.catalogue.card(named, "classifier")
         with self.model_cache.hold(_place(card), lambda: self._load(card, Judge)) as judge:
@@ -168,7 +169,7 @@ class Service:
             return made[0]
 
         with _in_our_words():
-            return self.answer_cache.answer(self._key(request), make), not made
+            return self.answer_cache.answer(self.key(request), make), not made
 
     def stream(self, request: TranslationRequest, stop: Event) -> Generator[Progress]:
         """Progress after each word; the last carries the translation. A cached answer comes at once, and alone.
@@ -177,7 +178,7 @@ class Service:
         one call, without progress on the way.
         """
         with _in_our_words():
-            seat = self.answer_cache.enter(self._key(request), stop)
+            seat = self.answer_cache.enter(self.key(request), stop)
             if seat is None:
                 return
             if isinstance(seat, Translation):
@@ -221,7 +222,8 @@ class Service:
         translation: Translation = found.translate(request)
         return translation
 
-    def _key(self, request: TranslationRequest) -> Key:
+    def key(self, request: TranslationRequest) -> Key:
+        """What decides the answer to a checked request: the same for requests that name the default model or none."""
         card = self.catalogue.card(request.model or self.default, "transformer")
         return Key(card.revision, replace(request, model=card.name))
 
@@ -238,7 +240,7 @@ class Service:
         text = check_text("text", text, limit=REVIEW * self.settings.max_characters)
         if is_blank(text):
             raise PageError("text", "blank_text")
-        with self._judge(model) as judge, _in_our_words():
+        with self.hold_judge(model) as judge, _in_our_words():
             judgement = judge.judge(text)
             return judgement, judge.erased(judgement) if len(judgement.tokens) <= most_tokens else None
 

@@ -4,6 +4,9 @@ A step shows one operation four times at once: where (a part of the drawing), wh
 formula, with this step's numbers put in), and by what (the source of the very function). Its words are in the tables:
 `lesson_LESSON_STEP_title`, `…_words`, and where there are such `…_note`, `…_ask`, `…_answer` and `…_part_PART`.
 Where words differ from model to model, a key ends in what holds: `…_words_pre`, or `_post` for a norm after the sum.
+
+What no tensor of the finished sentence shows, an `Experiment` computes from what a visitor sets (`experiment.py`): a
+step then has controls as data (`controls.py`), and one pure function answers with figures and numbers (`drawn.py`).
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from headlight.model.records import Kind
+from headlight.viz.lessons.experiment import Experiment
 from headlight.viz.lessons.source import source_values
 
 Form = Literal["tokens", "heat", "strip", "stack", "pair", "table", "bars", "histogram", "curve"]
@@ -81,7 +85,7 @@ class Ask:
 
     Options are numbers of tokens (`counts`), the tokens of a row (`keys`), candidates for the next token
     (`candidates`), or words `lesson_LESSON_STEP_option_NAME`. `right` names the function of the page that finds the
-    right one; it finds none where the numbers are unclear, and then nothing is asked.
+    right one, or is "found", where the experiment says it; where the numbers are unclear, nothing is asked.
     """
 
     right: str
@@ -98,10 +102,11 @@ class Step:
     """One operation."""
 
     name: str
-    node: str  # the part of the drawing
     code: Code
-    figures: tuple[Figure, ...]
     formula: str
+    node: str = ""  # the part of the drawing, in a lesson that has one
+    figures: tuple[Figure, ...] = ()
+    experiment: Experiment | None = None  # its figures follow
     numbers: tuple[str, ...] = ()  # the formula with this step's numbers: `@name` stands for one
     kind: Kind = "encoder"  # whose layers, heads, rows and columns
     picks: tuple[Pick, ...] = ("token",)
@@ -117,6 +122,7 @@ class Step:
             "node": self.node,
             "code": self.code.as_json(),
             "figures": [figure.as_json() for figure in self.figures],
+            "experiment": None if self.experiment is None else self.experiment.as_json(),
             "formula": self.formula,
             "numbers": list(self.numbers),
             "kind": self.kind,

@@ -14,6 +14,7 @@ import gradio as gr
 
 from headlight.viz.answers.service import Service
 from headlight.viz.lessons import LESSONS
+from headlight.viz.lessons.running import experiments_of
 from headlight.viz.lessons.tensors import tensors_of
 from headlight.viz.wire.rpc import answering
 from headlight.viz.wire.widget import widget
@@ -21,7 +22,8 @@ from headlight.viz.wire.widget import widget
 
 def build(service: Service) -> gr.HTML:
     """Inside a `gr.Blocks`."""
-    return widget("learn/learn", server=[answering(read_lessons, computes=False), answering(tensors_of(service))])
+    computing = (tensors_of(service), experiments_of(service))
+    return widget("learn/learn", server=[answering(read_lessons, computes=False), *map(answering, computing)])
 
 
 def read_lessons(values: Mapping[str, Any]) -> list[dict[str, Any]]:

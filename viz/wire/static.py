@@ -47,7 +47,7 @@ SHEETS = (
     "whatif/whatif",
     "beside/beside",
 )  # in this order: later rules override earlier ones
-LATER_SHEETS = ("lessons/lessons", "lessons/figures")
+LATER_SHEETS = ("lessons/lessons", "lessons/figures", "lessons/experiments")
 
 
 def plotly_file() -> Path:

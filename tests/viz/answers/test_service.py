@@ -271,7 +271,7 @@ def test_a_stream_ends_within_one_step_of_being_stopped(
 def waiting(pool: ThreadPoolExecutor, service: Service, request: TranslationRequest) -> Future[list[Progress]]:
     """A second stream of a request that already has one, from when it waits for the first."""
     second = pool.submit(lambda: list(service.stream(request, Event())))
-    while service.answer_cache.waiting(service._key(request)) == 0:
+    while service.answer_cache.waiting(service.key(request)) == 0:
         assert not second.done()
     return second
 

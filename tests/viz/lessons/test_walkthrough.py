@@ -15,12 +15,13 @@ from headlight.model.records import FloatArray, Translation
 from headlight.viz.answers.model_values import model_of
 from headlight.viz.answers.payload import answer_values
 from headlight.viz.answers.service import Service
+from headlight.viz.lessons.running import STEPS, experiments_of
 from headlight.viz.lessons.tensors import tensors_of
 from headlight.viz.settings import Settings
 from headlight.viz.tabs.learn import read_lessons
 from headlight.viz.wire.static import phrases, tables
 from headlight.viz.words import LANGUAGES
-from tests.viz.lessons.test_lessons import SENTENCES, softmax
+from tests.viz.lessons.asked import SENTENCES, softmax
 
 SCRIPT = Path(__file__).resolve().parents[2] / "javascript" / "walkthrough.js"
 
@@ -72,6 +73,10 @@ def walked(request: pytest.FixtureRequest, service: Service, tmp_path_factory: p
     }
     folder = tmp_path_factory.mktemp("walked")
     model = tensors_of(service)({"request": asked, "names": ["encoder.memory"]})["model"]
+    ask = experiments_of(service)
+    given["found"] = {
+        f"{lesson}.{step}": ask({"request": asked, "lesson": lesson, "step": step}) for lesson, step in STEPS
+    }
     names = run({**given, "model": model}, folder)
     answer = tensors_of(service)({"request": asked, "names": names})
     told = run({**given, **answer}, folder)

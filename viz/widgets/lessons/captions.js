@@ -16,6 +16,11 @@ export function caption(show, shape) {
   return make('div', { class: 'lesson-caption' }, make('b', {}, t(`lesson_tensor_${show.name}`)), make('span', {}, '[', ...inside, ']'));
 }
 
+/** The name above a picture, with its size where it is a matrix. */
+export function titled(text, size = '') {
+  return make('div', { class: 'lesson-caption' }, make('b', {}, text), size ? make('span', { class: 'numeric' }, size) : null);
+}
+
 /** Names of the rows of a show, of which a long sentence shows some around the chosen one. */
 export function rowsOf(show, scene, count, all) {
   const labels = {

@@ -1,8 +1,10 @@
-// What is chosen within a lesson, and its place in the address: "walk.softmax.2.token-4.encoder-0-7".
+// What is chosen within a lesson, and its place in the address: "walk.softmax.2.token-4.encoder-0-7"; what is set of an experiment's
+// controls stands there, too: "heads.scale.0.set-width-64".
 
 import { bestHead, isWord } from '../core/besthead.js';
 import { tellingRow } from '../core/look.js';
 import { strongest } from '../core/view.js';
+import { sealed, unsealed } from './settings.js';
 
 const KINDS = ['encoder', 'decoder', 'cross'];
 const PLACES = ['token', 'key', 'dimension', 'written'];
@@ -13,6 +15,12 @@ export function readChoice(text) {
   const [lesson = '', step = '', part = '0', ...rest] = text.split('.');
   const choice = { lesson, step, part: wholeOf(part) ?? 0, chosen: {} };
   for (const each of rest) {
+    const set = /^set-(\w+)-(.*)$/.exec(each);
+    if (set) {
+      const value = unsealed(set[2]);
+      if (value !== null) choice.chosen.set = { ...choice.chosen.set, [set[1]]: value };
+      continue;
+    }
     const [name, ...numbers] = each.split('-');
     const read = numbers.map(wholeOf);
     if (read.some((number) => number === null)) continue;
@@ -28,7 +36,8 @@ export function writeChoice({ lesson, step, part, chosen }) {
   if (!lesson) return '';
   const said = PLACES.filter((name) => chosen[name] !== undefined).map((name) => `${name}-${chosen[name]}`);
   const heads = KINDS.filter((kind) => chosen[kind]).map((kind) => `${kind}-${chosen[kind].layer}-${chosen[kind].head}`);
-  return [lesson, step, part, ...said, ...heads].join('.');
+  const set = Object.entries(chosen.set ?? {}).map(([name, value]) => `set-${name}-${sealed(value)}`);
+  return [lesson, step, part, ...said, ...heads, ...set].join('.');
 }
 
 /** Everything a step needs to know where to look: what was chosen, as far as it is there, else what tells most. */
@@ -48,6 +57,7 @@ export function settled(translation, chosen) {
   const told = translation.tensors.cross && tellingRow(translation, { kind: 'cross', ...heads.cross }, { words: false, special: true });
   return {
     ...heads,
+    set: chosen.set ?? {},
     token,
     key: within(chosen.key, translation.source.length, strongest(row)),
     dimension: chosen.dimension ?? 0,

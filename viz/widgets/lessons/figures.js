@@ -4,6 +4,7 @@ import { make } from '../core/dom.js';
 import { minus } from '../core/view.js';
 import { t } from '../core/words.js';
 import { caption, columnsOf, legend, picks, reach, rowsOf, shapeOf } from './captions.js';
+import { drawFound } from './found.js';
 import { heat } from './heat.js';
 import { drawBars, drawCurve, drawHistogram, drawTable, drawTokens } from './tables.js';
 import { largest, rowOf } from './tensors.js';
@@ -14,9 +15,11 @@ const THIN = 15; // of three tensors above one another
 /** @typedef {import('./scene.js').Scene} Scene */
 /** @typedef {{ scene: Scene, width: number, pick: (changes: any) => void, all: boolean }} Drawing */
 
-/** The pictures of a step, one below the other. */
+/** The pictures of a step, one below the other: of tensors, and of what its experiment found. */
 export function drawFigures(drawing) {
-  return drawing.scene.step.figures.flatMap((figure) => FORMS[figure.form](figure, drawing).filter(Boolean));
+  const { step, found } = drawing.scene;
+  const shown = step.figures.flatMap((figure) => FORMS[figure.form](figure, drawing).filter(Boolean));
+  return found ? [...shown, ...drawFound(found, { lesson: step.lesson, width: drawing.width })] : shown;
 }
 
 const FORMS = {

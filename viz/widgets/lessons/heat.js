@@ -12,7 +12,8 @@ const TIP = 14; // pixels between the pointer and what it says
 
 const tip = make('div', { class: 'headlight lesson-tip', role: 'presentation', hidden: true });
 
-function tell(event, text) {
+/** Say something beside the pointer. */
+export function tell(event, text) {
   if (!tip.isConnected) document.querySelector('.gradio-container').append(tip);
   tip.textContent = text;
   tip.hidden = false;

@@ -1,48 +1,53 @@
 // Learn: the list of lessons, and one of them open at a step. The same drawing for all; what differs is data.
 
 import { call } from '../core/boot.js';
-import { make, typing } from '../core/dom.js';
+import { make } from '../core/dom.js';
 import { on, set, state } from '../core/state.js';
 import { faultSays, t } from '../core/words.js';
 import { readChoice, settled, writeChoice } from './choice.js';
+import { Experiments } from './experiments.js';
 import { untell } from './heat.js';
+import { press } from './keys.js';
 import { LessonList } from './list.js';
 import { mark } from './progress.js';
 import { Scene } from './scene.js';
+import { textOf, valuesOf } from './settings.js';
 import { StepView } from './step.js';
 import { Tensors } from './tensors.js';
 
+const PAUSE = 120; // milliseconds without another change until an experiment is asked
 const STAYS = { step: 4200, part: 1800, word: 1200 }; // milliseconds of each while it plays
 
 export async function mount(root, server) {
   const lessons = await call(server.read_lessons, {});
-  new Lessons(
-    root,
-    lessons,
-    counted(root, (values) => call(server.lesson_tensors, values)),
+  const asks = { open: 0 };
+  const [tensors, experiments] = [server.lesson_tensors, server.run_experiment].map((ask) =>
+    counted(root, asks, (values) => call(ask, values)),
   );
+  new Lessons(root, lessons, new Tensors(tensors), new Experiments(experiments));
 }
 
 /** The same, and the element says how many answers are still to come: also those that are asked for in advance. */
-function counted(root, ask) {
-  let open = 0;
+function counted(root, asks, ask) {
   return async (values) => {
-    root.dataset.asks = String(++open);
+    root.dataset.asks = String(++asks.open);
     try {
       return await ask(values);
     } finally {
-      if (--open) root.dataset.asks = String(open);
+      if (--asks.open) root.dataset.asks = String(asks.open);
       else delete root.dataset.asks;
     }
   };
 }
 
 class Lessons {
-  constructor(root, lessons, ask) {
+  constructor(root, lessons, tensors, experiments) {
     this.root = root;
     this.lessons = lessons;
-    this.tensors = new Tensors(ask);
+    this.tensors = tensors;
+    this.experiments = experiments;
     this.answers = new Map(); // of questions, by what they are about
+    this.asked = new Map(); // of an experiment's questions: the scene as it was when they were answered
     this.whole = false; // of a long sentence, all tokens
     this.timer = 0;
     this.turn = 0;
@@ -53,6 +58,7 @@ class Lessons {
       move: (by) => this.move(by),
       play: () => this.play(),
       pick: (changes) => this.pick(changes),
+      set: (control, value) => this.set(control, value),
       part: (part) => this.go({ ...this.choice, part }),
       answer: (given) => this.answered(given),
       again: () => this.show(),
@@ -65,7 +71,7 @@ class Lessons {
     root.append(this.notice, this.list.element, this.view.element);
     on(['tab', 'lesson', 'translation', 'language', 'theme'], () => this.show());
     on(['busy'], () => root.classList.toggle('busy', state.busy));
-    document.addEventListener('keydown', (event) => this.press(event));
+    document.addEventListener('keydown', (event) => press(event, this));
     let width = innerWidth;
     addEventListener('resize', () => {
       if (innerWidth !== width) this.show(); // a phone's bars change its height alone
@@ -128,8 +134,16 @@ class Lessons {
     this.go({ ...choice, step: this.lesson.steps[this.place].name, chosen: { ...choice.chosen, ...changes } });
   }
 
+  /** A control of the step's experiment is set; what it holds anyway is not in the address. */
+  set(control, value) {
+    const { [control.name]: _, ...rest } = this.choice.chosen.set ?? {};
+    const text = textOf(control, value);
+    this.pick({ set: text === undefined ? rest : { ...rest, [control.name]: text } });
+  }
+
   answered(given) {
     this.answers.set(this.question(), given);
+    if (this.scene.found) this.asked.set(this.question(), this.scene);
     this.show();
   }
 
@@ -206,17 +220,23 @@ class Lessons {
     mark(lesson.name, place === lesson.steps.length - 1 ? 'done' : 'begun');
     const look = settled(translation, this.choice.chosen);
     const part = Math.min(this.choice.part, Math.max(0, lesson.steps[place].parts.length - 1));
-    const scene = (at) =>
-      new Scene({ ...lesson.steps[at], lesson: lesson.name }, translation, look, this.tensors.of(translation), at === place ? part : 0);
-    const about = { lesson, place, part, look, playing: Boolean(this.timer), whole: this.whole, given: this.answers.get(this.question()) };
+    const scene = (at) => this.sceneOf(lesson, at, look, at === place ? part : 0);
+    const question = this.question();
+    const answered = { given: this.answers.get(question), asked: this.asked.get(question) };
+    const about = { lesson, place, part, look, playing: Boolean(this.timer), whole: this.whole, ...answered };
     this.view.frame(about, translation);
+    const { experiment, name } = lesson.steps[place];
+    const set = experiment && valuesOf(experiment.controls, look.set);
     const needs = scene(place).needs();
-    const names = needs.length ? needs : scene(lesson.steps.findIndex(({ figures }) => figures[0].shows.length)).needs(); // for the model's sizes
+    // Where a step needs none, those of another tell the model's sizes; an experiment brings these along.
+    const names = needs.length || experiment ? needs : scene(lesson.steps.findIndex(({ figures }) => figures[0]?.shows.length)).needs();
     const brought = this.tensors.of(translation);
-    if (!brought.has(names)) {
+    if ((names.length && !brought.has(names)) || (experiment && !scene(place).found)) {
       this.view.waits(true);
       try {
-        await this.tensors.bring(translation, names);
+        if (experiment && !(await this.pause(turn))) return;
+        if (names.length) await this.tensors.bring(translation, names);
+        if (experiment && !(await this.experiments.bring(translation, lesson.name, name, set))) return;
       } catch (error) {
         if (turn === this.turn) this.view.failed(faultSays(error));
         return;
@@ -227,8 +247,24 @@ class Lessons {
     } else {
       this.view.waits(false);
     }
-    this.view.draw(scene(place), about);
+    this.scene = scene(place);
+    this.view.draw(this.scene, about);
     if (place + 1 < lesson.steps.length) this.ahead(scene(place + 1));
+  }
+
+  /** A step of a lesson, with what was brought of it so far. */
+  sceneOf(lesson, at, look, part) {
+    const { translation } = state;
+    const step = { ...lesson.steps[at], lesson: lesson.name };
+    const { experiment, name } = step;
+    const found = experiment ? this.experiments.find(translation, lesson.name, name, valuesOf(experiment.controls, look.set)) : null;
+    return new Scene(step, translation, look, this.tensors.of(translation), part, found);
+  }
+
+  /** A slider on its way asks for nothing. False: something else is shown by now. */
+  async pause(turn) {
+    if (this.view.isSetting()) await new Promise((done) => setTimeout(done, PAUSE));
+    return turn === this.turn;
   }
 
   /** The next step's tensors, while this one is read. What fails here is asked for again when it is needed. */
@@ -258,43 +294,5 @@ class Lessons {
     } catch (error) {
       if (!error.fault) console.warn(error); // the list stands without pictures
     }
-  }
-
-  // ---------------------------------------------------------------- keys
-
-  press(event) {
-    if (!this.open() || event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || event.defaultPrevented) return;
-    if (event.target.closest?.('[role=tablist], pre')) return;
-    const isButton = event.target.closest?.('button, a, [role=button], summary');
-    if (event.key === ' ' && isButton) return; // it presses what has the focus
-    const act = {
-      ArrowLeft: () => this.move(-1),
-      ArrowRight: () => this.move(1),
-      ' ': () => this.play(),
-      j: () => this.nextToken(1),
-      k: () => this.nextToken(-1),
-      '[': () => this.nextHead(-1),
-      ']': () => this.nextHead(1),
-      Escape: () => this.leave(),
-    }[event.key.length === 1 ? event.key.toLowerCase() : event.key];
-    if (!act) return;
-    event.preventDefault();
-    act();
-  }
-
-  nextToken(by) {
-    const { kind, picks } = this.lesson.steps[this.place];
-    const name = kind === 'encoder' ? 'token' : 'written';
-    if (!picks.includes(name)) return;
-    const count = state.translation.rows(kind).length;
-    this.pick({ [name]: (settled(state.translation, this.choice.chosen)[name] + by + count) % count });
-  }
-
-  nextHead(by) {
-    const { kind, picks } = this.lesson.steps[this.place];
-    if (!picks.includes('head')) return;
-    const count = state.translation.heads(kind);
-    const { layer, head } = settled(state.translation, this.choice.chosen)[kind];
-    this.pick({ [kind]: { layer, head: (head + by + count) % count } });
   }
 }

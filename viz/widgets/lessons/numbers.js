@@ -1,6 +1,7 @@
 // The numbers of a step, as its formula and its words take them: by name, and as text.
 
 import { minus, strongest } from '../core/view.js';
+import { numbersSaid } from './labels.js';
 import { lengthOf, mean, rowOf, softmax, spread, sum } from './tensors.js';
 
 const LETTERS = ['a', 'b', 'c', 'd'];
@@ -40,6 +41,7 @@ export function numbersOf(scene) {
   };
   for (const [place, { id }] of translation.source.slice(0, FIRST).entries()) found[`id${place + 1}`] = id;
   for (const add of [ofShows, ofAttention, ofNeurons, ofStages, ofLogits]) Object.assign(found, add(scene));
+  if (scene.found) Object.assign(found, numbersSaid(scene.step.lesson, scene.found.numbers));
   return Object.fromEntries(Object.entries(found).map(([name, value]) => [name, String(value)]));
 }
 

@@ -3,6 +3,7 @@
 import { make, phrase, replace } from '../core/dom.js';
 import { minus, strongest } from '../core/view.js';
 import { t } from '../core/words.js';
+import { numbersSaid } from './labels.js';
 import { guessed } from './progress.js';
 import { rowOf, softmax } from './tensors.js';
 
@@ -16,7 +17,14 @@ export function questionOf(scene) {
   return ask && RIGHT[ask.right](scene, ask.options);
 }
 
+const numbersOfFound = ({ step, found }) => numbersSaid(step.lesson, found.numbers);
+
 const RIGHT = {
+  /** What the experiment says; nothing where its numbers are unclear. */
+  found(scene, options) {
+    return scene.found?.right ? worded(scene, options, scene.found.right, numbersOfFound(scene)) : null;
+  },
+
   /** How many tokens the model reads: also fewer, as many as there are words, and one less. */
   count(scene) {
     const count = scene.translation.source.length;

@@ -32,15 +32,17 @@ export class Scene {
    * @param {import('../core/translation.js').Translation} translation
    * @param {any} look what is chosen (choice.js: `settled`)
    * @param {any} brought what the server has sent of this sentence so far
+   * @param {any} found what its experiment answered, if it has one
    */
-  constructor(step, translation, look, brought, part = 0) {
+  constructor(step, translation, look, brought, part = 0, found = null) {
     this.step = step;
     this.translation = translation;
     this.look = look;
     this.brought = brought;
     this.part = part;
+    this.found = found;
     this.kind = step.kind;
-    this.model = brought.model;
+    this.model = brought.model ?? found?.model;
     this.memo = new Map();
   }
 
@@ -69,10 +71,11 @@ export class Scene {
     return this.look[this.kind].layer;
   }
 
-  /** What the words follow: the norm's place, kinds of positions, whether scores are scaled. */
+  /** What the words follow: what the experiment found; the norm's place, kinds of positions, whether scores are scaled. */
   variants() {
     const { norm_first, positions, scale_scores, scale_embedding, activation } = this.model;
     return [
+      ...(this.found?.holds ?? []),
       norm_first ? 'pre' : 'post',
       ['sinusoidal', 'sinusoidal_halves', 'learned'].includes(positions) ? 'added' : 'elsewhere',
       scale_scores ? 'scaled' : 'unscaled',

@@ -3,8 +3,9 @@
 import { icon, make, narrow, phrase, replace } from '../core/dom.js';
 import { languageName, t } from '../core/words.js';
 import { turnButtons } from '../parts/turning.js';
-import { Drawing } from './drawing.js';
 import { shortened } from './captions.js';
+import { Controls } from './controls.js';
+import { Drawing } from './drawing.js';
 import { drawFigures } from './figures.js';
 import { formula } from './formula.js';
 import { numbersOf } from './numbers.js';
@@ -38,12 +39,22 @@ export class StepView {
     this.again = make('button', { type: 'button', class: 'link', hidden: true, onclick: () => does.again() });
     this.tokens = make('div', { class: 'lesson-row-of-tokens', role: 'group' });
     this.parts = make('div', { class: 'segments', role: 'group' });
+    this.controls = new Controls((control, value) => does.set(control, value));
     this.figure = make('div', { class: 'figure' });
     this.long = make('p', { class: 'quiet', hidden: true });
     this.formulas = make('div', { class: 'formulas' });
     this.question = new Question((given) => does.answer(given));
     this.source = make('div', {});
-    const left = make('div', { class: 'left' }, this.tokens, this.parts, this.long, this.figure, this.question.element);
+    const left = make(
+      'div',
+      { class: 'left' },
+      this.tokens,
+      this.parts,
+      this.controls.element,
+      this.long,
+      this.figure,
+      this.question.element,
+    );
     this.body = make('div', { class: 'body' }, left, this.formulas);
     const step = make('div', { class: 'step' }, ways, this.title, this.words, this.error, this.again, this.body, this.source);
     this.element = make('div', { class: 'lesson' }, crumb, make('div', { class: 'walk' }, this.drawing.element, step));
@@ -80,6 +91,7 @@ export class StepView {
     this.slider.setAttribute('aria-valuetext', titles[place]);
     this.count.textContent = `${place + 1} / ${steps.length}`;
     this.title.textContent = titles[place];
+    this.controls.hold(look.set);
     this.drawPickers(steps[place], look, translation);
   }
 
@@ -112,6 +124,11 @@ export class StepView {
     if (focused) /** @type {any} */ (this.pickers.querySelector(`[data-turn="${focused}"]`))?.focus({ preventScroll: true });
   }
 
+  /** Whether a control is being used. */
+  isSetting() {
+    return this.controls.element.contains(document.activeElement);
+  }
+
   /** While tensors are on their way, the old figure stays at half strength. */
   waits(yes) {
     this.element.classList.toggle('waits', yes);
@@ -126,6 +143,7 @@ export class StepView {
     this.again.textContent = t('lesson_again');
     this.again.hidden = false;
     replace(this.words);
+    this.controls.hide();
     for (const part of [this.figure, this.formulas, this.tokens, this.parts, this.source]) replace(part);
     this.question.element.hidden = true;
     this.long.hidden = true;
@@ -144,11 +162,12 @@ export class StepView {
     this.next.disabled = place === lesson.steps.length - 1 && part >= step.parts.length - 1;
     const numbers = numbersOf(scene);
     const values = { ...numbers, ...namesOf(scene) };
-    const told = questionOf(scene);
+    const told = questionOf(about.asked ?? scene); // a question stays what it was, whatever is set afterwards
     const hides = Boolean(told) && step.ask.hides && given === undefined;
     this.drawWords(base, values, scene);
     this.drawTokens(scene, hides);
     this.drawParts(base, step, part, hides);
+    this.drawControls(scene, hides);
     this.drawFigure(scene, { whole, hides });
     this.drawFormulas(base, scene, { numbers, values, part, hides });
     this.question.draw(base, told, given, values);
@@ -213,6 +232,11 @@ export class StepView {
     this.parts.setAttribute('aria-label', t('lesson_parts'));
     replace(this.parts, ...buttons);
     if (focused) this.parts.querySelector('[aria-pressed=true]')?.focus({ preventScroll: true });
+  }
+
+  drawControls({ step, look, found }, hides) {
+    if (hides || !step.experiment) this.controls.hide();
+    else this.controls.draw(step, look.set, found?.shown ?? {});
   }
 
   /** What would give an answer away is absent until the question is answered; its place stays. */

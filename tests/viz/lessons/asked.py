@@ -1,0 +1,59 @@
+"""What a browser would have of one sentence, for tests of lessons."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from headlight.model.records import FloatArray, Translation
+from headlight.viz.answers.service import Service
+from headlight.viz.lessons.drawn import Drawn, Found
+from headlight.viz.lessons.running import STEPS
+from headlight.viz.lessons.tensors import tensors_of
+
+# One of each way to build it: the norm before each part, and after the sum.
+SENTENCES = {"de-en": "Der Hund schläft im Garten.", "toy": "ich mochte ein bier"}
+CLOSE = 2e-5
+
+
+class Asked:
+    """Tensors by path, and what experiments find, asked for as they are needed."""
+
+    def __init__(self, service: Service, model: str) -> None:
+        self.service = service
+        self.request = {"text": SENTENCES[model], "model": model}
+        self.ask = tensors_of(service)
+        self.translation: Translation = service.translate(service.check(self.request))
+        self.translator = service.translator(model)
+        self.config = self.translator.model.config
+
+    def answer(self, *names: str) -> dict[str, Any]:
+        return self.ask({"request": self.request, "names": list(names)})
+
+    def tensor(self, name: str) -> FloatArray:
+        return unpacked(self.answer(name)["tensors"][name])
+
+    def encoder(self, name: str, layer: int = 0) -> FloatArray:
+        return self.tensor(f"encoder.layers.{layer}.self_attention.{name}")
+
+    def found(self, lesson: str, step: str, **values: Any) -> Found:
+        """What the experiment of a step finds with these controls set."""
+        experiment = STEPS[lesson, step]
+        return experiment.run(experiment.given(values, self.service.check(self.request), self.service))
+
+
+def pictures(found: Found) -> list[Drawn]:
+    """All pictures, also those that stand beside one another."""
+    return [part for figure in found.figures for part in getattr(figure, "parts", [figure])]
+
+
+def unpacked(sent: Mapping[str, Any]) -> FloatArray:
+    return np.frombuffer(base64.b64decode(sent["numbers"]), dtype="<f4").reshape(sent["shape"])
+
+
+def softmax(scores: FloatArray) -> FloatArray:
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)

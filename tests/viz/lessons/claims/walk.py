@@ -1,0 +1,184 @@
+"""The walk, number by number."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from headlight.model.core.attention import attention_scores
+from headlight.model.core.positions import sinusoids
+from headlight.model.records import FloatArray
+from headlight.viz.lessons.tensors import LOGITS
+from tests.viz.lessons.asked import CLOSE, Asked, softmax
+
+
+def ids_within_vocabulary(asked: Asked) -> None:
+    assert all(0 <= token.id < asked.config.source_vocabulary for token in asked.translation.source_tokens)
+
+
+def ends_with_end(asked: Asked) -> None:
+    assert asked.translation.source_tokens[-1].special
+    assert not any(token.special for token in asked.translation.source_tokens[:-1])
+
+
+def embedding_is_scaled(asked: Asked) -> None:
+    table = asked.translator.model.encoder.embedding.table.weight.detach().numpy()
+    rows = table[[token.id for token in asked.translation.source_tokens]]
+    scale = math.sqrt(asked.config.d_model) if asked.config.scale_embedding else 1.0
+    np.testing.assert_allclose(asked.tensor("encoder.embedding.embedded"), scale * rows, atol=CLOSE)
+
+
+def positions_add_up(asked: Asked) -> None:
+    added = asked.tensor("encoder.embedding.positioned") - asked.tensor("encoder.embedding.embedded")
+    np.testing.assert_allclose(added, asked.translation.positions["encoder"][: len(added)], atol=CLOSE)
+
+
+def positions_are_waves(asked: Asked) -> None:
+    length = len(asked.translation.source_tokens)
+    table = sinusoids(length, asked.config.d_model).numpy()
+    np.testing.assert_allclose(asked.translation.positions["encoder"][:length], table, atol=CLOSE)
+    left, right = (np.abs(np.diff(table[:, columns], axis=0)).mean() for columns in (slice(0, 2), slice(-2, None)))
+    assert left > 100 * right  # the left ones change fast, the right ones hardly at all
+
+
+def heads_split_the_width(asked: Asked) -> None:
+    tokens, config = len(asked.translation.source_tokens), asked.config
+    for name in ("queries", "keys", "values"):
+        assert asked.encoder(name).shape == (config.heads, tokens, config.width_of_head)
+
+
+def products_add_up(asked: Asked) -> None:
+    queries, keys = asked.encoder("queries"), asked.encoder("keys")
+    products = queries[:, :, None] * keys[:, None]  # [heads, queries, keys, width]
+    raw = products.sum(axis=-1)
+    np.testing.assert_allclose(raw / math.sqrt(asked.config.width_of_head), asked.encoder("scores"), atol=1e-4)
+
+
+def scaled_is_divided(asked: Asked) -> None:
+    queries, keys = (torch.from_numpy(asked.encoder(name).copy()) for name in ("queries", "keys"))
+    by_function = attention_scores(queries[None], keys[None])[0].numpy()
+    np.testing.assert_allclose(by_function, asked.encoder("scores"), atol=1e-4)
+
+
+def weights_sum_to_one(asked: Asked) -> None:
+    np.testing.assert_allclose(softmax(asked.encoder("scores")).sum(axis=-1), 1.0, atol=1e-6)
+
+
+def hand_softmax_is_the_models(asked: Asked) -> None:
+    for layer in range(asked.config.encoder_layers):
+        powers = np.exp(asked.encoder("scores", layer).astype(np.float64))  # number by number, as the table shows it
+        by_hand = powers / powers.sum(axis=-1, keepdims=True)
+        np.testing.assert_allclose(by_hand, asked.translation.attention.encoder[layer], atol=1e-5)
+
+
+def shift_changes_nothing(asked: Asked) -> None:
+    scores = asked.encoder("scores").astype(np.float64)
+    np.testing.assert_allclose(softmax(scores + 5), softmax(scores), atol=1e-12)
+
+
+def mixture_adds_up(asked: Asked) -> None:
+    mixed = softmax(asked.encoder("scores")) @ asked.encoder("values")
+    np.testing.assert_allclose(mixed, asked.encoder("mixed"), atol=1e-4)
+
+
+def heads_fill_the_vector(asked: Asked) -> None:
+    heads, tokens, width = asked.encoder("mixed").shape
+    assert heads * width == asked.translator.model.encoder.layers[0].self_attention.output.in_features
+    assert asked.encoder("attended").shape == (tokens, asked.config.d_model)
+
+
+def attended_is_added(asked: Asked) -> None:
+    place = "encoder.layers.0.around_self_attention"
+    total = asked.tensor(f"{place}.carried") + asked.encoder("attended")
+    stream = asked.tensor(f"{place}.stream")
+    if asked.config.norm_first:
+        np.testing.assert_allclose(total, stream, atol=1e-4)
+    else:
+        np.testing.assert_allclose(normed(total, asked, place), stream, atol=1e-4)
+
+
+def normed(x: FloatArray, asked: Asked, place: str) -> FloatArray:
+    norm = asked.translator.model.get_submodule(f"{place}.norm")
+    centred = x - x.mean(axis=-1, keepdims=True)
+    scaled = centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + asked.config.norm_epsilon)
+    return scaled * norm.weight.detach().numpy() + norm.bias.detach().numpy()
+
+
+def norm_centres(asked: Asked) -> None:
+    place = "encoder.layers.0.around_self_attention"
+    source = asked.tensor(f"{place}.carried")
+    if asked.config.norm_first:
+        np.testing.assert_allclose(asked.tensor(f"{place}.normed"), normed(source, asked, place), atol=1e-4)
+    else:
+        np.testing.assert_array_equal(asked.tensor(f"{place}.normed"), asked.tensor(f"{place}.stream"))
+
+
+def relu_is_never_negative(asked: Asked) -> None:
+    assert asked.config.activation == "relu"
+    for layer in range(asked.config.encoder_layers):
+        hidden = asked.tensor(f"encoder.layers.{layer}.feed_forward.hidden")
+        assert hidden.shape[1] == asked.config.d_ff
+        assert hidden.min() == 0.0  # and some of them are silent
+
+
+def feed_forward_is_added(asked: Asked) -> None:
+    place = "encoder.layers.0.around_feed_forward"
+    total = asked.tensor(f"{place}.carried") + asked.tensor("encoder.layers.0.feed_forward.output")
+    expected = total if asked.config.norm_first else normed(total, asked, place)
+    np.testing.assert_allclose(expected, asked.tensor(f"{place}.stream"), atol=1e-4)
+
+
+def memory_is_one_vector_a_token(asked: Asked) -> None:
+    memory = asked.tensor("encoder.memory")
+    assert memory.shape == (len(asked.translation.source_tokens), asked.config.d_model)
+    layer = asked.translator.model.decoder.layers[0].cross_attention
+    keys = memory @ layer.key.weight.detach().numpy().T + layer.key.bias.detach().numpy()
+    split = keys.reshape(len(keys), asked.config.heads, -1).swapaxes(0, 1)
+    # The decoder's keys are made of it, and of nothing else of the source.
+    np.testing.assert_allclose(split, asked.tensor("decoder.layers.0.cross_attention.keys"), atol=1e-3)
+    stages = [asked.tensor("encoder.embedding.positioned")]
+    stages += [
+        asked.tensor(f"encoder.layers.{layer}.around_feed_forward.stream")
+        for layer in range(asked.config.encoder_layers)
+    ]
+    if asked.config.norm_first:  # layers add, so the stream grows
+        first, last = (np.linalg.norm(stage, axis=-1).mean() for stage in (stages[0], stages[-1]))
+        assert last > first
+
+
+def later_keys_get_nothing(asked: Asked) -> None:
+    weights = asked.translation.attention.decoder
+    assert (np.triu(np.ones(weights.shape[-2:]), k=1) * weights == 0.0).all()
+    scores = asked.tensor("decoder.layers.0.self_attention.scores")
+    assert (softmax(scores) * np.triu(np.ones(scores.shape[-2:]), k=1)).max() > 0.0  # without the mask they would
+
+
+def causal_rows_sum_to_one(asked: Asked) -> None:
+    np.testing.assert_allclose(asked.translation.attention.decoder.sum(axis=-1), 1.0, atol=1e-5)
+
+
+def cross_rows_sum_to_one(asked: Asked) -> None:
+    scores = asked.tensor("decoder.layers.0.cross_attention.scores")
+    np.testing.assert_allclose(softmax(scores), asked.translation.attention.cross[0], atol=1e-5)
+    np.testing.assert_allclose(asked.translation.attention.cross.sum(axis=-1), 1.0, atol=1e-5)
+
+
+def logits_are_no_probabilities(asked: Asked) -> None:
+    rows = asked.answer(LOGITS)["logits"]
+    assert len(rows) == len(asked.translation.target_tokens)
+    for row in rows:
+        assert row["low"] < 0 < row["high"]
+        assert sum(row["counts"]) == asked.config.target_vocabulary
+        assert row["mean"] * asked.config.target_vocabulary != pytest.approx(1.0, abs=0.5)
+
+
+def chances_are_the_translations(asked: Asked) -> None:
+    for row, token in zip(asked.answer(LOGITS)["logits"], asked.translation.target_tokens, strict=True):
+        chances = {place: math.exp(logit - row["log_sum"]) for _, place, logit in row["best"]}
+        if token.id in chances:
+            assert chances[token.id] == pytest.approx(token.probability, abs=1e-4)
+        assert sum(chances.values()) <= 1 + 1e-6
+        assert list(chances.values()) == sorted(chances.values(), reverse=True)

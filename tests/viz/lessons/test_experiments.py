@@ -1,0 +1,241 @@
+"""Experiments of lessons: what may be set is checked, every setting has an answer and its words, answers are kept."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from threading import Barrier, Thread
+from typing import Any
+
+import numpy as np
+import pytest
+
+from headlight.viz.answers.service import Service
+from headlight.viz.errors import PageError
+from headlight.viz.lessons import LESSONS, running
+from headlight.viz.lessons.controls import Button, Choice, Control, Places, Slider, Switch, Text, checked
+from headlight.viz.lessons.drawn import Bars, Beside, Dots, Found, Heat, Line, Lines, Say, Table, Texts, said
+from headlight.viz.lessons.drawn import Text as OneText
+from headlight.viz.lessons.experiment import Experiment, Given
+from headlight.viz.lessons.running import STEPS, experiments_of
+from headlight.viz.settings import Settings
+from headlight.viz.wire.rpc import answering
+from headlight.viz.words import LANGUAGES, words
+from tests.viz.lessons.asked import unpacked
+
+SENTENCE = {"text": "ich mochte ein bier", "model": "toy"}
+CONTROLS: tuple[Control, ...] = (
+    Choice("kind", ("a", "b"), "a"),
+    Switch("on"),
+    Slider("width", 2, 7, 5),
+    Button("seed", most=3),
+    Places("erased", most=3),
+    Text("own", longest=5),
+)
+
+
+def counted(given: Given) -> Found:
+    return Found((Bars("bars", ["a"], [float(given.values["width"])]),), {"width": given.values["width"]})
+
+
+@pytest.fixture(scope="module")
+def service() -> Service:
+    return Service(Settings())
+
+
+@pytest.fixture
+def steps(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, str], Experiment]:
+    """One experiment that is no lesson's."""
+    found = {("any", "step"): Experiment(counted, CONTROLS)}
+    monkeypatch.setattr(running, "STEPS", found)
+    return found
+
+
+def asking(**values: Any) -> dict[str, Any]:
+    return {"request": SENTENCE, "lesson": "any", "step": "step", "set": values}
+
+
+# ---------------------------------------------------------------- what may be set
+
+
+def test_what_is_not_set_holds_its_start() -> None:
+    held = checked(CONTROLS, {"width": 7, "erased": [4, 1, 4]}, Settings())
+    assert held == {"kind": "a", "on": False, "width": 7, "seed": 0, "erased": (1, 4), "own": ""}
+    assert checked(CONTROLS, None, Settings()) == checked(CONTROLS, {}, Settings())
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"kind": "c"}, {"kind": ["a"]}, {"on": 1}, {"width": 8}, {"width": 2.5}, {"width": True}, {"seed": -1},
+        {"seed": 4}, {"erased": "1"}, {"erased": [0, 1, 2, 3]}, {"erased": [400]}, {"erased": [-1]}, {"erased": [None]},
+        {"own": "longer"}, {"own": "\ud800"}, {"own": 3}, {"another": 1}, [], "kind",
+    ],
+)  # fmt: skip
+def test_what_no_control_holds_is_refused(given: Any, service: Service, steps: object) -> None:
+    with pytest.raises(PageError):
+        checked(CONTROLS, given, Settings())
+    told = json.loads(answering(experiments_of(service))(json.dumps(asking() | {"set": given})))
+    assert told["what"] == "error"
+    assert f"error_{told['word']}" in words("en")
+
+
+@pytest.mark.parametrize(("lesson", "step"), [("any", "other"), ("", ""), (None, "step"), (["any"], "step")])
+def test_a_step_without_an_experiment_is_refused(lesson: Any, step: Any, service: Service, steps: object) -> None:
+    with pytest.raises(PageError) as error:
+        experiments_of(service)(asking() | {"lesson": lesson, "step": step})
+    assert error.value.word == "unknown_name"
+
+
+# ---------------------------------------------------------------- what is answered
+
+
+def test_equal_questions_are_computed_once_also_at_one_time(service: Service, steps: dict[Any, Experiment]) -> None:
+    runs: list[Any] = []
+    both = Barrier(3)
+
+    def run(given: Given) -> Found:
+        runs.append(given.values)
+        return counted(given)
+
+    steps["any", "step"] = replace(steps["any", "step"], run=run)
+    ask = experiments_of(service)
+    answers: list[Any] = []
+
+    def visit() -> None:
+        both.wait()
+        answers.append(ask(asking(width=3)))
+
+    visitors = [Thread(target=visit) for _ in range(3)]
+    for visitor in visitors:
+        visitor.start()
+    for visitor in visitors:
+        visitor.join()
+    assert len(runs) == 1
+    assert all(answer == answers[0] for answer in answers)
+    assert answers[0]["numbers"] == {"width": "3"}
+    assert answers[0]["model"]["heads"] == 4
+    ask(asking(width=3, kind="a"))  # what it holds anyway
+    assert len(runs) == 1
+    ask(asking(width=4))
+    ask(asking(width=3) | {"request": SENTENCE | {"text": "ich mochte ein cola"}})
+    assert len(runs) == 3
+
+
+def test_what_fails_is_asked_again(service: Service, steps: dict[Any, Experiment]) -> None:
+    given: list[bool] = [True]
+
+    def run(asked: Given) -> Found:
+        if given and given.pop():
+            raise PageError("text", "too_long_to_show")
+        return counted(asked)
+
+    steps["any", "step"] = replace(steps["any", "step"], run=run)
+    ask = experiments_of(service)
+    with pytest.raises(PageError):
+        ask(asking())
+    assert ask(asking())["numbers"] == {"width": "5"}
+
+
+def test_an_answer_that_is_too_large_is_refused(
+    service: Service, steps: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "MOST_ANSWER", 10)
+    with pytest.raises(PageError) as error:
+        experiments_of(service)(asking())
+    assert error.value.word == "too_long_to_show"
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0.41187, "0.4119"), (-0.5, "−0.5000"), (23.6342, "23.634"), (1940.83, "1940.8"), (3, "3"), (-2.0, "−2"),
+        (4.8e-7, "4.8·10⁻⁷"), (-1.3e-4, "−1.3·10⁻⁴"), (0.0, "0.0000"), (2.5e7, "2.5·10⁷"), (9.96e-7, "1.0·10⁻⁶"),
+        (float("inf"), "∞"), (float("nan"), "–"), (np.float32(0.25), "0.2500"),
+    ],
+)  # fmt: skip
+def test_numbers_are_written_with_the_digits_that_suit_them(number: float, text: str) -> None:
+    assert said(number) == text
+
+
+def test_every_form_travels_as_plain_json() -> None:
+    matrix = np.arange(6, dtype=np.float32).reshape(2, 3)
+    forms = (
+        Heat(Say("title"), matrix, rows=["a", Say("b")]),
+        Beside((Heat("x", matrix), Bars("y", ["a"], [np.float32(0.5)]))),
+        Lines("lines", [1, 2], (Line(Say("one"), [0.5, 1.0]),), powers=("x",)),
+        Table("table", ["name", Say("count", {"of": 3})], [["a", 0.5], [Say("b"), 2]]),
+        Texts((OneText("before", "<b>hund</b>"),)),
+        Dots("plane", [(0.0, 1.0)], ["a"]),
+    )
+    found = Found(forms, {"share": 0.25, "name": Say("b")}, ("clear",), "yes", {"erased": ["Der", "Hund"]})
+    told = json.loads(json.dumps(found.as_json(), allow_nan=False))
+    heat, beside, _, table, texts, _ = told["figures"]
+    np.testing.assert_array_equal(unpacked(heat["numbers"]), matrix)
+    assert heat["rows"] == ["a", {"say": "b", "values": {}}]
+    assert [part["form"] for part in beside["parts"]] == ["heat", "bars"]
+    assert table["columns"][1] == {"say": "count", "values": {"of": "3"}}
+    assert table["rows"] == [["a", "0.5000"], [{"say": "b", "values": {}}, "2"]]
+    assert texts["texts"][0]["text"] == "<b>hund</b>"
+    assert told["numbers"] == {"share": "0.2500", "name": {"say": "b", "values": {}}}
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 2, 2), (1000, 201)])
+def test_a_heat_map_is_a_matrix_of_bounded_size(shape: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match="rows and columns"):
+        Heat("x", np.zeros(shape, dtype=np.float32))
+
+
+# ---------------------------------------------------------------- every experiment of every lesson
+
+
+def settings_of(experiment: Experiment) -> Iterator[dict[str, Any]]:
+    """As it starts, and every control by itself at its ends."""
+    yield {}
+    for control in experiment.controls:
+        match control:
+            case Choice():
+                yield from ({control.name: option} for option in control.options if option != control.start)
+            case Switch():
+                yield {control.name: not control.start}
+            case Slider():
+                yield from ({control.name: end} for end in (control.low, control.high))
+            case Button():
+                yield {control.name: control.most}
+            case Places():
+                yield from ({control.name: places} for places in ([0], [0, 1, 399]))
+            case Text():
+                yield from ({control.name: text} for text in ("", "x" * control.longest, "<b>&</b>"))
+
+
+def phrases_in(value: Any) -> Iterator[tuple[str, set[str]]]:
+    """Every phrase that an answer names, with the names of its values."""
+    if isinstance(value, dict):
+        if "say" in value:
+            yield value["say"], set(value["values"])
+        for each in value.values():
+            yield from phrases_in(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from phrases_in(each)
+
+
+@pytest.mark.parametrize(("lesson", "step"), STEPS)
+@pytest.mark.parametrize("model", ["de-en", "toy"])
+def test_every_setting_has_an_answer_and_its_words(lesson: str, step: str, model: str, service: Service) -> None:
+    ask = experiments_of(service)
+    experiment = STEPS[lesson, step]
+    request = {"text": "Der Hund schläft im Garten.", "model": model}
+    tables = [words(language) for language in LANGUAGES]
+    for settings in settings_of(experiment):
+        answer = ask({"request": request, "lesson": lesson, "step": step, "set": settings})
+        json.dumps(answer, allow_nan=False)
+        for name, values in phrases_in(answer):
+            for table in tables:
+                assert set(re.findall(r"\{(\w+)\}", table[f"lesson_{lesson}_say_{name}"])) <= values, name
+        asked = next(each.ask for one in LESSONS if one.name == lesson for each in one.steps if each.name == step)
+        assert not answer["right"] or answer["right"] in asked.options
+        for control in experiment.controls:
+            assert all(f"lesson_{lesson}_control_{control.name}" in table for table in tables)

@@ -1,0 +1,176 @@
+// The controls of an experiment. They stay in the page while they are used: a slider that is dragged is not drawn anew.
+
+import { make, replace } from '../core/dom.js';
+import { state } from '../core/state.js';
+import { has, t } from '../core/words.js';
+import { labelOf } from './labels.js';
+import { valuesOf } from './settings.js';
+
+/** @typedef {import('./settings.js').Control} Control */
+
+export class Controls {
+  /** `change(control, value)`. */
+  constructor(change) {
+    this.change = change;
+    this.drawn = '';
+    this.element = make('div', { class: 'lesson-controls', hidden: true });
+  }
+
+  /** `shown`: what places choose among, by the control's name. */
+  draw({ lesson, name, experiment }, set, shown) {
+    const { controls } = experiment;
+    this.element.hidden = !controls.length;
+    const focused = this.element.contains(document.activeElement) ? document.activeElement?.getAttribute('data-control') : null;
+    const key = JSON.stringify([lesson, name, state.language]);
+    const old = key === this.drawn ? this.parts : [];
+    this.drawn = key;
+    this.parts = controls.map((control, place) => {
+      const about = JSON.stringify(shown[control.name] ?? []);
+      return old[place]?.about === about ? old[place] : { about, ...this.part(lesson, control, shown[control.name] ?? []) };
+    });
+    if (this.parts.some((part, place) => part !== old[place])) {
+      for (const [place, { element }] of this.parts.entries()) if (old[place]) old[place].element.replaceWith(element);
+      if (!old.length) replace(this.element, ...this.parts.map(({ element }) => element));
+      const again = focused ? this.element.querySelector(`[data-control="${focused}"]`) : null;
+      if (again && again !== document.activeElement) /** @type {any} */ (again).focus({ preventScroll: true });
+    }
+    this.hold(set);
+  }
+
+  hide() {
+    this.element.hidden = true;
+  }
+
+  /** What was set a moment ago shows at once. */
+  hold(set) {
+    if (this.element.hidden) return;
+    const values = valuesOf(
+      this.parts.map(({ control }) => control),
+      set,
+    );
+    for (const { control, hold } of this.parts) hold(values[control.name]);
+  }
+
+  part(lesson, control, shown) {
+    const change = (value) => this.change(control, value);
+    return { control, ...PARTS[control.form](control, lesson, change, shown) };
+  }
+}
+
+const nameOf = (lesson, { name }) => t(`lesson_${lesson}_control_${name}`);
+
+/** An option in words, or as it stands: a number, a name of one. */
+function optionOf(lesson, { name }, option) {
+  const key = `lesson_${lesson}_control_${name}_${option}`;
+  return has(key) ? t(key) : option;
+}
+
+const PARTS = {
+  /** A few side by side, or along a line. */
+  choice(control, lesson, change) {
+    const { options, slides, name } = control;
+    const said = nameOf(lesson, control);
+    if (slides) {
+      const { element, input, hold } = sliding(said, name, { low: 0, high: options.length - 1, step: 1 }, (place) =>
+        optionOf(lesson, control, options[place]),
+      );
+      input.addEventListener('input', () => change(options[Number(input.value)]));
+      return { element, hold: (value) => hold(options.indexOf(value)) };
+    }
+    const buttons = options.map((option) =>
+      make(
+        'button',
+        { type: 'button', data: { control: `${name} ${option}` }, onclick: () => change(option) },
+        optionOf(lesson, control, option),
+      ),
+    );
+    const group = make('div', { class: 'segments', role: 'group', 'aria-label': said }, ...buttons);
+    const hold = (value) => {
+      for (const [place, button] of buttons.entries()) button.setAttribute('aria-pressed', String(options[place] === value));
+    };
+    return { element: named(said, [group]), hold };
+  },
+
+  switch(control, lesson, change) {
+    const input = make('input', { type: 'checkbox', role: 'switch', data: { control: control.name } });
+    input.addEventListener('change', () => change(input.checked));
+    const element = make('label', { class: 'switched' }, input, make('span', {}, nameOf(lesson, control)));
+    return { element, hold: (value) => Object.assign(input, { checked: value }) };
+  },
+
+  slider(control, lesson, change) {
+    const { element, input, hold } = sliding(nameOf(lesson, control), control.name, control, String);
+    input.addEventListener('input', () => change(Number(input.value)));
+    return { element, hold };
+  },
+
+  button(control, lesson, change) {
+    let now = 0;
+    const about = {
+      type: 'button',
+      class: 'pressed',
+      data: { control: control.name },
+      onclick: () => change((now + 1) % (control.most + 1)),
+    };
+    const element = make('button', about, nameOf(lesson, control));
+    return {
+      element,
+      hold: (value) => {
+        now = value;
+      },
+    };
+  },
+
+  /** Words of a text, each on or off. */
+  places(control, lesson, change, shown) {
+    let now = [];
+    const said = nameOf(lesson, control);
+    const turn = (place) =>
+      change(now.includes(place) ? now.filter((each) => each !== place) : [...now, place].sort((one, other) => one - other));
+    const buttons = shown.map((label, place) =>
+      make(
+        'button',
+        { type: 'button', data: { control: `${control.name} ${place}` }, onclick: () => turn(place) },
+        make('bdi', {}, labelOf(lesson, label)),
+      ),
+    );
+    const hold = (value) => {
+      now = value;
+      for (const [place, button] of buttons.entries()) button.setAttribute('aria-pressed', String(value.includes(place)));
+    };
+    return { element: named(said, [make('div', { class: 'places', role: 'group', 'aria-label': said }, ...buttons)], true), hold };
+  },
+
+  text(control, lesson, change) {
+    const said = nameOf(lesson, control);
+    const input = make('input', {
+      type: 'text',
+      maxlength: control.longest,
+      'aria-label': said,
+      data: { control: control.name },
+      autocomplete: 'off',
+    });
+    input.addEventListener('input', () => change(input.value));
+    const hold = (value) => {
+      if (document.activeElement !== input) input.value = value; // what is being typed is ahead of what is set
+    };
+    return { element: named(said, [input], true), hold };
+  },
+};
+
+function named(said, parts, wide = false) {
+  const name = make('span', { class: 'control-name', 'aria-hidden': 'true' }, said);
+  return make('div', { class: wide ? 'control wide' : 'control' }, name, ...parts);
+}
+
+function sliding(said, name, { low, high, step }, write) {
+  const input = make('input', { type: 'range', min: low, max: high, step, 'aria-label': said, data: { control: name } });
+  const output = make('span', { class: 'numeric held' });
+  const hold = (value) => {
+    if (document.activeElement !== input || Number(input.value) !== value) input.value = String(value);
+    input.style.setProperty('--share', `${(100 * (value - low)) / Math.max(1, high - low)}%`);
+    output.textContent = write(value);
+    input.setAttribute('aria-valuetext', write(value));
+  };
+  return { element: named(said, [input, output]), input, hold };
+}

@@ -1,0 +1,16 @@
+// Names in the pictures of an experiment: phrases of the lesson, or a plain text, which stands as it is.
+
+import { t } from '../core/words.js';
+
+/** @typedef {string | { say: string, values: Record<string, any> }} Label */
+
+/** A label as text. @param {Label} label */
+export function labelOf(lesson, label) {
+  if (typeof label === 'string') return label;
+  const values = Object.fromEntries(Object.entries(label.values ?? {}).map(([name, value]) => [name, labelOf(lesson, value)]));
+  return t(`lesson_${lesson}_say_${label.say}`, values);
+}
+
+/** The numbers of an experiment as its words and its formula take them. */
+export const numbersSaid = (lesson, numbers) =>
+  Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, labelOf(lesson, value)]));
