@@ -117,9 +117,7 @@ class Switch(Value):
     name, annotation = "switch", bool
 
     def check(self, name: str, value: Any, settings: Settings) -> bool:
-        if not isinstance(value, bool):
-            raise PageError(name, "not_switch", {"name": name, "given": shown(value)})
-        return value
+        return check_switch(name, value)
 
 
 @dataclass(frozen=True)
@@ -224,6 +222,13 @@ def check_choice(name: str, value: Any, *, choices: tuple[str, ...]) -> str:
     """One of a few names."""
     if not isinstance(value, str) or value not in choices:
         raise PageError(name, "not_choice", {"name": name, "choices": ", ".join(choices), "given": shown(value)})
+    return value
+
+
+def check_switch(name: str, value: Any) -> bool:
+    """True or false."""
+    if not isinstance(value, bool):
+        raise PageError(name, "not_switch", {"name": name, "given": shown(value)})
     return value
 
 

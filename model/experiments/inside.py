@@ -103,6 +103,17 @@ def moved_by_keys(
     return written, moved
 
 
+def lifted_most(
+    translator: Translator, trace: Trace, kind: Kind, layer: int, place: int, written: Numbers, count: int
+) -> list[tuple[int, float]]:
+    """The tokens whose logits a vector that a head writes, `[d_model]`, raises most directly, with how far."""
+    carried = torch.from_numpy(carried_on(trace, kind, layer, place, written))
+    weight = translator.model.decoder.output.words.weight  # [vocabulary, d_model]
+    with torch.inference_mode():
+        raised = (weight @ carried.to(weight)).float().topk(count)
+    return list(zip(raised.indices.tolist(), raised.values.tolist(), strict=True))
+
+
 def _rows(weight: Any, ids: Sequence[int]) -> Numbers:
     found: Numbers = weight.detach()[list(ids)].double().cpu().numpy()
     return found

@@ -76,6 +76,7 @@ DRAWN = {
     "heads": ".plot .main-svg",
     "learn": ".lesson-row",
     "word": ".parts tfoot",
+    "why": ".stream tfoot",
     "sentiment": ".plot .main-svg",
     "models": "tr.model",
 }

@@ -297,8 +297,10 @@ def test_names_stand_below_the_head_of_their_column(shared: Page) -> None:
       range.selectNodeContents(texts.currentNode);
       return Math.round(range.getBoundingClientRect().left);
     })"""
-    for tab, names in (("decoding", ".step :is(thead, tbody) th:first-child"), ("why", ".softmax th:first-child")):
+    for tab, names in (("decoding", ".step :is(thead, tbody) th:first-child"), ("why", ".dimensions th:first-child")):
         open_tab(shared, tab)
+        if tab == "why":
+            shared.click("#panel-why summary")
         expect(shared.locator(f"#panel-{tab} {names}").nth(1)).to_be_visible()
         assert len(set(shared.eval_on_selector_all(f"#panel-{tab} {names}", script))) == 1, tab
     open_tab(shared, "heads")

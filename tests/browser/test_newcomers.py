@@ -158,28 +158,33 @@ def test_the_number_of_the_hundredth_column_is_not_cut_off(page: Page) -> None:
 
 
 @pytest.mark.parametrize("width", [1280, 360])
-def test_what_is_seen_of_the_softmax_adds_up_without_scrolling(visit: Visit, width: int) -> None:
+def test_what_is_seen_of_a_row_adds_up_without_scrolling(visit: Visit, width: int) -> None:
     page = visit(width=width)
     translate(page, LONG)
     open_tab(page, "why")
-    table = page.locator(".headlight-why .softmax table")
-    assert table.evaluate(
-        """(table) => {
-          for (let each = table; each.id !== 'panel-why'; each = each.parentElement) {
-            const scrolls = getComputedStyle(each).overflowY !== 'visible';
-            if (scrolls && each.scrollHeight > each.clientHeight + 1) return false;
-          }
-          return true;
-        }"""
+    assert page.locator("#panel-why").evaluate(
+        """(panel) => [...panel.querySelectorAll('*')].every((each) => {
+          const { overflowX, overflowY } = getComputedStyle(each);
+          const scrolls = [overflowX, overflowY].some((value) => /auto|scroll/.test(value));
+          return !scrolls || (each.scrollHeight <= each.clientHeight + 1 && each.scrollWidth <= each.clientWidth + 1);
+        })"""
     )
-    rows = table.locator("tbody tr")
+    rows = page.locator(".headlight-why .row tbody tr")
     assert rows.count() == 41
-    expect(table.locator("tr.rest th")).to_have_text(re.compile(r"^\d+ more$"))
-    for place in (3, 4):
-        cells = table.locator(f"tbody tr td:nth-child({place}) span:last-child").all_inner_texts()
-        total = float(table.locator(f"tfoot tr td:nth-child({place})").inner_text())
-        assert sum(map(float, cells)) == pytest.approx(total, abs=41 * 5e-5 + 5e-5)
+    # How far each column may be off: three decimals, and four.
+    for table, place, rounded in (("row", 4, 5e-4), ("row", 5, 5e-5), ("stream", 2, 5e-4)):
+        lines = page.locator(f".headlight-why .{table}")
+        cells = lines.locator(f"tbody tr td:nth-of-type({place})").all_inner_texts()
+        total = float(lines.locator(f"tfoot td:nth-of-type({place})").inner_text().replace("−", "-"))
+        summed = sum(float(cell.replace("−", "-")) for cell in cells)
+        assert summed == pytest.approx(total, abs=42 * rounded), table
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    more = page.locator(".headlight-why .row tr.rest button")
+    expect(more).to_have_text(re.compile(r"^\d+ more$"))
+    folded = int(more.inner_text().split()[0])
+    more.click()
+    expect(rows).to_have_count(40 + folded)
+    expect(page.locator(".headlight-why .stream tbody tr")).to_have_count(40 + folded)
 
 
 # ---------------------------------------------------------------- models, targets

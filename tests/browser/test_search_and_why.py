@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -10,12 +9,14 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from headlight import Translator
+from headlight.model.experiments.inside import parts_of_logit
 from headlight.model.records import KINDS, BeamTree, Translation
 from tests.browser.acting import at_rest, drawn, held, modules, open_tab, state
 from tests.browser.conftest import visiting
 
 NEAR = 1.01 / 20_000  # a weight travels as one letter, known to a unit of the fourth decimal
 ROUNDED = 5e-5  # four decimals are shown
+THREE = 5e-4  # or three
 
 
 @pytest.fixture(scope="module")
@@ -34,8 +35,9 @@ def look_at(page: Page, kind: str, layer: int, head: int | str) -> None:
 
 def choose(page: Page, row: int, column: int) -> None:
     """One pair in Why."""
-    for axis, place in (("row", row), ("column", column)):
-        page.click(f".headlight-why [aria-labelledby=why-{axis}] [data-place='{place}']")
+    page.click(f".headlight-why [aria-labelledby=why-row] [data-place='{row}']")
+    at_rest(page)
+    page.click(f".headlight-why .row [data-place='{column}']")
     at_rest(page)
 
 
@@ -119,24 +121,31 @@ def number(text: str) -> float:
 
 
 def column(page: Page, table: str, place: int) -> np.ndarray:
-    cells = page.locator(f".headlight-why {table} tbody tr td:nth-child({place}) span:last-child").all_inner_texts()
+    cells = page.locator(f".headlight-why .{table} tbody tr td.numeric:nth-of-type({place})").all_inner_texts()
     return np.array([number(cell) for cell in cells])
+
+
+def total(page: Page, table: str, place: int) -> float:
+    return number(page.inner_text(f".headlight-why .{table} tfoot td:nth-of-type({place})"))
 
 
 def test_products_sum_to_the_score_and_the_softmax_of_scores_is_the_weight_in_heads(
     page: Page, translator: Translator, example: Translation
 ) -> None:
     head, row, key = 6, 3, 5
-    probes = [f"decoder.layers.1.cross_attention.{name}" for name in ("queries", "keys", "scores")]
+    path = "decoder.layers.1.cross_attention"
+    probes = [f"{path}.{name}" for name in ("queries", "keys", "scores", "mixed")]
     written = tuple(token.id for token in example.target_tokens)
     seen = translator.translate(example.source_text, target=written, capture=tuple(probes)).captured
-    queries, keys, scores = (seen[probe][head] for probe in probes)
+    queries, keys, scores, mixed = (seen[probe][head] for probe in probes)
     look_at(page, "cross", 1, head)
     weights = drawn(page)
 
     open_tab(page, "why")
     choose(page, row, key)
     assert (state(page, "row"), state(page, "column")) == (row, key)
+    names = (example.target_tokens[row].text.strip(), example.source_tokens[key].text.strip())
+    expect(page.locator(".headlight-why h2")).to_have_text(f"Why does {names[0]} attend to {names[1]}?")
     page.click(".headlight-why details summary")
     table = page.locator(".headlight-why details tbody tr")
     expect(table).to_have_count(len(queries[row]))
@@ -145,31 +154,43 @@ def test_products_sum_to_the_score_and_the_softmax_of_scores_is_the_weight_in_he
     np.testing.assert_allclose(dimensions[:, 1], queries[row], atol=1e-4)
     np.testing.assert_allclose(dimensions[:, 2], keys[key], atol=1e-4)
     np.testing.assert_allclose(dimensions[:, 3], dimensions[:, 1] * dimensions[:, 2], atol=5e-4)
-    total, root, score = re.findall(r"[−\d.]+", page.inner_text(".headlight-why .sum"))
-    assert number(total) == pytest.approx(dimensions[:, 3].sum(), abs=len(dimensions) * ROUNDED)
-    assert int(root) == len(dimensions)
-    assert number(score) == pytest.approx(number(total) / np.sqrt(len(dimensions)), abs=2 * ROUNDED)
-    assert number(score) == pytest.approx(scores[row, key], abs=2e-4)
+    page.click(".headlight-why details summary")
 
-    shown = column(page, ".softmax", 2)
-    powers = column(page, ".softmax", 3)
-    np.testing.assert_allclose(shown, scores[row], atol=2e-4)
-    np.testing.assert_allclose(powers, np.exp(shown - shown.max()), atol=3 * ROUNDED)
-    np.testing.assert_allclose(column(page, ".softmax", 4), weights[row], atol=2 * ROUNDED)
-    np.testing.assert_allclose(powers / powers.sum(), weights[row], atol=1e-3)
-    assert number(page.inner_text(".headlight-why .answer .value")) == pytest.approx(
-        weights[row, key], abs=ROUNDED + NEAR
-    )
+    # Cells of products and bars stand before and after: sum, score, power, weight.
+    sums, shown, powers, shares = (column(page, "row", place) for place in (2, 3, 4, 5))
+    assert sums[key] == pytest.approx(dimensions[:, 3].sum(), abs=len(dimensions) * ROUNDED + THREE)
+    np.testing.assert_allclose(shown, sums / np.sqrt(len(dimensions)), atol=2 * THREE)
+    np.testing.assert_allclose(shown, scores[row], atol=2 * THREE)
+    np.testing.assert_allclose(powers, np.exp(shown), rtol=2 * THREE, atol=THREE)
+    np.testing.assert_allclose(shares, powers / total(page, "row", 4), atol=1e-3)
+    np.testing.assert_allclose(shares, weights[row], atol=ROUNDED + NEAR)
+    assert powers.sum() == pytest.approx(total(page, "row", 4), abs=len(powers) * THREE)
+    assert shares.sum() == pytest.approx(1, abs=len(shares) * ROUNDED)
+    assert total(page, "row", 5) == 1
+
+    moved = column(page, "stream", 2)
+    matrix = translator.model.get_submodule(path).output.weight.detach().numpy()  # type: ignore[union-attr,operator]
+    width = mixed.shape[-1]
+    added = matrix[:, head * width : (head + 1) * width] @ mixed[row]
+    parts = parts_of_logit(translator, translator.translate(example.source_text, target=written), row).terms
+    (own,) = (part.effects[0] for part in parts if (part.kind, part.layer, part.head) == ("cross", 1, head))
+    assert total(page, "stream", 2) == pytest.approx(own, abs=2 * THREE)
+    assert moved.sum() == pytest.approx(own, abs=(len(moved) + 1) * THREE)
+    strip = page.locator(".headlight-why .stream tfoot canvas")
+    strip.hover(position={"x": 1, "y": 5})
+    expect(page.locator(".value-tip")).to_have_text(f"1: {added[0]:.4f}".replace("-", "−"))
 
 
 def test_what_the_decoder_may_not_see_is_said_to_be_masked(page: Page, example: Translation) -> None:
     look_at(page, "decoder", 0, 0)
     open_tab(page, "why")
     choose(page, 1, 4)
-    assert page.inner_text(".headlight-why .answer .value") == "0.0000"
+    expect(page.locator(".headlight-why h2")).to_contain_text("may not look at")
     expect(page.locator(".headlight-why .answer .note")).to_contain_text("Masked")
-    masked = page.locator(".headlight-why .softmax tr.masked")
+    masked = page.locator(".headlight-why .row tr.masked")
     expect(masked).to_have_count(len(example.target_tokens) - 2)
+    expect(masked.first.locator("td.hatch")).to_have_text("masked")
+    expect(masked.first.locator("td.numeric").last).to_have_text("0.0000")
 
 
 def test_an_average_has_no_query_and_offers_the_nearest_head(page: Page, example: Translation) -> None:
@@ -179,7 +200,7 @@ def test_an_average_has_no_query_and_offers_the_nearest_head(page: Page, example
     nearest = int(np.abs(layer - layer.mean(axis=0)).sum(axis=(1, 2)).argmin())
     page.get_by_role("button", name=f"Use the nearest head: Layer 2 · Head {nearest + 1}").click()
     at_rest(page)
-    expect(page.locator(".headlight-why .answer .value")).to_have_text(re.compile(r"^\d\.\d{4}$"))
+    expect(page.locator(".headlight-why .row tfoot td.numeric").last).to_have_text("1.0000")
     assert (state(page, "layer"), state(page, "head")) == (1, nearest)
 
 
@@ -189,9 +210,18 @@ def test_pressing_the_kind_in_use_keeps_the_pair(page: Page) -> None:
     choose(page, 2, 4)
     page.click(".headlight-why [data-kind=cross]")
     assert (state(page, "row"), state(page, "column")) == (2, 4)
-    page.click(".headlight-why [aria-labelledby=why-column] [data-place='5']")
+    page.click(".headlight-why .stream [data-place='5']")
     at_rest(page)
     assert (state(page, "row"), state(page, "column")) == (2, 5)
+    page.locator(".headlight-why .row [data-place='5']").focus()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Enter")
+    at_rest(page)
+    assert (state(page, "row"), state(page, "column")) == (2, 4)
+    page.locator(".headlight-why [role=radio][aria-checked=true]").press("ArrowRight")
+    at_rest(page)
+    assert state(page, "row") == 3
+    expect(page.locator(".headlight-why [role=radio]:focus")).to_have_attribute("data-place", "3")
 
 
 def test_a_tree_after_an_answer_without_one_takes_clicks(

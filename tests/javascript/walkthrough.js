@@ -34,7 +34,7 @@ const { formula } = await import('../../viz/widgets/lessons/formula.js');
 const { numbersOf } = await import('../../viz/widgets/lessons/numbers.js');
 const { questionOf } = await import('../../viz/widgets/lessons/question.js');
 const { Scene } = await import('../../viz/widgets/lessons/scene.js');
-const { unpacked } = await import('../../viz/widgets/lessons/tensors.js');
+const { unpacked } = await import('../../viz/widgets/core/packed.js');
 const { namesOf, noteKey, wordsKey } = await import('../../viz/widgets/lessons/phrases.js');
 
 const translation = new Translation(given.translation);

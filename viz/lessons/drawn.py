@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from headlight.model.records import FloatArray
-from headlight.viz.lessons.tensors import packed
+from headlight.viz.answers.packed import packed
 
 MINUS = "−"
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

@@ -9,7 +9,6 @@ tokens of each row, and how all of them are spread.
 
 from __future__ import annotations
 
-import base64
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -20,6 +19,7 @@ import numpy as np
 from headlight.model.core.probes import all_probes
 from headlight.model.records import FloatArray, Translation
 from headlight.model.translate.translator import Translator
+from headlight.viz.answers.packed import packed
 from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError, shown
 from headlight.viz.labels import candidate
@@ -122,12 +122,6 @@ def model_values(translator: Translator) -> dict[str, Any]:
         "epsilon": config.norm_epsilon,
         "beside": config.position_width > 0,
     }
-
-
-def packed(tensor: FloatArray) -> dict[str, Any]:
-    """An array as it travels: float32 in base64, little-endian."""
-    numbers = np.ascontiguousarray(tensor, dtype="<f4")
-    return {"shape": list(tensor.shape), "numbers": base64.b64encode(numbers.tobytes()).decode("ascii")}
 
 
 def _tensor(name: str, captured: Mapping[str, FloatArray], translator: Translator) -> FloatArray:

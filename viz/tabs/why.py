@@ -1,6 +1,7 @@
-"""Why: one query and one key of one head, multiplied dimension by dimension, up to the weight after the softmax.
+"""Why: one row of one head, every key multiplied dimension by dimension, up to the weights and to what they write.
 
-All numbers are the model's own: its probes bring home the queries, keys and scores of the one layer that is asked for.
+All numbers are the model's own: its probes bring home the queries, keys and scores of the one layer that is asked for,
+and a trace of the whole run brings what each key adds to the stream.
 """
 
 from __future__ import annotations
@@ -13,12 +14,16 @@ from typing import Any
 import gradio as gr
 import numpy as np
 
+from headlight.model.experiments.inside import lifted_most, moved_by_keys
+from headlight.model.experiments.trace import run_trace
 from headlight.model.records import AttentionMap, FloatArray, Kind, Translation
+from headlight.viz.answers.packed import packed
 from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError, shown
 from headlight.viz.fields import selection_from
+from headlight.viz.labels import shorten, visible
 from headlight.viz.settings import Settings
-from headlight.viz.tabs.drawn import drawn, look_from
+from headlight.viz.values import check_switch
 from headlight.viz.wire.rpc import answering
 from headlight.viz.wire.widget import widget
 
@@ -28,6 +33,9 @@ WHERE: dict[Kind, str] = {  # where each kind of attention stands in the model
     "decoder": "decoder.layers.{layer}.self_attention",
     "cross": "decoder.layers.{layer}.cross_attention",
 }
+MOST_LINES = 40  # keys with a line of their own; of more, the weakest share one until all are asked for
+LARGEST = 12.0  # of a score: beyond it its power has too many digits to be read
+LIFTED = 4  # tokens that a head pushes up most
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,53 +50,84 @@ class Evidence:
     map: AttentionMap
 
 
+@dataclass(frozen=True)
+class Place:
+    """A row of a head, and the key that is looked at there."""
+
+    kind: Kind
+    layer: int
+    head: int
+    row: int
+    column: int | None
+
+
 def build(service: Service) -> gr.HTML:
     """Inside a `gr.Blocks`."""
-    return widget("why/why", server=[answering(pair_of(service))])
+    return widget("why/why", server=[answering(row_of(service)), answering(stream_of(service))])
 
 
-def pair_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """The function that explains one weight."""
+def row_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """The function that explains the weights of one row."""
 
-    def explain_pair(values: Mapping[str, Any]) -> dict[str, Any]:
-        look = look_from(values)
+    def explain_row(values: Mapping[str, Any]) -> dict[str, Any]:
         translation = service.translate(service.check(values.get("request")))
-        kind, layer, head, row, column = cell(values, translation, service.settings)
-        found = evidence(service, translation, kind, layer, head)
-        query, key = found.queries[row], found.keys[column]
-        bias = None if found.bias is None else float(found.bias[row, column])
-        figure = drawn(
-            "neurons",
-            look,
-            query,
-            key,
-            found.map.rows[row],
-            found.map.columns[column],
-            weight=float(found.map.weights[row, column]),
-            bias=bias or 0.0,
-            divisor=None if found.divisor > 1 else found.divisor,
-        )
+        at = place_of(values, translation, service.settings)
+        found = evidence(service, translation, at.kind, at.layer, at.head)
+        own = own_lines(found.map.weights[at.row], at.column, every=check_switch("every", values.get("every", False)))
+        sums = (found.queries[at.row].astype(np.float64) * found.keys).sum(axis=-1)
         return {
-            "figure": figure,
-            "query": _rounded(query),
-            "key": _rounded(key),
-            "sum": round(float((query * key).sum(dtype=np.float64)), 6),
-            "scaled": found.divisor > 1,
-            "bias": None if bias is None else round(bias, 6),
-            "row": softmax_steps(found, row),
+            "own": own,
+            "query": packed(found.queries[at.row]),
+            "keys": packed(found.keys[own]),
+            "divisor": round(found.divisor, 6) if found.divisor > 1 else None,
+            "sums": _rounded(sums),
+            **softmax_steps(found, at.row),
         }
 
-    return explain_pair
+    return explain_row
 
 
-def cell(values: Mapping[str, Any], translation: Translation, settings: Settings) -> tuple[Kind, int, int, int, int]:
-    """Kind, layer, head, row and column of a single cell of this translation."""
+def stream_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """The function that tells what each key writes into the stream, and how far that moves the word's logit."""
+
+    def explain_stream(values: Mapping[str, Any]) -> dict[str, Any]:
+        translation = service.translate(service.check(values.get("request")))
+        at = place_of(values, translation, service.settings)
+        weights = translation.attention_map(at.kind, at.layer, at.head).weights[at.row]
+        own = own_lines(weights, at.column, every=check_switch("every", values.get("every", False)))
+        rest = np.setdiff1d(np.arange(len(weights)), own)
+        with service.hold(translation.request.model) as translator:
+            trace = run_trace(translator, translation)
+            written, moved = moved_by_keys(translator, translation, at.kind, at.layer, at.head, at.row, trace)
+            total = written.sum(axis=0)
+            answer: dict[str, Any] = {
+                "own": own,
+                "written": packed(written[own]),
+                "rest": packed(written[rest].sum(axis=0)) if rest.size else None,
+                "total": packed(total),
+                "moved": None,
+            }
+            if moved is not None:
+                lifted = lifted_most(translator, trace, at.kind, at.layer, at.row, total, LIFTED)
+                label = translator.target_tokenizer.label
+                answer["moved"] = _rounded(moved)
+                answer["moved_by_all"] = round(float(moved.sum()), 6)
+                answer["lifted"] = [[shorten(visible(label(token))), round(by, 4)] for token, by in lifted]
+                answer["vocabulary"] = translator.model.config.target_vocabulary
+        return answer
+
+    return explain_stream
+
+
+def place_of(values: Mapping[str, Any], translation: Translation, settings: Settings) -> Place:
+    """The row of this translation that is asked about."""
     named = {name: values.get(name) for name in ("kind", "layer", "head", "row", "column")}
     chosen = selection_from(named, settings)
     layers, heads, rows, columns = translation.attention.of(chosen.kind).shape
-    counts = {"layer": layers, "head": heads, "row": rows, "column": columns}
-    whole = [_within(name, getattr(chosen, name), count) for name, count in counts.items()]
-    return chosen.kind, whole[0], whole[1], whole[2], whole[3]
+    counts = {"layer": layers, "head": heads, "row": rows}
+    layer, head, row = (_within(name, getattr(chosen, name), count) for name, count in counts.items())
+    column = None if chosen.column is None else _within("column", chosen.column, columns)
+    return Place(chosen.kind, layer, head, row, column)
 
 
 def evidence(service: Service, translation: Translation, kind: Kind, layer: int, head: int) -> Evidence:
@@ -111,17 +150,30 @@ def evidence(service: Service, translation: Translation, kind: Kind, layer: int,
     )
 
 
+def own_lines(weights: FloatArray, chosen: int | None, *, every: bool) -> list[int]:
+    """The keys that have a line of their own, in their order: the chosen one, and those with most weight."""
+    if every or len(weights) <= MOST_LINES:
+        return list(range(len(weights)))
+    ranked = [int(place) for place in np.argsort(-weights, kind="stable") if place != chosen]
+    return sorted(([] if chosen is None else [chosen]) + ranked[: MOST_LINES - (chosen is not None)])
+
+
 def softmax_steps(found: Evidence, row: int) -> dict[str, Any]:
     """From the scores of a row to its weights: e to the power of each score, and its share in their sum.
 
-    The largest score is taken away from all of them first, which changes no share and keeps every power below one.
+    Where the powers would have too many digits, or too few, the largest score is taken away from all of them first
+    (`shift`), which changes no share.
     """
     scores, allowed = found.scores[row].astype(np.float64), found.map.allowed[row]
-    powers = np.where(allowed, np.exp(np.where(allowed, scores - scores[allowed].max(), 0.0)), 0.0)
+    largest = float(scores[allowed].max(initial=-np.inf))
+    far = largest > LARGEST or 0 < np.exp(scores[allowed]).sum() < 1
+    shift = largest if far else 0.0
+    powers = np.where(allowed, np.exp(np.where(allowed, scores - shift, 0.0)), 0.0)
     return {
         "scores": _rounded(scores),
         "bias": None if found.bias is None else _rounded(found.bias[row]),
         "allowed": allowed.tolist(),
+        "shift": round(shift, 6),
         "powers": _rounded(powers),
         "total": round(float(powers.sum()), 6),
         "weights": _rounded(found.map.weights[row]),

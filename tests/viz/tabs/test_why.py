@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
+import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
+from headlight.model.core.probes import watch
+from headlight.model.experiments.inside import parts_of_logit
 from headlight.model.records import KINDS, DecodingOptions, Kind, Translation, TranslationRequest
 from headlight.model.translate.translator import Translator
 from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError
+from headlight.viz.labels import visible
 from headlight.viz.settings import Settings
-from headlight.viz.tabs.why import PROBES, cell, evidence, pair_of, softmax_steps
+from headlight.viz.tabs.why import (
+    MOST_LINES,
+    PROBES,
+    Place,
+    evidence,
+    own_lines,
+    place_of,
+    row_of,
+    softmax_steps,
+    stream_of,
+)
 from headlight.viz.wire.rpc import answering
-from headlight.viz.words import LANGUAGES, words
 from tests.tiny import HEAD_WIDTH, HEADS, SENTENCES, tiny_translator
 
 BEER = "ich mochte ein bier"
 PAIR = {"kind": "cross", "layer": 1, "head": 2, "row": 1, "column": 3}
-LOOK = {"theme": "light", "language": "en"}
 
 
 class OneModel:
@@ -37,7 +51,11 @@ class OneModel:
         return self.one
 
     def check(self, values: Mapping[str, Any]) -> TranslationRequest:
-        return self.one.request(values["text"])
+        return self.one.request(values["text"], target=values.get("target"))
+
+    @contextmanager
+    def hold(self, name: str = "") -> Iterator[Translator]:
+        yield self.one
 
     def translate(self, request: TranslationRequest) -> Translation:
         self.asked.append(request)
@@ -123,27 +141,115 @@ def test_looking_closer_changes_no_weight(service: Service) -> None:
     np.testing.assert_allclose(again.attention.cross, translation.attention.cross, atol=1e-6)
 
 
+def test_powers_that_would_have_too_many_digits_or_too_few_are_taken_from_the_largest() -> None:
+    tiny = OneModel(tiny_translator())
+    found = evidence(tiny, translation_of(tiny), "cross", 1, 2)  # type: ignore[arg-type]
+    plain = softmax_steps(found, 1)
+    for far in (-70.0, 70.0):
+        steps = softmax_steps(replace(found, scores=found.scores + np.float32(far)), 1)
+        assert steps["shift"] == pytest.approx(max(steps["scores"]), abs=1e-6)
+        assert max(steps["powers"]) == pytest.approx(1.0, abs=1e-5)
+        shares = [np.array(each["powers"]) / each["total"] for each in (steps, plain)]
+        np.testing.assert_allclose(*shares, atol=1e-4)
+
+
+# ---------------------------------------------------------------- which keys have a line
+
+
+def test_each_key_has_a_line_where_they_are_few_or_all_are_asked_for() -> None:
+    weights = np.linspace(0, 1, MOST_LINES + 3).astype(np.float32)
+    assert own_lines(weights[:MOST_LINES], None, every=False) == list(range(MOST_LINES))
+    assert own_lines(weights, 1, every=True) == list(range(MOST_LINES + 3))
+
+
+def test_of_many_keys_the_chosen_one_and_the_strongest_have_a_line() -> None:
+    weights = np.linspace(0, 1, MOST_LINES + 3).astype(np.float32)
+    assert own_lines(weights, None, every=False) == list(range(3, MOST_LINES + 3))
+    assert own_lines(weights, 1, every=False) == [1, *range(4, MOST_LINES + 3)]
+
+
 # ---------------------------------------------------------------- what the browser gets
 
 
-def test_the_answer_is_plain_json_with_the_figure_and_all_numbers(service: Service) -> None:
-    text = answering(pair_of(service))(json.dumps({"request": {"text": BEER}, **PAIR, **LOOK}))
+def unpacked(sent: Mapping[str, Any]) -> np.ndarray:
+    return np.frombuffer(base64.b64decode(sent["numbers"]), dtype="<f4").reshape(sent["shape"])
+
+
+def test_the_products_of_each_key_add_up_to_its_score_and_all_powers_to_the_row(service: Service) -> None:
+    text = answering(row_of(service))(json.dumps({"request": {"text": BEER}, **PAIR}))
     answer = json.loads(text)
-    width = len(answer["query"])
-    product = sum(q * k for q, k in zip(answer["query"], answer["key"], strict=True))
-    assert product == pytest.approx(answer["sum"], abs=1e-3)
-    assert answer["sum"] / width**0.5 == pytest.approx(answer["row"]["scores"][PAIR["column"]], abs=1e-4)
+    query, keys = unpacked(answer["query"]), unpacked(answer["keys"])
+    assert answer["own"] == list(range(len(keys)))
+    np.testing.assert_allclose((query * keys).sum(axis=-1, dtype=np.float64), answer["sums"], atol=1e-5)
+    np.testing.assert_allclose(np.array(answer["sums"]) / len(query) ** 0.5, answer["scores"], atol=1e-4)
+    np.testing.assert_allclose(np.exp(np.array(answer["scores"]) - answer["shift"]), answer["powers"], rtol=1e-4)
+    assert sum(answer["powers"]) == pytest.approx(answer["total"], rel=1e-5)
     weights = service.translate(service.check({"text": BEER})).attention.cross[1, 2, 1]
-    np.testing.assert_allclose(answer["row"]["weights"], weights, atol=1e-6)
-    assert answer["figure"]["layout"]["meta"]["weight"] == pytest.approx(float(weights[3]), abs=1e-6)
-    assert answer["figure"]["layout"]["title"]["text"] == ""
+    np.testing.assert_allclose(answer["weights"], weights, atol=1e-6)
+    np.testing.assert_allclose(np.array(answer["powers"]) / answer["total"], weights, atol=1e-4)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_the_figure_speaks_the_language_of_the_page(service: Service, language: str) -> None:
-    figure = pair_of(service)({"request": {"text": BEER}, **PAIR, "theme": "dark", "language": language})["figure"]
-    named = figure["layout"]["yaxis"]["ticktext"]
-    assert named == [words(language)[f"figure_neurons_{part}"] for part in ("query", "key", "product")]
+@pytest.mark.parametrize("kind", ["decoder", "cross"])
+def test_what_keys_write_adds_up_to_what_the_head_adds_to_the_logit(tiny: OneModel, kind: Kind) -> None:
+    translation = translation_of(tiny)
+    layer, head, row = 1, 3, 2
+    written = tuple(token.id for token in translation.target_tokens)
+    request = {"text": SENTENCES[0], "target": written}
+    asked = {"request": request, "kind": kind, "layer": layer, "head": head, "row": row, "column": None}
+    answer = stream_of(tiny)(asked)  # type: ignore[arg-type]
+    place = f"decoder.layers.{layer}.{'self' if kind == 'decoder' else 'cross'}_attention"
+    seen = tiny.one.translate(
+        replace(translation.request, target=written, capture=(f"{place}.mixed",))
+    ).captured  # what the head adds, by the model's own mixture of values
+    matrix = tiny.one.model.get_submodule(place).output.weight.detach().numpy()  # type: ignore[union-attr,operator]
+    expected = matrix[:, head * HEAD_WIDTH : (head + 1) * HEAD_WIDTH] @ seen[f"{place}.mixed"][head, row]
+    np.testing.assert_allclose(unpacked(answer["total"]), expected, atol=1e-5)
+    np.testing.assert_allclose(unpacked(answer["written"]).sum(axis=0), expected, atol=1e-5)
+    terms = parts_of_logit(tiny.one, translation, row).terms
+    (own,) = (term for term in terms if (term.kind, term.layer, term.head) == (kind, layer, head))
+    assert sum(answer["moved"]) == pytest.approx(own.effects[0], abs=1e-5)
+    assert answer["moved_by_all"] == pytest.approx(own.effects[0], abs=1e-5)
+
+
+def test_the_tokens_that_a_head_lifts_most_gain_what_silencing_it_costs_them() -> None:
+    """In a model whose last norm is the only one after the head, at the scale of the whole run."""
+    tiny = OneModel(tiny_translator(norm_first=True, final_norm=True))
+    translation, layer, head, row = tiny.one.translate(SENTENCES[0], target="The dog is here."), 2, 1, 3
+    model = tiny.one.model
+    ids = [token.id for token in translation.target_tokens]
+    request = {"text": SENTENCES[0], "target": tuple(ids)}
+    answer = stream_of(tiny)({"request": request, **PAIR, "layer": layer, "head": head, "row": row})  # type: ignore[arg-type]
+    stream = f"decoder.layers.{layer}.around_feed_forward.stream"
+    sources = torch.tensor([[token.id for token in translation.source_tokens]])
+    with torch.no_grad(), watch(model, stream) as seen:
+        model(sources, torch.tensor([[model.config.start_id, *ids[:-1]]]))
+    spread = seen[stream][0, row].var(unbiased=False).add(model.config.norm_epsilon).sqrt()
+    total = torch.from_numpy(unpacked(answer["total"]).copy())
+    decoder: Any = model.decoder
+    raised = decoder.output.words.weight @ ((total - total.mean()) / spread * decoder.final_norm.weight)
+    best = raised.topk(4)
+    assert [by for _, by in answer["lifted"]] == pytest.approx(best.values.tolist(), abs=1e-3)
+    labels = [visible(tiny.one.target_tokenizer.label(place)) for place in best.indices.tolist()]
+    assert [label for label, _ in answer["lifted"]] == labels
+
+
+def test_heads_of_the_encoder_move_no_logit(service: Service) -> None:
+    answer = stream_of(service)({"request": {"text": BEER}, **PAIR, "kind": "encoder"})
+    assert answer["moved"] is None
+    assert unpacked(answer["total"]).any()
+
+
+def test_of_a_long_sentence_the_weakest_keys_share_one_line_that_still_adds_up(service: Service) -> None:
+    text = " ".join([BEER] * 14)
+    asked = {"request": {"text": text}, **PAIR, "column": None}
+    folded, whole = stream_of(service)(asked), stream_of(service)(asked | {"every": True})
+    keys = len(service.translate(service.check({"text": text})).source_tokens)
+    assert (len(folded["own"]), len(whole["own"])) == (MOST_LINES, keys)
+    assert whole["rest"] is None
+    together = unpacked(folded["written"]).sum(axis=0) + unpacked(folded["rest"])
+    np.testing.assert_allclose(together, unpacked(folded["total"]), atol=1e-4)
+    np.testing.assert_allclose(unpacked(whole["written"]).sum(axis=0), unpacked(whole["total"]), atol=1e-4)
+    assert len(unpacked(row_of(service)(asked)["keys"])) == MOST_LINES
 
 
 @pytest.mark.parametrize(
@@ -160,8 +266,7 @@ def test_the_figure_speaks_the_language_of_the_page(service: Service, language: 
         ({"column": 1.5}, "column", "not_whole"),
         ({"kind": "sideways"}, "kind", "not_choice"),
         ({"kind": None}, "kind", "not_choice"),
-        ({"theme": "blue"}, "theme", "not_choice"),
-        ({"language": ["en"]}, "language", "not_choice"),
+        ({"every": 1}, "every", "not_switch"),
         ({"request": None}, "text", "not_names"),
         ({"request": {"text": ""}}, "text", "blank_text"),
         ({"request": {"text": BEER, "capture": ["*"]}}, "capture", "unknown_name"),
@@ -170,17 +275,18 @@ def test_the_figure_speaks_the_language_of_the_page(service: Service, language: 
 def test_what_makes_no_sense_is_refused_by_name(
     service: Service, changed: dict[str, Any], field: str, word: str
 ) -> None:
-    asked = {"request": {"text": BEER}, **PAIR, **LOOK} | changed
-    with pytest.raises(PageError) as error:
-        pair_of(service)(asked)
-    assert (error.value.field, error.value.word) == (field, word)
+    asked = {"request": {"text": BEER}, **PAIR} | changed
+    for function in (row_of(service), stream_of(service)):
+        with pytest.raises(PageError) as error:
+            function(asked)
+        assert (error.value.field, error.value.word) == (field, word)
 
 
 def test_a_cell_is_looked_for_in_its_own_kind(service: Service) -> None:
     translation = service.translate(service.check({"text": BEER}))
     rows, columns = translation.attention.cross.shape[2:]
     last = {**PAIR, "row": rows - 1, "column": columns - 1}
-    assert cell(last, translation, service.settings) == ("cross", 1, 2, rows - 1, columns - 1)
+    assert place_of(last, translation, service.settings) == Place("cross", 1, 2, rows - 1, columns - 1)
     with pytest.raises(PageError, match="column"):
-        cell({**last, "column": columns}, translation, service.settings)
+        place_of({**last, "column": columns}, translation, service.settings)
     assert HEADS == 5

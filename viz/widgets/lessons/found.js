@@ -7,7 +7,7 @@ import { legend, reach, titled } from './captions.js';
 import { heat } from './heat.js';
 import { labelOf } from './labels.js';
 import { drawDots, drawLines } from './plots.js';
-import { unpacked } from './tensors.js';
+import { unpacked } from '../core/packed.js';
 
 const ROW = { named: 22, read: 30, bare: 12 }; // pixels of a row: with a name, with numbers in it, without either
 const ASIDE = 96; // pixels of the names beside

@@ -1,35 +1,14 @@
 // A matrix as a picture: coloured cells, with names beside and above, numbers where there is room, and the value on hover.
 
 import { make } from '../core/dom.js';
-import { colour, css, inkOn, shade } from '../core/theme.js';
+import { colour, css, inkOn } from '../core/theme.js';
 import { minus } from '../core/view.js';
 import { t } from '../core/words.js';
+import { tell, toned, untell } from '../parts/values.js';
 import { largest } from './tensors.js';
 
 const READABLE = 31; // pixels that a cell needs for its number
 const PARTED = 13; // pixels from which cells are parted by a line
-const TIP = 14; // pixels between the pointer and what it says
-
-const tip = make('div', { class: 'headlight lesson-tip', role: 'presentation', hidden: true });
-
-/** Say something beside the pointer. */
-export function tell(event, text) {
-  if (!tip.isConnected) document.querySelector('.gradio-container').append(tip);
-  tip.textContent = text;
-  tip.hidden = false;
-  const { offsetWidth: width, offsetHeight: height } = tip;
-  tip.style.left = `${Math.max(4, Math.min(innerWidth - width - 8, event.clientX + TIP))}px`;
-  tip.style.top = `${event.clientY - height - TIP < 4 ? event.clientY + TIP : event.clientY - height - TIP / 2}px`;
-}
-
-/** Nothing is pointed at any more. */
-export const untell = () => {
-  tip.hidden = true;
-};
-
-/** The colour of a value: orange to blue around zero, or pale to dark from zero on. */
-export const toned = (value, scale, most) =>
-  scale === 'signed' ? shade('difference', 0.5 + value / most / 2) : shade('headlight', value / most);
 
 /**
  * @param {{

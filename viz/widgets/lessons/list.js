@@ -4,7 +4,7 @@ import { icon, make, replace } from '../core/dom.js';
 import { css } from '../core/theme.js';
 import { t } from '../core/words.js';
 import { Glossary } from './glossary.js';
-import { toned } from './heat.js';
+import { toned } from '../parts/values.js';
 import { marked, score } from './progress.js';
 import { largest } from './tensors.js';
 

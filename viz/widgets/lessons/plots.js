@@ -3,7 +3,7 @@
 import { make, svg, tableHead } from '../core/dom.js';
 import { minus } from '../core/view.js';
 import { titled } from './captions.js';
-import { tell, untell } from './heat.js';
+import { tell, untell } from '../parts/values.js';
 import { labelOf } from './labels.js';
 
 const FRAME = { height: 250, top: 12, right: 16, bottom: 44, left: 58 };

@@ -1,10 +1,12 @@
 // Tensors of the visitor's sentence by the paths of their probes: asked for once, kept while the sentence is there.
 
+import { unpacked } from '../core/packed.js';
+
 const KEPT = 3; // sentences
 
 /**
  * @typedef {{ rows: number, columns: number, numbers: Float32Array }} Matrix row by row
- * @typedef {{ shape: number[], numbers: Float32Array }} Tensor
+ * @typedef {import('../core/packed.js').Tensor} Tensor
  */
 
 /** What one sentence has brought so far. */
@@ -64,14 +66,6 @@ export class Tensors {
       for (const name of names) brought.waiting.delete(name);
     }
   }
-}
-
-/** Numbers as they travel: float32, little-endian, in base64. */
-export function unpacked({ shape, numbers }) {
-  const letters = atob(numbers);
-  const bytes = new Uint8Array(letters.length);
-  for (let place = 0; place < bytes.length; place++) bytes[place] = letters.charCodeAt(place);
-  return { shape, numbers: new Float32Array(bytes.buffer) };
 }
 
 // ---------------------------------------------------------------- arithmetic

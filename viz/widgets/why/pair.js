@@ -1,23 +1,59 @@
 // Which query and key are meant: from what is pinned in whole words or hidden tokens to single tokens, and back.
 
-import { state } from '../core/state.js';
+import { set, state } from '../core/state.js';
 import { axes } from '../core/view.js';
 
 /** The tokens of the pinned row and column. `before`: where a pin stands for several tokens, one of them may stay. */
-export function placesOf(translation, kind, selection, [row, column]) {
+function placesOf(translation, kind, selection, [row, column]) {
   const { rows, columns } = axes(translation, kind, selection);
   const token = (item, last) => (item ? (item.places.includes(last) ? last : item.places[0]) : null);
   return [token(rows[selection.row], row), token(columns[selection.column], column)];
 }
 
 /** The pins for two tokens, as far as they are shown. */
-export function selectionOf(translation, kind, row, column) {
+function selectionOf(translation, kind, row, column) {
   const { rows, columns } = axes(translation, kind, state);
   const pin = (items, place) => {
+    if (place === null) return null;
     const at = items.findIndex((item) => item.places.includes(place));
     return at < 0 ? null : at;
   };
   return { row: pin(rows, row), column: pin(columns, column), hoverRow: null, hoverColumn: null };
+}
+
+/** The query and the key that are looked at, as places of single tokens. */
+export class Pair {
+  constructor() {
+    this.leave();
+  }
+
+  /** Nothing of before stays: query and key of another kind are others. */
+  leave() {
+    this.row = null;
+    this.column = null;
+    this.unpinned = null; // a choice that no pin can hold, since its token is hidden elsewhere
+  }
+
+  /** What is pinned, and where nothing is, the strongest cell of the head on show. */
+  settle(translation, kind, layer, head) {
+    const [pinnedRow, pinnedColumn] = placesOf(translation, kind, state, [this.row, this.column]);
+    if (pinnedRow !== null || this.unpinned?.translation !== translation) this.unpinned = null;
+    const row = pinnedRow ?? this.unpinned?.row ?? null;
+    const column = pinnedColumn ?? this.unpinned?.column ?? null;
+    const [best, other] = strongestCell(translation.map(kind, layer, head), row, column);
+    this.row = row ?? best;
+    this.column = column ?? other;
+    return { row: this.row, column: this.column };
+  }
+
+  /** A query, and a key or the strongest one (`null`). */
+  choose(translation, kind, { row, column }) {
+    this.row = row;
+    this.column = column;
+    const pins = selectionOf(translation, kind, row, column);
+    this.unpinned = pins.row === null ? { translation, row, column } : null;
+    set(pins);
+  }
 }
 
 /** The strongest cell, within a row or a column where one is given. */

@@ -19,9 +19,8 @@ export class WhichHead {
     this.head = make('select', { onchange: () => set({ head: place(this.head.value) }) });
     this.layerName = make('span', {});
     this.headName = make('span', {});
-    const which = make('div', { class: 'which' }, previous, next);
-    which.append(make('label', {}, this.layerName, this.layer), make('label', {}, this.headName, this.head));
-    this.element = make('div', { class: 'bar' }, this.kinds, which);
+    this.pickers = make('div', { class: 'which' }, previous, next);
+    this.pickers.append(make('label', {}, this.layerName, this.layer), make('label', {}, this.headName, this.head));
   }
 
   draw() {

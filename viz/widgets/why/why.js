@@ -1,16 +1,17 @@
-// The Why tab: one query and one key of one head, dimension by dimension, and the softmax over its row.
+// The Why tab: one row of a head from its query to its weights, and what each key then writes into the stream.
 
-import { call, loadPlotly } from '../core/boot.js';
+import { call } from '../core/boot.js';
 import { make, phrase, replace } from '../core/dom.js';
 import { Latest } from '../core/latest.js';
+import { unpacked } from '../core/packed.js';
 import { ready } from '../core/page.js';
 import { on, set, state } from '../core/state.js';
-import { four } from '../core/view.js';
 import { t } from '../core/words.js';
 import { headName, kindSays } from '../parts/naming.js';
-import { nearestHead, placesOf, selectionOf, strongestCell } from './pair.js';
-import { Product } from './product.js';
-import { Softmax } from './softmax.js';
+import { Dimensions } from './dimensions.js';
+import { Pair, nearestHead } from './pair.js';
+import { RowTable } from './rowtable.js';
+import { StreamTable } from './streamtable.js';
 import { Strip } from './strip.js';
 import { WhichHead } from './whichhead.js';
 
@@ -23,48 +24,49 @@ class Why {
   constructor(root, server) {
     this.root = root;
     this.server = server;
-    this.row = null;
-    this.column = null;
+    this.pair = new Pair();
+    this.every = false; // a line for each key of a long sentence
     this.build();
-    this.latest = new Latest(this.found, this.error, 'why_failed');
     on(['tab', 'translation', 'kind', 'layer', 'head', 'row', 'column', 'words', 'special', 'language', 'theme'], () => this.update());
     on(['busy'], () => root.classList.toggle('busy', state.busy));
     this.update();
   }
 
   build() {
-    this.which = new WhichHead(() => ([this.row, this.column] = [null, null]));
+    this.which = new WhichHead(() => this.pair.leave());
+    this.title = make('h2', {});
     this.says = make('p', { class: 'says' });
-    this.queries = new Strip('row', (row) => this.choose({ row }));
-    this.keys = new Strip('column', (column) => this.choose({ column }));
+    this.note = make('p', { class: 'note' });
+    this.queries = new Strip((row) => this.choose({ row, column: null }));
     this.error = make('p', { class: 'error', role: 'alert' });
     this.noneSays = make('p', {});
     this.nearest = make('button', { type: 'button', class: 'go' });
     this.none = make('div', { class: 'none', hidden: true }, this.noneSays, this.nearest);
-    this.value = make('span', { class: 'value numeric' });
-    this.looks = make('h2', {});
-    this.note = make('p', { class: 'note' });
-    const answer = make('div', { class: 'answer', 'aria-live': 'polite' }, this.value, make('div', {}, this.looks, this.note));
-    this.product = new Product();
-    this.softmax = new Softmax((column) => this.choose({ column }));
-    this.found = make('div', {}, answer, make('div', { class: 'steps' }, this.product.element, this.softmax.element));
-    const pick = make('div', { class: 'pick' }, this.queries.element, this.keys.element);
-    this.root.append(this.which.element, this.says, this.error, this.none, pick, this.found);
+    const choose = (column) => this.choose({ row: this.pair.row, column });
+    const open = () => this.openAll();
+    this.table = new RowTable(choose, open);
+    this.stream = new StreamTable(choose, open);
+    this.dimensions = new Dimensions();
+    this.streamError = make('p', { class: 'error', role: 'alert' });
+    const answer = make('div', { class: 'answer', 'aria-live': 'polite' }, this.title, this.note);
+    const head = make('div', { class: 'head' }, answer, this.which.pickers);
+    const kinds = make('div', { class: 'bar' }, this.which.kinds, this.says);
+    this.weights = make('div', {}, this.table.element, this.dimensions.element);
+    this.adds = make('div', {}, this.stream.element);
+    this.found = make('div', {}, this.error, this.weights, this.streamError, this.adds);
+    this.row = new Latest(this.weights, this.error, 'why_failed');
+    this.written = new Latest(this.adds, this.streamError, 'why_failed');
+    this.root.append(head, kinds, this.queries.element, this.none, this.found);
   }
 
-  // ---------------------------------------------------------------- which pair
-
-  /** What is pinned, and where nothing is, the strongest cell of the head on show. */
-  settle() {
-    const { translation, kind, layer, head } = state;
-    const [row, column] = placesOf(translation, kind, state, [this.row, this.column]);
-    const [best, other] = strongestCell(translation.map(kind, layer, head), row, column);
-    [this.row, this.column] = [row ?? best, column ?? other];
+  choose(places) {
+    this.every = this.every && places.row === this.pair.row;
+    this.pair.choose(state.translation, state.kind, places);
+    this.update();
   }
 
-  choose(changes) {
-    Object.assign(this, changes);
-    set(selectionOf(state.translation, state.kind, this.row, this.column));
+  openAll() {
+    this.every = true;
     this.update();
   }
 
@@ -73,48 +75,48 @@ class Why {
   update() {
     if (state.tab !== 'why' || !state.translation) return;
     const { translation, kind, layer, head } = state;
-    this.settle();
-    this.drawChoice();
+    const { row, column } = this.pair.settle(translation, kind, layer, head);
+    this.drawChoice(row);
     const single = typeof layer === 'number' && typeof head === 'number';
     this.none.hidden = single;
     this.found.hidden = !single;
     if (!single) {
-      this.latest.drop(); // what is on its way belongs to another head
+      for (const waiting of [this.row, this.written]) waiting.drop(); // what is on its way belongs to another head
       this.drawNone();
       return;
     }
-    const wanted = {
-      request: translation.asked(),
-      kind,
-      layer,
-      head,
-      row: this.row,
-      column: this.column,
-      theme: state.theme,
-      language: state.language,
-    };
-    const both = () => Promise.all([call(this.server.explain_pair, wanted), loadPlotly()]);
-    this.latest.show(JSON.stringify(wanted), both, ([told, plotly]) => this.draw(plotly, { ...told, at: wanted.row, to: wanted.column }));
+    this.drawTitle(row, column);
+    const wanted = { request: translation.asked(), kind, layer, head, row, column, every: this.every };
+    const key = JSON.stringify([wanted, state.theme, state.language]);
+    const at = { translation, kind, row, column };
+    this.row.show(
+      key,
+      () => call(this.server.explain_row, wanted),
+      (told) => this.drawRow(told, at),
+    );
+    this.written.show(
+      key,
+      () => call(this.server.explain_stream, wanted),
+      (told) => this.drawStream(told, at),
+    );
   }
 
   // ---------------------------------------------------------------- drawing
 
-  drawChoice() {
-    const { translation, kind, layer, head } = state;
-    const { source, target } = translation.model;
+  drawChoice(row) {
+    const { translation, kind } = state;
     this.which.draw();
     this.says.textContent = kindSays(translation, kind);
-    this.queries.name(t(kind === 'encoder' ? 'why_query' : 'why_query_written'), kind === 'encoder' ? source : target);
-    this.keys.name(t('why_key'), kind === 'decoder' ? target : source);
-    this.queries.draw(translation.rows(kind), this.row);
-    const width = translation.columns(kind).length;
-    const start = this.row * width;
-    this.keys.draw(translation.columns(kind), this.column, translation.map(kind, layer, head).weights.subarray(start, start + width));
+    const { source, target } = translation.model;
+    this.queries.name(t(kind === 'encoder' ? 'why_query' : 'why_writing'), kind === 'encoder' ? source : target);
+    this.queries.draw(translation.rows(kind), row);
   }
 
   drawNone() {
     const { translation, kind, layer, head } = state;
     const nearest = nearestHead(translation, kind, layer, head);
+    replace(this.title);
+    replace(this.note);
     this.noneSays.textContent = t(head === 'max' ? 'why_maximum' : 'why_average');
     this.nearest.textContent = t('why_nearest', { head: headName(nearest.layer, nearest.head) });
     this.nearest.onclick = () => {
@@ -123,19 +125,33 @@ class Why {
     };
   }
 
-  /** What the server told of the query at `at` and the key at `to`. */
-  draw(plotly, told) {
-    const { translation, kind } = state;
-    const { row, at, to } = told;
-    const [from, onto] = [translation.rows(kind)[at], translation.columns(kind)[to]];
-    const name = (token) => make('b', {}, make('bdi', {}, token.label));
-    const allowed = row.allowed[to];
-    this.value.textContent = four(row.weights[to]);
-    replace(this.looks, ...phrase(t(allowed ? 'why_looks' : 'why_looks_not'), { query: name(from), key: name(onto) }));
-    const after = kind === 'encoder' ? [''] : phrase(t('why_after'), { token: name(translation.after(kind, at)) });
+  drawTitle(row, column) {
+    const { translation, kind, layer, head } = state;
+    const [from, onto] = [translation.rows(kind)[row], translation.columns(kind)[column]];
+    const { weights, columns } = translation.map(kind, layer, head);
+    const allowed = !Number.isNaN(weights[row * columns + column]);
+    const name = (token) => make('bdi', {}, token.label);
+    replace(this.title, ...phrase(t(allowed ? 'why_title' : 'why_looks_not'), { query: name(from), key: name(onto) }));
     const masked = from.key === onto.key ? 'why_masked_same' : 'why_masked';
+    const after = kind === 'encoder' ? [''] : phrase(t('why_after'), { token: name(translation.after(kind, row)) });
     replace(this.note, ...(allowed ? after : phrase(t(masked), { query: name(from), key: name(onto) })));
-    this.product.draw(plotly, told, name, [from, onto]);
-    this.softmax.draw(row, to, from, translation.columns(kind));
+  }
+
+  drawRow(answer, { translation, kind, row, column }) {
+    const [query, keys] = [unpacked(answer.query).numbers, unpacked(answer.keys).numbers];
+    const width = query.length;
+    const told = { ...answer, query, keys, width };
+    const says = t(kind === 'encoder' ? 'why_query_says' : 'why_query_written', { width });
+    this.table.draw(told, column, translation.rows(kind)[row], translation.columns(kind), says);
+    const at = answer.own.indexOf(column);
+    this.dimensions.draw(query, keys.subarray(at * width, (at + 1) * width), translation.columns(kind)[column].label);
+  }
+
+  drawStream(answer, { translation, kind, row, column }) {
+    const total = unpacked(answer.total).numbers;
+    const written = unpacked(answer.written).numbers;
+    const rest = answer.rest && unpacked(answer.rest).numbers;
+    const word = () => make('bdi', {}, translation.rows(kind)[row].label);
+    this.stream.draw({ ...answer, total, written, rest, width: total.length }, column, translation.columns(kind), word);
   }
 }

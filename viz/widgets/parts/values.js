@@ -1,0 +1,27 @@
+// Numbers as colours, and what one says beside the pointer.
+
+import { make } from '../core/dom.js';
+import { shade } from '../core/theme.js';
+
+const TIP = 14; // pixels between the pointer and what it says
+
+const tip = make('div', { class: 'headlight value-tip', role: 'presentation', hidden: true });
+
+/** Say a value beside the pointer. */
+export function tell(event, text) {
+  if (!tip.isConnected) document.querySelector('.gradio-container').append(tip);
+  tip.textContent = text;
+  tip.hidden = false;
+  const { offsetWidth: width, offsetHeight: height } = tip;
+  tip.style.left = `${Math.max(4, Math.min(innerWidth - width - 8, event.clientX + TIP))}px`;
+  tip.style.top = `${event.clientY - height - TIP < 4 ? event.clientY + TIP : event.clientY - height - TIP / 2}px`;
+}
+
+/** Nothing is pointed at any more. */
+export const untell = () => {
+  tip.hidden = true;
+};
+
+/** The colour of a value: orange to blue around zero, or pale to dark from zero on. */
+export const toned = (value, scale, most) =>
+  scale === 'signed' ? shade('difference', 0.5 + value / most / 2) : shade('headlight', value / most);
