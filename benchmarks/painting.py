@@ -34,6 +34,7 @@ SENTENCES = {
 }
 # The page's own limits are lower than the longest sentence.
 LIMITS = {"max_characters": 5_000, "max_tokens": 1_000}
+REST_MS = 3_000
 PATIENCE = 60_000  # milliseconds: an answer that never comes is an error, not a wait without end
 # Milliseconds of the model's own, until the answer is there, and until the frame with it is painted.
 TRANSLATE = f"""async (text) => {{
@@ -51,6 +52,14 @@ TRANSLATE = f"""async (text) => {{
   const all = (await painted()) - start;
   const {{ seconds, source, target }} = state.translation;
   return [1000 * seconds, there, all, source.length, target.length];
+}}"""
+# The answer is read back, too, or cannot be: a reader who looks at it does not ask for the next one meanwhile.
+REST = f"""async () => {{
+  const {{ state }} = {STATE};
+  const end = performance.now() + {REST_MS};
+  while (state.translation.way_back && !state.translation.reliability?.back && performance.now() < end) {{
+    await new Promise((done) => setTimeout(done, 50));
+  }}
 }}"""
 READ = f"""async ([answer, turns]) => {{
   const {{ Translation }} = (await import({MODULES})).modules['core/translation.js'];
@@ -78,8 +87,11 @@ def measure(repetitions: int, say: Say) -> dict[str, Any]:
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox", "--disable-gpu"])
         page = _open(browser, PORT)
         for name, text in SENTENCES.items():
-            page.evaluate(TRANSLATE, text)  # the first one warms model and page
-            told = [page.evaluate(TRANSLATE, text.replace(" ", " " * (turn + 2), 1)) for turn in range(repetitions)]
+            told = []
+            for turn in range(repetitions + 1):
+                told.append(page.evaluate(TRANSLATE, text.replace(" ", " " * (turn + 1), 1)))
+                page.evaluate(REST)
+            told = told[1:]  # the first one warms model and page
             model, there, painted = ([each[place] / 1000 for each in told] for place in range(3))
             beyond = [after - own for own, after in zip(model, painted, strict=True)]
             case = {"name": name, "source_tokens": told[0][3], "target_tokens": told[0][4]}

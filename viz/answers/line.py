@@ -9,6 +9,9 @@ so that a second visitor never waits for all work of the first.
 
 A request of somebody who still types waits apart (`join_live`). It has a turn only while no other request waits or
 runs, and gives it up once one comes (`is_quiet`), so that typing delays no answer that somebody asked for.
+
+A background request, which the page makes by itself, comes after all that somebody asked for. Neither it nor a request
+of somebody who types counts against its visitor's turns: the visitor's next request runs beside it.
 """
 
 from __future__ import annotations
@@ -40,8 +43,10 @@ class Visitor(NamedTuple):
 class Place:
     """One visitor's place in the queue, then the turn itself. Leaving the `with` block gives it back."""
 
-    def __init__(self, line: Line, visitor: Visitor, number: int, *, live: bool = False) -> None:
-        self.visitor, self.number, self.live = visitor, number, live
+    def __init__(
+        self, line: Line, visitor: Visitor, number: int, *, live: bool = False, background: bool = False
+    ) -> None:
+        self.visitor, self.number, self.live, self.background = visitor, number, live, background
         self.name = secrets.token_urlsafe(12)  # the browser names it to come back to it
         self.granted = self.over = False
         self.left_at: float | None = None  # when its request left it, to come back later
@@ -80,7 +85,7 @@ class Line:
         self._lock = Lock()
         self._changed = Condition(self._lock)
 
-    def join(self, visitor: Visitor) -> Place:
+    def join(self, visitor: Visitor, *, background: bool = False) -> Place:
         """A place at the end of the queue. A full queue, or a full part of this visitor's, raises a `PageError`."""
         with self._changed:
             self._drop_forgotten()
@@ -94,7 +99,7 @@ class Line:
                 else:
                     raise PageError("text", "line_full", {"before": len(self._waiting)})
             self._number += 1
-            place = Place(self, visitor, self._number)
+            place = Place(self, visitor, self._number, background=background)
             self._waiting.append(place)
             self._grant()
             return place
@@ -196,7 +201,7 @@ class Line:
 
     def _grant(self) -> None:
         while len(self._running) < self.at_once:
-            able = [place for place in self._order() if place.left_at is None and self._free(place.visitor)]
+            able = [place for place in self._order() if place.left_at is None and self._may_run(place)]
             place = able[0] if able else self._next_live()
             if place is None:
                 break
@@ -212,18 +217,25 @@ class Line:
         return not self._waiting and all(place.live for place in self._running)
 
     def _next_live(self) -> Place | None:
-        """Who types and is next: one turn stays free for a request that somebody asks for."""
-        if not self._is_quiet() or len(self._running) >= max(1, self.at_once - 1):
+        """Who types and is next."""
+        if not self._is_quiet() or self._only_one_left():
             return None
         running = Counter(key for place in self._running for key in _keys(place))
         able = [place for place in self._live if not running[place.visitor]]  # the last one of a visitor ends first
         return min(able, key=lambda place: _rank(place, running, self._last), default=None)
 
+    def _only_one_left(self) -> bool:
+        """Whether the free turn, if there is one, is kept for a request that somebody asks for."""
+        return len(self._running) >= max(1, self.at_once - 1)
+
+    def _may_run(self, place: Place) -> bool:
+        return self._free(place.visitor) and not (place.background and self._only_one_left())
+
     def _free(self, visitor: Visitor) -> bool:
         """Whether a turn is free for this visitor."""
         share = max(1, self.at_once - 1)
-        running = [place.visitor for place in self._running]
-        if len(running) >= self.at_once or running.count(visitor) >= share:
+        running = [place.visitor for place in self._running if not (place.live or place.background)]
+        if len(self._running) >= self.at_once or running.count(visitor) >= share:
             return False
         return own_machine(visitor.address) or sum(each.address == visitor.address for each in running) < share
 
@@ -261,7 +273,8 @@ def _keys(place: Place) -> tuple[Visitor | str, ...]:
 
 def _rank(place: Place, running: Counter[Visitor | str], last: OrderedDict[Visitor | str, int]) -> tuple[int, ...]:
     address, visitor = _keys(place)
-    return running[address], last.get(address, 0), running[visitor], last.get(visitor, 0), place.number
+    turns = running[address], last.get(address, 0), running[visitor], last.get(visitor, 0)
+    return place.background, *turns, place.number
 
 
 def own_machine(address: str) -> bool:

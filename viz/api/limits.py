@@ -182,7 +182,8 @@ class RequestLimits:
         if queue is None or not getattr(function, "computes", True):
             await self.app(scope, receive, send)
             return
-        place = await place_in(queue.line, visitor, values["data"])
+        background = getattr(function, "background", False)
+        place = await place_in(queue.line, visitor, values["data"], background=background)
         if isinstance(place, str):
             await say(send, place)
             return

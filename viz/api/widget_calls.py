@@ -42,11 +42,11 @@ def called_function(page: Any, values: Any) -> Callable[..., Any]:
     return found
 
 
-async def place_in(line: Line, visitor: Visitor, data: str) -> Place | str:
+async def place_in(line: Line, visitor: Visitor, data: str, *, background: bool = False) -> Place | str:
     """This visitor's turn; or the JSON for the browser, after `PATIENCE` seconds or when the queue is full."""
     place = line.find(_named(data), visitor)
     try:
-        place = place or line.join(visitor)
+        place = place or line.join(visitor, background=background)
     except PageError as error:
         return error_json(error.field, error.word, error.values)
     try:

@@ -45,7 +45,8 @@ class TranslateWidget(OneEach):
     def build(self) -> gr.HTML:
         """Inside a `gr.Blocks`."""
         first = first_answer(self.service)
-        made = widget("translate/translate", value=first, server=[answering(self.read_back)], config=self._config())
+        read_back = answering(self.read_back, background=True)
+        made = widget("translate/translate", value=first, server=[read_back], config=self._config())
         quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "api_name": False}
         # The line decides who computes. "multiple": otherwise a browser keeps a request to itself while its last runs.
         made.submit(self.tell, None, made, concurrency_limit=None, trigger_mode="multiple", **quiet)

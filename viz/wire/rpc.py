@@ -15,10 +15,13 @@ from headlight.viz.errors import PageError, page_error, shown
 LOG = logging.getLogger(__name__)
 
 
-def answering(function: Callable[[Mapping[str, Any]], Any], *, computes: bool = True) -> Callable[[str], str]:
+def answering(
+    function: Callable[[Mapping[str, Any]], Any], *, computes: bool = True, background: bool = False
+) -> Callable[[str], str]:
     """A function of named values as a server function of `gr.HTML`, which may get anything from a browser.
 
-    `computes`: it waits in the queue before it is called. Others look something up, or ask the Hub.
+    `computes`: it waits in the queue before it is called. Others look something up, or ask the Hub. `background`: the
+    page calls it by itself, so it waits for all that visitors asked for.
     """
 
     @functools.wraps(function)
@@ -34,6 +37,7 @@ def answering(function: Callable[[Mapping[str, Any]], Any], *, computes: bool = 
 
     call.__annotations__ = {"asked": str, "return": str}
     call.computes = computes  # type: ignore[attr-defined]
+    call.background = background  # type: ignore[attr-defined]
     return call
 
 

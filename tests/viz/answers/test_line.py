@@ -166,6 +166,10 @@ def typing(line: Line, session: str, address: str = CROWD) -> Place:
     return line.join_live(Visitor(address, session))
 
 
+def background(line: Line, session: str, address: str = CROWD) -> Place:
+    return line.join(Visitor(address, session), background=True)
+
+
 def test_those_who_type_have_turns_only_while_nobody_else_waits_or_runs() -> None:
     line = Line(2, 20)
     (asked,) = joined(line, OTHER, ["s"])
@@ -213,6 +217,31 @@ def test_those_who_type_take_turns_and_fill_no_place_of_others() -> None:
     first.leave()
     assert (second.granted, again.granted) == (True, False)  # whoever waited longest is next
     assert joined(line, OTHER, "s")[0].granted
+
+
+def test_a_visitor_whose_live_or_background_request_runs_is_served_at_once() -> None:
+    for begins in (typing, background):
+        line = Line(2, 20)
+        own = begins(line, "a")
+        assert own.granted
+        (asked,) = joined(line, CROWD, "a")
+        assert asked.granted, begins
+        assert not joined(line, CROWD, "a")[0].granted  # no third one
+
+
+def test_background_requests_come_after_all_others_and_leave_one_turn_free() -> None:
+    line = Line(2, 20)
+    first, second = background(line, "a"), background(line, "b", OTHER)
+    assert (first.granted, second.granted) == (True, False)
+    (asked,) = joined(line, THIRD, "x")
+    assert asked.granted
+    later = joined(line, THIRD, "y")[0]
+    first.leave()
+    assert (later.granted, second.granted, second.before()) == (False, False, 1)  # its address has its turn already
+    asked.leave()
+    assert (later.granted, second.granted) == (True, False)
+    later.leave()
+    assert second.granted
 
 
 def test_a_place_that_nobody_comes_back_to_does_not_silence_those_who_type(monkeypatch: pytest.MonkeyPatch) -> None:
