@@ -9,6 +9,8 @@ from playwright.sync_api import Page, expect
 
 from headlight import DecodingOptions, Translator
 from headlight.viz.answers.examples import EXAMPLES
+from headlight.viz.tabs import translate as translate_tab
+from headlight.viz.tabs.translate import TranslateWidget
 from tests.browser.acting import modules, settled, state, translate, translation
 from tests.browser.conftest import Visit
 
@@ -170,3 +172,19 @@ def test_two_visitors_at_once_get_their_own_answers(visit: Visit, translator: Tr
     for one, sentence in zip(pages, sentences, strict=True):
         settled(one, sentence)
         assert translation(one) == expected(translator, sentence)
+
+
+def test_a_large_answer_is_fetched_and_a_lost_one_is_told(
+    visit: Visit, translator: Translator, translate_widget: TranslateWidget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = visit()
+    monkeypatch.setattr(translate_tab, "LARGE", 1000)
+    assert translate(page, SENTENCE) == expected(translator, SENTENCE)
+    assert not translate_widget.parcels._texts  # fetched, and gone
+    monkeypatch.setattr(translate_widget.parcels, "keep", lambda text: "gone")
+    page.fill("#sentence", "Ein Hund schläft.")
+    page.press("#sentence", "Enter")
+    expect(page.locator(".translate")).to_contain_text("There is no answer to fetch here")
+    monkeypatch.undo()
+    translate(page, "Ein Hund schläft jetzt.")
+    expect(page.locator(".translate")).not_to_contain_text("There is no answer to fetch here")

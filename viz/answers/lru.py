@@ -40,10 +40,15 @@ class ByteLru(Generic[Value]):
         entry = self._entries.get(key)
         return None if entry is None else entry[0]
 
+    def pop(self, key: Hashable) -> Value | None:
+        """The value, which leaves."""
+        value, size = self._entries.pop(key, (None, 0))
+        self.bytes -= size
+        return value
+
     def put(self, key: Hashable, value: Value, size: int) -> None:
         """Store a value in place of the one that this key had. Others leave until all fit."""
-        if key in self._entries:
-            self.bytes -= self._entries.pop(key)[1]
+        self.pop(key)
         self._entries[key] = value, size
         self.bytes += size
         self.shrink()

@@ -97,6 +97,11 @@ def busy_json() -> str:
     return _json({"what": "busy"})
 
 
+def parcel_json(name: str) -> str:
+    """The answer is too large for a message: it waits under this name."""
+    return _json({"what": "parcel", "name": name})
+
+
 def error_json(field: str, word: str, values: Mapping[str, Any]) -> str:
     """An error as a phrase of the word tables, with the field that it belongs to."""
     return _json({"what": "error", "field": field, "word": word, "values": dict(values)})

@@ -15,12 +15,20 @@ import gradio as gr
 from headlight.viz.answers.examples import EXAMPLES
 from headlight.viz.answers.first import first_answer
 from headlight.viz.answers.model_values import answer_of, default_request, translators
-from headlight.viz.answers.payload import busy_json, error_json, progress_json, reliability_values, waiting_json
+from headlight.viz.answers.payload import (
+    busy_json,
+    error_json,
+    parcel_json,
+    progress_json,
+    reliability_values,
+    waiting_json,
+)
 from headlight.viz.answers.service import Cached, Service
 from headlight.viz.errors import PageError
 from headlight.viz.fields import OPTIONS
 from headlight.viz.settings import ANY
-from headlight.viz.wire.rpc import answering, asked_of
+from headlight.viz.wire.parcels import LARGE, Parcels
+from headlight.viz.wire.rpc import Written, answering, asked_of
 from headlight.viz.wire.visitors import GONE, VISITOR, OneEach, with_turn
 from headlight.viz.wire.widget import widget
 
@@ -41,12 +49,13 @@ class TranslateWidget(OneEach):
     def __init__(self, service: Service) -> None:
         super().__init__()
         self.service = service
+        self.parcels = Parcels()
 
     def build(self) -> gr.HTML:
         """Inside a `gr.Blocks`."""
         first = first_answer(self.service)
-        read_back = answering(self.read_back, background=True)
-        made = widget("translate/translate", value=first, server=[read_back], config=self._config())
+        server = [answering(self.read_back, background=True), answering(self.collect, computes=False)]
+        made = widget("translate/translate", value=first, server=server, config=self._config())
         quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "api_name": False}
         # The line decides who computes. "multiple": otherwise a browser keeps a request to itself while its last runs.
         made.submit(self.tell, None, made, concurrency_limit=None, trigger_mode="multiple", **quiet)
@@ -77,6 +86,10 @@ class TranslateWidget(OneEach):
         translation = self.service.translate(self.service.check(values.get("request"), model_defaults=True))
         return {"reliability": reliability_values(self.service.read_back(translation))}
 
+    def collect(self, values: Mapping[str, Any]) -> Written:
+        """An answer that was too large for a message."""
+        return Written(self.parcels.take(values.get("name")))
+
     def tell(self, event: gr.EventData, request: gr.Request) -> Iterator[Any]:
         """The messages for Gradio, which would repeat the last one at the end, after messages of a later request."""
         yield from self.translate(event, request)
@@ -94,7 +107,8 @@ class TranslateWidget(OneEach):
             for message in found:
                 if stop.is_set():
                     return
-                yield with_turn(message, turn)
+                small = len(message) < LARGE
+                yield with_turn(message if small else parcel_json(self.parcels.keep(message)), turn)
 
     def _in_line(self, values: dict[str, Any], stop: Event) -> Generator[str]:
         """How many requests are before this one, until its turn comes; then its messages."""

@@ -15,6 +15,12 @@ from headlight.viz.errors import PageError, page_error, shown
 LOG = logging.getLogger(__name__)
 
 
+class Written(str):
+    """A result that is JSON text already."""
+
+    __slots__ = ()
+
+
 def answering(
     function: Callable[[Mapping[str, Any]], Any], *, computes: bool = True, background: bool = False
 ) -> Callable[[str], str]:
@@ -27,7 +33,10 @@ def answering(
     @functools.wraps(function)
     def call(asked: str) -> str:
         try:
-            return json.dumps(function(_values(asked)), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+            found = function(_values(asked))
+            if isinstance(found, Written):
+                return found
+            return json.dumps(found, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         except ModelError as error:
             told = page_error(error)
             return error_json(told.field, told.word, told.values)

@@ -18,7 +18,11 @@ from headlight.viz.answers.examples import EXAMPLES
 from headlight.viz.answers.first import FIRST, first_answer, key_of, make_first
 from headlight.viz.answers.model_values import default_request
 from headlight.viz.answers.service import Service
+from headlight.viz.errors import PageError
+from headlight.viz.tabs import translate as translate_tab
 from headlight.viz.tabs.translate import TranslateWidget
+from headlight.viz.wire.parcels import Parcels
+from headlight.viz.wire.rpc import answering
 from headlight.viz.wire.visitors import with_turn
 from tests.letters import NEAR, decoded
 
@@ -43,6 +47,31 @@ def test_the_last_message_is_the_answer(translate_widget: TranslateWidget, servi
     expected = service.translate(service.check(default_request(service) | {"text": SENTENCE}))
     assert messages[-1]["text"] == expected.text
     assert messages[-1]["model"]["source"] == "de"
+
+
+def test_an_answer_too_large_for_a_message_is_fetched_once_by_its_name(
+    translate_widget: TranslateWidget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (*_, whole) = ask(translate_widget, text=SENTENCE, turn=1)
+    monkeypatch.setattr(translate_tab, "LARGE", 1000)
+    (*_, parcel) = ask(translate_widget, text=SENTENCE, turn=2)
+    assert {name: parcel[name] for name in ("turn", "what")} == {"turn": 2, "what": "parcel"}
+    collect = answering(translate_widget.collect, computes=False)
+    fetched = json.loads(collect(json.dumps({"name": parcel["name"]})))
+    assert fetched["attention"] == whole["attention"]
+    assert fetched["text"] == whole["text"]
+    for name in (parcel["name"], "unknown", 7, None):  # once, and nothing else
+        assert json.loads(collect(json.dumps({"name": name})))["word"] == "no_answer"
+
+
+def test_of_answers_that_nobody_fetches_the_oldest_leave() -> None:
+    parcels = Parcels(limit_bytes=10)
+    names = [parcels.keep(text * 4) for text in "abc"]
+    with pytest.raises(PageError):
+        parcels.take(names[0])
+    assert [parcels.take(name) for name in names[1:]] == ["bbbb", "cccc"]
+    kept = parcels.keep("d" * 9)  # what was fetched has left its room
+    assert parcels.take(kept) == "d" * 9
 
 
 @pytest.mark.parametrize(

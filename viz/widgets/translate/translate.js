@@ -15,6 +15,7 @@ import { isAsked, lookAt, defaultInstead, wantedBy } from './linked.js';
 import { LooksLike } from './looks.js';
 import { Live } from './live.js';
 import { mountOptions } from './options.js';
+import { collect } from './parcel.js';
 import { ReadBack } from './readback.js';
 import { Reading } from './reading.js';
 import { Turns } from './turns.js';
@@ -28,6 +29,7 @@ export async function mount({ element, trigger, props, server, watch }) {
 class TranslateWidget {
   constructor(root, trigger, props, server, watch) {
     this.root = root;
+    this.server = server;
     this.config = JSON.parse(props.config);
     this.turns = new Turns(trigger, () => this.lose());
     this.readBack = new ReadBack(server, (translation) => this.judge(translation));
@@ -210,10 +212,12 @@ class TranslateWidget {
 
   hear(message) {
     if (!this.turns.hears(message)) return;
-    if (this.turns.live) {
-      this.hearLive(message);
-      return;
-    }
+    if (message.what === 'parcel') collect(this.server, message).then((answer) => this.hear(answer));
+    else if (this.turns.live) this.hearLive(message);
+    else this.hearAsked(message);
+  }
+
+  hearAsked(message) {
     if (message.what === 'progress') {
       this.tokens = message.target;
       this.written.grow(placed(message.target, message.text), message.text, state.translation?.model.target ?? '');
