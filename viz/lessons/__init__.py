@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from headlight.viz.lessons.heads import HEADS
 from headlight.viz.lessons.lesson import Lesson
 from headlight.viz.lessons.walk import WALK
 
-LESSONS: tuple[Lesson, ...] = (WALK,)
+LESSONS: tuple[Lesson, ...] = (WALK, HEADS)

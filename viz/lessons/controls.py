@@ -7,7 +7,7 @@ one name in several steps of a lesson share what is set. The address holds it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar
 
 from headlight.viz.errors import PageError, shown
@@ -26,6 +26,7 @@ class Control:
 
     form: ClassVar[str]
     name: str
+    when: tuple[str, str] | None = field(default=None, kw_only=True)  # there only while another one holds this
 
     def check(self, value: Any, settings: Settings) -> Any:
         """What a browser sent, as Python keeps it. Anything else raises a `PageError`."""
@@ -76,7 +77,7 @@ class Slider(Control):
 
 @dataclass(frozen=True)
 class Button(Control):
-    """How often a button was pressed: a seed, or a count of tries. After `most` it begins anew."""
+    """How often a button was pressed: a seed, or a count of tries, which its phrase names `{value}`."""
 
     form = "button"
     most: int = 99
@@ -131,4 +132,4 @@ def _names(controls: tuple[Control, ...]) -> str:
 
 
 def _start(control: Control) -> Any:
-    return next(getattr(control, field.name) for field in fields(control) if field.name == "start")
+    return next(getattr(control, each.name) for each in fields(control) if each.name == "start")

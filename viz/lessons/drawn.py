@@ -79,6 +79,7 @@ class Heat(Drawn):
     digits: int = 0  # of the numbers in the cells, where there is room
     row: int | None = None  # what is framed
     column: int | None = None
+    bare: bool = False  # names of rows and columns are said under the pointer only
 
     def __post_init__(self) -> None:
         if self.numbers.ndim != 2 or self.numbers.size > MOST_CELLS:
@@ -91,6 +92,7 @@ class Beside(Drawn):
 
     form = "beside"
     parts: Sequence[Drawn]
+    small: bool = False  # many of them in a row, on one scale
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,11 @@ export class Controls {
     this.hold(set);
   }
 
+  /** Whether they are those of a step. */
+  isOf({ lesson, name }) {
+    return this.drawn === JSON.stringify([lesson, name, state.language]);
+  }
+
   hide() {
     this.element.hidden = true;
   }
@@ -48,7 +53,10 @@ export class Controls {
       this.parts.map(({ control }) => control),
       set,
     );
-    for (const { control, hold } of this.parts) hold(values[control.name]);
+    for (const { control, element, hold } of this.parts) {
+      element.hidden = Boolean(control.when) && values[control.when[0]] !== control.when[1];
+      hold(values[control.name]);
+    }
   }
 
   part(lesson, control, shown) {
@@ -112,13 +120,12 @@ const PARTS = {
       data: { control: control.name },
       onclick: () => change((now + 1) % (control.most + 1)),
     };
-    const element = make('button', about, nameOf(lesson, control));
-    return {
-      element,
-      hold: (value) => {
-        now = value;
-      },
+    const element = make('button', about);
+    const hold = (value) => {
+      now = value;
+      element.textContent = t(`lesson_${lesson}_control_${control.name}`, { value });
     };
+    return { element, hold };
   },
 
   /** Words of a text, each on or off. */

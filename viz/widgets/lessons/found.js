@@ -13,9 +13,10 @@ const ROW = { named: 22, read: 30, bare: 12 }; // pixels of a row: with a name, 
 const ASIDE = 96; // pixels of the names beside
 const WIDEST = 54; // pixels of a cell with a name above it
 const GAP = 24; // pixels between two pictures side by side
-const NARROW = 260; // pixels that a picture needs to stand beside another
+const NARROW = { large: 260, small: 140 }; // pixels that a picture needs to stand beside another
+const MOST = 4; // small ones in a row
 
-/** @typedef {{ lesson: string, width: number }} About */
+/** @typedef {{ lesson: string, width: number, small?: boolean }} About `small`: its legend stands below all of them */
 
 /** The pictures of what was found, one below the other. */
 export const drawFound = (found, about) => found.figures.map((figure) => picture(figure, about));
@@ -26,7 +27,7 @@ function picture(figure, about) {
 
 const FORMS = { heat: drawHeat, beside: drawBeside, lines: drawLines, bars: drawBars, table: drawTable, texts: drawTexts, dots: drawDots };
 
-function drawHeat({ title, numbers, rows, columns, scale, most, digits, row, column }, { lesson, width }) {
+function drawHeat({ title, numbers, rows, columns, scale, most, digits, row, column, bare }, { lesson, width, small }) {
   const { shape, numbers: cells } = unpacked(numbers);
   const matrix = { rows: shape[0], columns: shape[1], numbers: cells };
   const name = labelOf(lesson, title);
@@ -34,22 +35,32 @@ function drawHeat({ title, numbers, rows, columns, scale, most, digits, row, col
     names: labels.map((label) => labelOf(lesson, label)),
     places: Array.from({ length: count }, (_, place) => place),
   });
-  const room = columns.length ? Math.min(width, ASIDE + WIDEST * shape[1]) : width;
+  const room = columns.length && !bare ? Math.min(width, ASIDE + WIDEST * shape[1]) : width;
   const largest = most || (scale === 'share' ? 1 : reach(cells));
   const drawn = heat({
     ...{ matrix, name, scale, digits, row, column, most: largest, width: room },
     rows: said(rows, shape[0]),
     columns: columns.length ? said(columns, shape[1]) : null,
-    height: digits ? ROW.read : rows.length ? ROW.named : Math.max(2, Math.min(ROW.bare, Math.round(240 / shape[0]))),
-    label: ASIDE,
+    ...{ bare, label: bare ? 0 : ASIDE },
+    height: bare
+      ? room / shape[1]
+      : digits
+        ? ROW.read
+        : rows.length
+          ? ROW.named
+          : Math.max(2, Math.min(ROW.bare, Math.round(240 / shape[0]))),
   });
-  return [titled(name, `${shape[0]} × ${shape[1]}`), drawn, legend(scale, largest)];
+  return [titled(name, `${shape[0]} × ${shape[1]}`), drawn, small ? null : legend(scale, largest)];
 }
 
-function drawBeside({ parts }, about) {
-  const beside = (about.width - GAP * (parts.length - 1)) / parts.length;
-  const width = beside >= NARROW ? Math.floor(beside) : about.width;
-  return [make('div', { class: 'lesson-beside' }, ...parts.map((part) => picture(part, { ...about, width })))];
+function drawBeside({ parts, small }, about) {
+  const fit = Math.floor((about.width + GAP) / (NARROW[small ? 'small' : 'large'] + GAP));
+  const count = Math.max(1, Math.min(parts.length, fit, small ? MOST : parts.length));
+  const width = Math.min(Math.floor((about.width - GAP * (count - 1)) / count), small ? 2 * NARROW.small : about.width);
+  const pictures = parts.map((part) => picture(part, { ...about, width, small }));
+  const [first] = parts;
+  const shared = small && first.form === 'heat' ? legend(first.scale, first.scale === 'share' ? 1 : first.most) : null;
+  return [make('div', { class: 'lesson-beside', style: `--part:${width}px` }, ...pictures), shared];
 }
 
 /** From zero to the right; where some are negative, zero stands in the middle. */

@@ -16,21 +16,21 @@ const PARTED = 13; // pixels from which cells are parted by a line
  *   rows?: { names: string[], places: number[] }, columns?: { names: string[], places: number[] } | null,
  *   scale?: 'signed' | 'share' | 'positive', most?: number, height?: number, widest?: number, label?: number,
  *   row?: number | null, column?: number | null, band?: [number, number] | null, masked?: ((row: number, column: number) => boolean) | null,
- *   digits?: number, pick?: (row: number | null, column: number | null) => void,
- * }} given `rows` and `columns`: what is shown of the matrix, by its places
+ *   digits?: number, bare?: boolean, pick?: (row: number | null, column: number | null) => void,
+ * }} given `rows` and `columns`: what is shown of the matrix, by its places; `bare`: their names are said under the pointer only
  */
 export function heat({ matrix, width, name, scale = 'signed', digits = 0, label = 76, ...given }) {
   const rows = given.rows ?? { names: [], places: Array.from({ length: matrix.rows }, (_, row) => row) };
   const shownColumns = given.columns?.places ?? Array.from({ length: matrix.columns }, (_, column) => column);
   const most = given.most || largest(matrix.numbers) || 1;
-  const aside = rows.names.length ? label : 0;
+  const aside = rows.names.length && !given.bare ? label : 0;
   const cell = Math.min(given.widest ?? Infinity, Math.max(1, (width - aside) / shownColumns.length));
   const height = given.height ?? Math.min(34, Math.max(20, cell));
   const box = make('div', { class: 'lesson-heat', style: `--cell:${cell}px;--line:${height}px;--aside:${aside}px` });
   const size = { width: cell * shownColumns.length, height: height * rows.places.length };
   const pick = given.pick ?? null;
 
-  if (given.columns?.names.length) {
+  if (given.columns?.names.length && !given.bare) {
     const labels = given.columns.names.map((text, place) => {
       const at = given.columns.places[place];
       const attributes = { class: `above${at === given.column ? ' chosen' : ''}`, style: `width:${cell}px` };
@@ -39,7 +39,7 @@ export function heat({ matrix, width, name, scale = 'signed', digits = 0, label 
     });
     box.append(make('div', { class: 'names-above' }, ...labels));
   }
-  if (rows.names.length) {
+  if (rows.names.length && !given.bare) {
     const labels = rows.names.map((text, place) => {
       const at = rows.places[place];
       const attributes = { class: `beside${at === given.row ? ' chosen' : ''}`, style: `height:${height}px`, title: text };

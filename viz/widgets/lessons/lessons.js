@@ -238,7 +238,7 @@ class Lessons {
         if (names.length) await this.tensors.bring(translation, names);
         if (experiment && !(await this.experiments.bring(translation, lesson.name, name, set))) return;
       } catch (error) {
-        if (turn === this.turn) this.view.failed(faultSays(error));
+        if (turn === this.turn) this.view.failed(faultSays(error), scene(place));
         return;
       } finally {
         if (turn === this.turn) this.view.waits(false);

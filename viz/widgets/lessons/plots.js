@@ -32,10 +32,13 @@ export function steps(low, high) {
   return Array.from({ length: Math.floor(high / step + 1e-9) - first + 1 }, (_, place) => (first + place) * step);
 }
 
-/** Powers of ten between two, of very many every second or third. */
+/** Powers of ten between two, of very many every second or third, of few with their doubles and halves. */
 function powers(low, high) {
   const [first, last] = [Math.ceil(Math.log10(low) - 1e-9), Math.floor(Math.log10(high) + 1e-9)];
-  if (last <= first) return [low, high];
+  if (last <= first) {
+    const near = [first - 1, first, first + 1].flatMap((power) => [1, 2, 5].map((each) => each * 10 ** power));
+    return near.filter((each) => each >= low && each <= high);
+  }
   const by = Math.ceil((last - first + 1) / TICKS);
   return Array.from({ length: Math.floor((last - first) / by) + 1 }, (_, place) => 10 ** (first + by * place));
 }

@@ -1,6 +1,6 @@
 // What is set of an experiment's controls: as the address has it, and as values.
 
-/** @typedef {{ form: string, name: string, start: any, options?: string[], low?: number, high?: number, step?: number, most?: number, longest?: number }} Control */
+/** @typedef {{ form: string, name: string, start: any, options?: string[], low?: number, high?: number, step?: number, most?: number, longest?: number, when?: [string, string] | null }} Control */
 
 const whole = (text, low, high) => (/^\d{1,6}$/.test(text) && Number(text) >= low && Number(text) <= high ? Number(text) : undefined);
 

@@ -138,12 +138,13 @@ export class StepView {
     }
   }
 
-  failed(says) {
+  /** @param {import('./scene.js').Scene} scene whose controls stay, so that something else can be set */
+  failed(says, scene) {
     this.error.textContent = says;
     this.again.textContent = t('lesson_again');
     this.again.hidden = false;
     replace(this.words);
-    this.controls.hide();
+    if (!this.controls.isOf(scene.step)) this.controls.hide();
     for (const part of [this.figure, this.formulas, this.tokens, this.parts, this.source]) replace(part);
     this.question.element.hidden = true;
     this.long.hidden = true;

@@ -1,0 +1,106 @@
+"""Experiments of lessons: every step is drawn in both languages and sizes; what is set is in the link."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from headlight.viz.lessons import LESSONS
+from headlight.viz.lessons.lesson import Lesson
+from headlight.viz.words import words
+from tests.browser.acting import at_rest, state
+from tests.browser.conftest import Visit
+from tests.browser.test_learn import arrived, visit_at
+
+WITH_EXPERIMENTS = [lesson for lesson in LESSONS if any(step.experiment for step in lesson.steps)]
+LOOKS: dict[str, dict[str, Any]] = {
+    "en": {},
+    "zh": {"width": 360, "height": 780, "color_scheme": "dark", "locale": "zh-CN"},
+}
+
+
+@pytest.mark.parametrize("language", LOOKS)
+@pytest.mark.parametrize("lesson", WITH_EXPERIMENTS, ids=lambda lesson: lesson.name)
+def test_every_step_is_drawn(lesson: Lesson, language: str, visit: Visit) -> None:
+    page = visit_at(visit, f"#tab=learn&lesson={lesson.name}..0", **LOOKS[language])
+    page.evaluate(Axe().axe_script)
+    for step in lesson.steps:
+        arrived(page, step.name)
+        expect(page.locator(".lesson h2")).to_have_text(words(language)[f"lesson_{lesson.name}_{step.name}_title"])
+        show = page.locator(".lesson-ask:not([hidden]) .answer .link")
+        if show.count():
+            expect(page.locator(".lesson-controls")).to_be_hidden()  # they would give the answer away
+            show.click()
+        assert page.locator(".lesson .figure > *").count() > 0, step.name
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), step.name
+        for text in page.locator(".lesson .formulas math").all_text_contents():
+            assert "?" not in text, step.name
+        found = page.evaluate("() => axe.run('.lesson', { resultTypes: ['violations'] })")
+        assert [each["id"] for each in found["violations"]] == [], step.name
+        page.keyboard.press("ArrowRight")
+    at_rest(page)
+
+
+def test_what_is_set_by_keys_or_hand_is_in_the_link_and_comes_back(visit: Visit) -> None:
+    page = visit_at(visit, "#tab=learn&lesson=heads.split.0")
+    arrived(page, "split")
+    maps = page.locator(".lesson-beside .lesson-heat")
+    expect(maps).to_have_count(8)
+    seed = page.locator("[data-control=seed]")
+    expect(seed).to_be_hidden()  # trained matrices have none
+    page.locator("[data-control='heads 2']").press("Enter")
+    expect(maps).to_have_count(2)
+    expect(page.locator("[data-control='heads 2']")).to_be_focused()
+    page.locator("[data-control='matrices random']").click()
+    seed.click()
+    expect(seed).to_have_text("Draw anew (seed 1)")
+    at_rest(page)
+    assert state(page, "lesson") == "heads.split.0.set-heads-2.set-matrices-random.set-seed-1"
+    page.wait_for_function("decodeURIComponent(location.hash).includes('set-seed-1')")
+    told = page.locator(".lesson-table").inner_text()
+    again = visit_at(visit, page.evaluate("location.hash"))
+    arrived(again, "split")
+    expect(again.locator(".lesson-table")).to_have_text(told, use_inner_text=True)
+    at_rest(again)
+
+    # A slider by keys: what it passes on the way is not asked for, and what was asked for before is there at once.
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.post_data or ""))
+    page.evaluate("location.hash = '#tab=learn&lesson=heads.saturate.0'")
+    arrived(page, "saturate")
+    slider = page.locator("[data-control=width]")
+    slider.focus()
+    del asked[:]
+    for _ in range(3):
+        page.keyboard.press("ArrowLeft")
+    at_rest(page)
+    expect(slider).to_be_focused()
+    expect(slider).to_have_attribute("aria-valuetext", "64")
+    expect(page.locator(".lesson .words")).to_contain_text("At d_k = 64")
+    runs = [each for each in asked if "run_experiment" in each]
+    assert 1 <= len(runs) <= 3
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".lesson .words")).to_contain_text("At d_k = 64")
+    at_rest(page)
+
+
+def test_an_experiment_that_fails_says_so_and_can_be_asked_again(visit: Visit) -> None:
+    page = visit_at(visit, "#tab=learn&lesson=heads.split.0")
+    arrived(page, "split")
+    fault = {"what": "error", "field": "text", "word": "too_long_to_show", "values": {}}
+    asking = "**/component_server/"
+    page.route(asking, lambda route: route.fulfill(json=json.dumps(fault)))
+    page.locator("[data-control='heads 4']").click()
+    error = page.locator(".lesson .error")
+    expect(error).to_have_text(words("en")["error_too_long_to_show"])
+    expect(page.locator("[data-control='heads 4']")).to_have_attribute("aria-pressed", "true")
+    page.unroute(asking)
+    page.locator(".lesson .step > .link").click()
+    expect(page.locator(".lesson-beside .lesson-heat")).to_have_count(4)
+    expect(error).to_be_empty()
+    at_rest(page)

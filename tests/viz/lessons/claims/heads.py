@@ -1,0 +1,116 @@
+"""One head or many, and why √d_k."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import torch
+
+from headlight.model.core.attention import MultiHeadAttention
+from headlight.model.experiments.scaling import KEYS, gradient, random_vectors, spread_of
+from headlight.viz.lessons.drawn import Bars, Heat, Table
+from headlight.viz.lessons.heads import COUNTS, TIMES, WIDTHS
+from tests.viz.lessons.asked import Asked, pictures, softmax
+
+SEEDS = range(5)
+
+
+def maps(asked: Asked, **values: object) -> np.ndarray:
+    return np.stack(
+        [picture.numbers for picture in pictures(asked.found("heads", "split", **values)) if isinstance(picture, Heat)]
+    )
+
+
+def cut_as_the_model_cuts_it_is_the_model(asked: Asked) -> None:
+    found = maps(asked, heads=str(asked.config.heads))
+    layer = int(str(asked.found("heads", "split").numbers["layer"])) - 1
+    np.testing.assert_allclose(found, asked.translation.attention.encoder[layer], atol=1e-5)
+
+
+def heads_of_a_row_may_differ(asked: Asked) -> None:
+    for count in COUNTS:
+        found = asked.found("heads", "split", heads=str(count))
+        shown = maps(asked, heads=str(count))
+        assert len(shown) == count
+        np.testing.assert_allclose(shown.sum(axis=-1), 1.0, atol=1e-5)
+        assert (found.holds == ("one",)) == (count == 1)
+    assert found.numbers["different"] > 1
+    one, other = (maps(asked, matrices="random", seed=seed) for seed in (0, 1))
+    assert np.abs(one - other).max() > 0.01
+    np.testing.assert_array_equal(one, maps(asked, matrices="random", seed=0))
+    # Without a pattern: random matrices favour no key as clearly as trained ones.
+    assert one.max(axis=-1).mean() < maps(asked).max(axis=-1).mean()
+
+
+def heads_cost_nothing(asked: Asked) -> None:
+    found = asked.found("heads", "several")
+    (table,) = (picture for picture in pictures(found) if isinstance(picture, Table))
+    d_model = asked.config.d_model
+    for row, count in zip(table.rows, COUNTS, strict=True):
+        attention = MultiHeadAttention(d_model, count)
+        assert row[:2] == [str(count), str(d_model // count)]
+        assert row[2] == f"{sum(parameter.numel() for parameter in attention.parameters()):,}"
+        assert row[2] == found.numbers["parameters"] == f"{4 * d_model**2 + 4 * d_model:,}"
+
+
+def one_head_favours_one_key(asked: Asked) -> None:
+    (bars,) = (picture for picture in pictures(asked.found("heads", "several")) if isinstance(picture, Bars))
+    assert bars.values[0] == 1.0
+    assert 1.0 < bars.values[-1] <= len(asked.translation.source_tokens)
+    favourites = maps(asked).argmax(axis=-1)
+    assert bars.values[-1] == np.mean([len(set(favourites[:, row])) for row in range(favourites.shape[1])])
+
+
+def raw_scores_spread_by_the_root(asked: Asked) -> None:
+    for seed in SEEDS:
+        for width in WIDTHS:
+            query, key = (each[0, 0].numpy() for each in random_vectors(width, seed))
+            found = spread_of(width, seed)
+            np.testing.assert_allclose(found.raw, (query @ key.T).std(ddof=1), rtol=1e-4)
+            assert 0.8 < found.raw / math.sqrt(width) < 1.2
+        assert asked.found("heads", "spread", seed=seed).right == "four"
+    assert TIMES["four"] ** 2 == 64 / 4
+
+
+def scaled_scores_spread_by_one(asked: Asked) -> None:
+    for seed in SEEDS:
+        for width in WIDTHS:
+            found = spread_of(width, seed)
+            np.testing.assert_allclose(found.scaled, found.raw / math.sqrt(width), rtol=1e-4)
+            assert 0.8 < found.scaled < 1.2
+
+
+def wide_scores_choose_one(asked: Asked) -> None:
+    for seed in SEEDS:
+        found = [spread_of(width, seed) for width in WIDTHS]
+        assert all(one.raw_largest < other.raw_largest for one, other in itertools.pairwise(found))
+        assert found[-1].raw_largest > 0.9
+        assert max(each.scaled_largest for each in found) < 0.25
+    assert KEYS == 64
+
+
+def slope_is_w_times_the_rest(asked: Asked) -> None:
+    scores = torch.randn(1, 1, 5, 7, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    largest = softmax(scores[0, 0].numpy()).max(axis=-1)
+    np.testing.assert_allclose(gradient(scores), np.median(largest * (1 - largest)), atol=1e-12)
+
+
+def slope_vanishes_without_the_division(asked: Asked) -> None:
+    for seed in SEEDS:
+        last = spread_of(512, seed)
+        assert last.raw_gradient < 0.02
+        assert last.scaled_gradient > 10 * last.raw_gradient
+
+
+def the_live_model_leans_on_one_word(asked: Asked) -> None:
+    found = asked.found("heads", "live")
+    raw, scaled = [], []
+    for layer in range(asked.config.encoder_layers):
+        scores = asked.encoder("scores", layer)
+        scaled.append(softmax(scores).max(axis=-1).mean())
+        raw.append(softmax(scores * math.sqrt(asked.config.width_of_head)).max(axis=-1).mean())
+    np.testing.assert_allclose(float(found.numbers["raw"]), np.mean(raw), atol=1e-4)
+    np.testing.assert_allclose(float(found.numbers["scaled"]), np.mean(scaled), atol=1e-4)
+    assert np.mean(raw) > np.mean(scaled) + 0.1
