@@ -166,13 +166,14 @@ def newcomer(
     width: int = 1280,
     height: int = 900,
     live: bool | None = False,
+    greeted: bool = True,
     script: str = "",
     **options: Any,
 ) -> Iterator[Page]:
     """A page for somebody who was never here, still before the first look.
 
-    `live`: the page translates while one types, or not; `None`: as it does for a new visitor. `script` runs at the
-    start of each document.
+    `greeted`: the first steps are no longer offered. `live`: the page translates while one types, or not; `None`: as
+    it does for a new visitor. `script` runs at the start of each document.
     """
     media = MEDIA | {name: options.pop(name) for name in MEDIA if name in options}
     options.setdefault("locale", "en-US")
@@ -183,6 +184,8 @@ def newcomer(
     page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
     if live is not None:  # by default nothing is asked that a test does not ask for itself
         page.evaluate("(live) => localStorage.setItem('headlight-live', live)", "on" if live else "off")
+    if greeted:
+        page.evaluate("localStorage.setItem('headlight-start', 'done')")
     session = page.context.new_cdp_session(page)
     session.send("Page.enable")
     session.send("Page.resetNavigationHistory")  # which ends at fifty entries

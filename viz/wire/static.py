@@ -31,6 +31,8 @@ YEAR = 31_536_000
 SHEETS = (
     "frame/gradio",
     "frame/page",
+    "frame/terms",
+    "frame/tour",
     "translate/translate",
     "translate/live",
     "translate/chooser",

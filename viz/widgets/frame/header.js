@@ -1,4 +1,4 @@
-// Name, one line, language, light and dark.
+// Name, one line, which offers a newcomer the first steps, language, light and dark.
 
 import { icon, make, replace } from '../core/dom.js';
 import { LANGUAGES } from '../core/languages.js';
@@ -6,7 +6,10 @@ import { ready } from '../core/page.js';
 import { on, set, state } from '../core/state.js';
 import { switchTheme } from '../core/theme.js';
 import { speak, t } from '../core/words.js';
+import { mountTerms } from '../parts/terms.js';
+import { Tour, greet, greeted, offer } from './tour.js';
 
+const HELP = ['M9 2.5a6.5 6.5 0 1 0 0 13a6.5 6.5 0 1 0 0-13z', 'M7 7.2a2 2 0 1 1 2.9 1.8c-.6.3-.9.7-.9 1.4', 'M9 12.5v.4'];
 const MARK = ['M11 4a9 9 0 0 0 0 18z', 'M15 6.5l8-2M15 13h9M15 19.5l8 2'];
 
 export async function mount({ element }) {
@@ -19,13 +22,16 @@ export async function mount({ element }) {
     ],
     { width: 2 },
   );
-  const line = make('p', {});
+  const line = make('p', { class: 'line' });
   const languages = make('div', { class: 'segments', role: 'group' });
   const half = icon(18, [
     { d: 'M9 2.5a6.5 6.5 0 1 0 0 13a6.5 6.5 0 1 0 0-13z' },
     { d: 'M9 2.5a6.5 6.5 0 0 1 0 13z', fill: 'currentColor' },
   ]);
   const theme = make('button', { type: 'button', class: 'round', onclick: switchTheme }, half);
+  const tour = new Tour(() => draw());
+  const start = () => tour.start(help);
+  const help = make('button', { type: 'button', class: 'round help', onclick: start }, icon(18, HELP));
   const skip = make('a', { class: 'skip', href: '#panel-heads' });
   skip.addEventListener('click', (event) => {
     event.preventDefault();
@@ -33,15 +39,26 @@ export async function mount({ element }) {
     /** @type {HTMLElement | null} */ (document.querySelector('.explorer'))?.focus();
   });
   element.classList.add('top');
-  element.append(skip, mark, make('h1', {}, 'Headlight'), line, make('div', { class: 'right' }, languages, theme));
+  element.append(skip, mark, make('h1', {}, 'Headlight'), line, make('div', { class: 'right' }, languages, help, theme));
   const choose = (language) => {
     speak(language);
     set({ chosenLanguage: language });
   };
+  const refuse = () => {
+    greet('skipped');
+    draw();
+    help.focus();
+  };
   const draw = () => {
-    line.textContent = t('line');
+    const leads = Boolean(window.gradio_config && document.getElementById('panel-heads')); // a saved page has no tabs
+    help.hidden = !leads;
+    if (leads && !greeted()) offer(line, { start, refuse });
+    else line.textContent = t('line');
     skip.textContent = t('skip');
-    for (const attribute of ['aria-label', 'title']) theme.setAttribute(attribute, t('switch_theme'));
+    for (const attribute of ['aria-label', 'title']) {
+      theme.setAttribute(attribute, t('switch_theme'));
+      help.setAttribute(attribute, t('start_here'));
+    }
     languages.setAttribute('aria-label', t('language'));
     const buttons = Object.entries(LANGUAGES).map(([code, { name }]) =>
       make('button', { type: 'button', lang: code, 'aria-pressed': String(state.language === code), onclick: () => choose(code) }, name),
@@ -49,5 +66,7 @@ export async function mount({ element }) {
     replace(languages, ...buttons);
   };
   on(['language'], draw);
+  addEventListener('headlight-start', start);
   draw();
+  mountTerms();
 }

@@ -2,25 +2,18 @@
 
 import { make, replace } from '../core/dom.js';
 import { t } from '../core/words.js';
+import { TERMS } from '../parts/glossary.js';
 
-/** In the order in which one meets them. */
-export const TERMS = [
-  ...['attention', 'token', 'end', 'head', 'layer', 'encoder', 'decoder', 'cross', 'masked'],
-  ...['query', 'score', 'softmax', 'embedding', 'positions', 'stream', 'norm', 'logits', 'beam'],
-];
-
-export class Glossary {
+export class AllTerms {
   constructor() {
     this.title = make('h3', {});
-    this.terms = make('dl', {});
+    this.terms = make('dl', { class: 'all-terms' });
     this.element = make('section', { class: 'lesson-terms' }, this.title, this.terms);
   }
 
   draw() {
-    this.title.textContent = t('lesson_terms');
-    const lines = TERMS.map((term) =>
-      make('div', {}, make('dt', {}, t(`lesson_term_${term}`)), make('dd', {}, t(`lesson_term_${term}_says`))),
-    );
+    this.title.textContent = t('terms');
+    const lines = TERMS.map((term) => make('div', {}, make('dt', {}, t(`term_${term}`)), make('dd', {}, t(`term_${term}_says`))));
     replace(this.terms, ...lines);
   }
 }

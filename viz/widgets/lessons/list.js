@@ -3,8 +3,8 @@
 import { icon, make, replace } from '../core/dom.js';
 import { css } from '../core/theme.js';
 import { t } from '../core/words.js';
-import { Glossary } from './glossary.js';
 import { toned } from '../parts/values.js';
+import { AllTerms } from './glossary.js';
 import { marked, score } from './progress.js';
 import { largest } from './tensors.js';
 
@@ -18,9 +18,12 @@ export class LessonList {
     this.says = make('p', { class: 'lead' });
     this.progress = make('p', { class: 'quiet numeric' });
     this.start = make('button', { type: 'button', class: 'go' });
-    const head = make('div', { class: 'top-line' }, make('div', {}, this.title, this.says, this.progress), this.start);
+    const first = () => dispatchEvent(new CustomEvent('headlight-start'));
+    this.first = make('button', { type: 'button', class: 'link', onclick: first });
+    const about = make('div', {}, this.title, this.says, this.progress, this.first);
+    const head = make('div', { class: 'top-line' }, about, this.start);
     this.rows = make('div', { class: 'rows' });
-    this.glossary = new Glossary();
+    this.glossary = new AllTerms();
     this.element = make('div', { class: 'lesson-list' }, head, this.rows, this.glossary.element);
   }
 
@@ -32,6 +35,7 @@ export class LessonList {
     this.title.textContent = t('lesson_title');
     this.says.textContent = t('lesson_says');
     this.progress.textContent = [t('lesson_done_of', { done, all: lessons.length }), ...guesses, t('lesson_stays_here')].join(' · ');
+    this.first.textContent = t('lesson_first_steps');
     this.start.textContent = t('lesson_begin');
     this.start.onclick = () => this.open(lessons[0].name);
     this.glossary.draw();

@@ -1,0 +1,115 @@
+"""Start here: five steps that point at the real thing, for a newcomer, and never again once done or refused."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from headlight.viz.words import words
+from tests.browser.acting import at_rest, open_tab, state
+from tests.browser.axe import barriers
+from tests.browser.conftest import Visit
+
+CARD, RING = ".tour-card", ".tour-ring"
+# Of each step, something that lies within its ring.
+POINTED = {
+    "see": ".translate .out .text",
+    "row": "#panel-heads .rows .label.chosen",
+    "head": "#panel-heads .wall-grid [aria-selected=true]",
+    "kinds": "#panel-heads .kinds [aria-checked=true]",
+    "try": ".tabs [aria-selected=true]",
+}
+FITS = """([ring, card, part]) => {
+  const [one, other, real] = [ring, card, part].map((name) => document.querySelector(name).getBoundingClientRect());
+  const rings = one.left <= real.left && one.top <= real.top && one.right >= real.right && one.bottom >= real.bottom;
+  const free = other.top >= one.bottom || other.bottom <= one.top || other.left >= one.right || other.right <= one.left;
+  const width = document.documentElement.clientWidth;
+  const within = other.left >= 0 && other.right <= width && other.top >= 0 && other.bottom <= innerHeight;
+  return rings && free && within;
+}"""
+
+
+def arrived(page: Page, step: str, language: str) -> None:
+    """The step is shown: its ring holds what it is about, and its card stands beside it, within the window."""
+    expect(page.locator(CARD)).to_have_attribute("data-step", step)
+    expect(page.locator(f"{CARD} h2")).to_have_text(words(language)[f"start_{step}_title"])
+    page.wait_for_function(FITS, arg=[RING, CARD, POINTED[step]])
+
+
+def places(page: Page) -> list[float]:
+    """Where the page's parts stand."""
+    parts = ".translate, .tabs, #panel-heads .kinds, #panel-heads .plane"
+    found: list[float] = page.locator(parts).evaluate_all("(all) => all.map((it) => it.getBoundingClientRect().top)")
+    return found
+
+
+def test_a_newcomer_is_led_by_keys_through_five_steps_once(visit: Visit) -> None:
+    page = visit(greeted=False)
+    before = places(page)
+    begin = page.get_by_role("button", name="Start here").first
+    expect(begin).to_be_visible()
+    expect(page.locator(CARD)).to_be_hidden()
+    begin.focus()
+    page.keyboard.press("Enter")
+    for number, step in enumerate(POINTED, start=1):
+        arrived(page, step, "en")
+        expect(page.locator(f"{CARD} .quiet")).to_have_text(f"{number} of 5")
+        assert page.evaluate("document.activeElement.matches('.tour-card .go')")
+        page.keyboard.press("ArrowRight" if number % 2 else "Enter")
+        if number == 2:  # there and back
+            page.keyboard.press("ArrowLeft")
+            arrived(page, step, "en")
+            assert barriers(page, CARD) == []
+            page.keyboard.press("Enter")
+    expect(page.locator(CARD)).to_be_hidden()
+    expect(page.locator(RING)).to_be_hidden()
+    assert places(page) == before  # nothing has moved, with the offer or without
+    expect(page.locator(".top .line")).to_have_text(words("en")["line"])
+    assert page.evaluate("document.activeElement.matches('.top .help')")
+    page.reload()
+    page.wait_for_selector(".explorer .plot .main-svg")
+    expect(page.locator(".top .line")).to_have_text(words("en")["line"])
+
+    # Again from the page's menu, and from Learn; Escape ends it, and pressing another tab does.
+    page.click(".top .help")
+    arrived(page, "see", "en")
+    page.keyboard.press("Escape")
+    expect(page.locator(CARD)).to_be_hidden()
+    open_tab(page, "learn")
+    page.get_by_role("button", name=words("en")["lesson_first_steps"]).click()
+    arrived(page, "see", "en")
+    assert state(page, "tab") == "heads"
+    page.click(".tabs [aria-controls=panel-learn]")
+    expect(page.locator(CARD)).to_be_hidden()
+    at_rest(page)
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_on_a_phone_in_chinese_each_step_comes_into_sight(visit: Visit, motion: str) -> None:
+    options = {"locale": "zh-CN", "color_scheme": "dark", "has_touch": True, "reduced_motion": motion}
+    page = visit(width=360, height=780, greeted=False, **options)
+    before = places(page)
+    page.locator(".top .start").tap()
+    for step in POINTED:
+        arrived(page, step, "zh")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        if motion == "reduce" and step == "row":
+            assert barriers(page, CARD) == []
+            page.locator(f"{CARD} .link").first.tap()
+            break
+        page.locator(f"{CARD} .go").tap()
+    expect(page.locator(CARD)).to_be_hidden()
+    page.evaluate("scrollTo(0, 0)")
+    assert places(page) == before
+    expect(page.locator(".top .line")).to_have_text(words("zh")["line"])
+
+
+def test_who_does_not_want_the_steps_is_not_asked_again(visit: Visit) -> None:
+    page = visit(greeted=False)
+    before = places(page)
+    page.get_by_role("button", name=words("en")["start_refuse"]).click()
+    expect(page.locator(".top .line")).to_have_text(words("en")["line"])
+    assert places(page) == before
+    page.reload()
+    page.wait_for_selector(".explorer .plot .main-svg")
+    expect(page.locator(".top .line")).to_have_text(words("en")["line"])

@@ -1,0 +1,101 @@
+"""Terms carry their meaning where they stand: by pointer, keys and touch, in both languages; not in what was typed."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Locator, Page, expect
+
+from headlight.viz.words import words
+from tests.browser.acting import open_tab, translate
+from tests.browser.axe import barriers
+from tests.browser.conftest import Visit
+
+CARD = ".term-card"
+TABS = ("heads", "whatif", "learn", "word", "why", "sentiment")
+
+
+def explained(page: Page, tab: str, language: str) -> list[str]:
+    """The terms that are explained in a view, once it has been looked at in this language."""
+    forms = {term.removesuffix("_in"): text for term, text in words(language).items() if term.endswith("_in")}
+    page.wait_for_function(
+        """([tab, forms]) => {
+          const terms = [...document.querySelectorAll(`#panel-${tab} .term`)].filter((term) => term.checkVisibility());
+          const names = terms.map(({dataset}) => dataset.term);
+          const formsOf = ({dataset}) => forms[`term_${dataset.term}`].toLowerCase();
+          const known = (term) => formsOf(term).includes(term.textContent.toLowerCase());
+          return new Set(names).size === names.length && terms.every(known) && (terms.length || tab === 'learn');
+        }""",
+        arg=[tab, forms],
+    )
+    return [
+        str(term.get_attribute("data-term")) for term in page.locator(f"#panel-{tab} .term").all() if term.is_visible()
+    ]
+
+
+def apart(term: Locator, card: Locator) -> bool:
+    """Whether a card leaves its term free and stands within the window."""
+    one, other = term.bounding_box(), card.bounding_box()
+    assert one is not None
+    assert other is not None
+    window = term.page.evaluate("[document.documentElement.clientWidth, innerHeight]")
+    inside = other["x"] >= 0 and other["x"] + other["width"] <= window[0]
+    return inside and (other["y"] >= one["y"] + one["height"] - 5 or other["y"] + other["height"] <= one["y"] + 5)
+
+
+def test_the_first_of_each_term_in_a_view_is_explained_and_nothing_that_was_typed(page: Page) -> None:
+    translate(page, "Der Token attention head layer softmax.")
+    for language in ("en", "zh"):
+        page.click(f".top [lang={language}]")
+        for tab in TABS:
+            open_tab(page, tab)
+            assert explained(page, tab, language) or tab == "learn"
+            inside = page.locator(f"#panel-{tab} :is(bdi, button, b, .token, .label, textarea) .term")
+            assert inside.count() == 0, tab
+    assert page.locator(".translate :is(.text, .field, bdi) .term").count() == 0
+    open_tab(page, "learn")
+    expect(page.locator(".all-terms dt")).to_have_count(len([key for key in words() if key.endswith("_in")]))
+
+
+def test_a_meaning_comes_with_the_pointer_the_focus_and_a_key_and_goes_with_escape(page: Page) -> None:
+    explained(page, "heads", "en")
+    term, card = page.locator("#panel-heads .term[data-term=layer]"), page.locator(CARD)
+    says = words("en")["term_layer_says"]
+    expect(card).to_be_hidden()
+    term.hover()
+    expect(card).to_contain_text(says)
+    assert apart(term, card)
+    card.hover()  # what is read may be pointed at
+    page.wait_for_function("() => document.querySelector('.term-card').matches(':hover')")
+    expect(card).to_be_visible()
+    page.mouse.move(640, 5)
+    expect(card).to_be_hidden()
+    term.focus()
+    expect(card).to_contain_text(says)
+    assert (
+        page.evaluate("document.getElementById(document.activeElement.getAttribute('aria-describedby')).textContent")
+        == says
+    )
+    assert barriers(page, "#panel-heads .wall") == []
+    page.keyboard.press("Escape")
+    expect(card).to_be_hidden()
+    assert term.evaluate("(term) => term === document.activeElement")
+    page.keyboard.press("Enter")
+    expect(card).to_be_visible()
+    page.keyboard.press("Tab")
+    expect(page.locator(f"{CARD}:visible b")).not_to_have_text("layer")
+    kind = page.locator("#panel-heads [data-kind=cross]")
+    kind.hover()
+    expect(card).to_contain_text(words("en")["term_cross_says"])
+    assert kind.get_attribute("aria-describedby") == "term-cross"
+
+
+def test_on_a_phone_a_tap_explains_beside_the_term_and_another_one_closes(visit: Visit) -> None:
+    page = visit(width=360, height=780, locale="zh-CN", color_scheme="dark", has_touch=True)
+    explained(page, "heads", "zh")
+    term, card = page.locator("#panel-heads .term").first, page.locator(CARD)
+    term.tap()
+    expect(card).to_contain_text(words("zh")[f"term_{term.get_attribute('data-term')}_says"])
+    assert apart(term, card)
+    assert barriers(page, CARD) == []
+    term.tap()
+    expect(card).to_be_hidden()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

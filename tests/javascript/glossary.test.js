@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import './setup.js';
+
+const { Glossary, TERMS } = await import('../../viz/widgets/parts/glossary.js');
+const { words } = globalThis.headlightTables;
+const terms = (language, text) => new Glossary(words[language]).find(text).map(({ term, start, end }) => [term, text.slice(start, end)]);
+
+test('every term has a meaning, and stands in a phrase of the page', () => {
+  for (const language of Object.keys(words)) {
+    const glossary = new Glossary(words[language]);
+    const said = Object.entries(words[language]).filter(([key]) => !key.startsWith('term_'));
+    const found = new Set(said.flatMap(([, phrase]) => glossary.matches(phrase)).map(({ term }) => term));
+    for (const term of TERMS) {
+      assert.ok(words[language][`term_${term}_says`].length > 8, term);
+      if (!['embedding', 'stream', 'norm', 'logits', 'softmax', 'start'].includes(term)) assert.ok(found.has(term), `${language} ${term}`);
+    }
+  }
+});
+
+test('terms are found in phrases of the page, each as a word of its own', () => {
+  assert.deepEqual(terms('en', words.en.wall_says), [
+    ['layer', 'layers'],
+    ['head', 'heads'],
+  ]);
+  assert.deepEqual(terms('zh', words.zh.wall_says), [
+    ['layer', '层'],
+    ['head', '头'],
+  ]);
+  const glossary = new Glossary(words.en);
+  assert.deepEqual(glossary.matches('Headlight, overhead and heads-up'), []);
+  assert.deepEqual(new Glossary(words.zh).matches('从头到尾，结束'), []);
+});
+
+test('a text that is no phrase of ours holds no term, nor does what stands in the place of a value', () => {
+  assert.deepEqual(terms('en', 'My head is a token of attention.'), []);
+  const given = words.en.whatif_did_mask.replace('{word}', 'head');
+  assert.deepEqual(terms('en', given), [['masked', 'masked']]);
+  const sum = words.en.meta_cached.replace('{device}', 'layer').replace('{read}', '3').replace('{written}', '4');
+  assert.deepEqual(terms('en', sum), [['token', 'tokens']]);
+});
+
+test('a phrase whose values are elements is found by its parts', () => {
+  const glossary = new Glossary({ ...words.en, probe: 'Of {first} tokens the head sees {second} in {third}.' });
+  assert.deepEqual(
+    glossary.find('Of 3 tokens the head sees ').map(({ term }) => term),
+    ['token', 'head'],
+  );
+  assert.deepEqual(
+    glossary.find(' tokens the head sees ').map(({ term }) => term),
+    ['token', 'head'],
+  );
+});

@@ -1,0 +1,179 @@
+// Start here: five short steps on the page itself, each with a ring round the real thing and a card beside it.
+
+import { calm, make, replace } from '../core/dom.js';
+import { on, set, state } from '../core/state.js';
+import { t } from '../core/words.js';
+import { beside, joined, roomy, seen } from './tourplace.js';
+
+const KEY = 'headlight-start';
+const one = (selector) => document.querySelector(`#panel-heads ${selector}`);
+const row = () => one('.rows .label.chosen') ?? one('.rows .label');
+const across = (label, plane) => (label && plane ? { x: plane.x, y: label.y, width: plane.width, height: label.height } : null);
+
+/** Of each step: what it points at, as rectangles, and the element that must be in sight. */
+const STEPS = [
+  { name: 'see', parts: () => ['.translate .field', '.translate .out'].map((part) => document.querySelector(part)) },
+  {
+    name: 'row',
+    parts: () => [row()],
+    also: () => across(row()?.getBoundingClientRect(), one('.plane')?.getBoundingClientRect()),
+  },
+  { name: 'head', parts: () => [one('.wall-grid [aria-selected=true]') ?? one('.wall-grid .thumb')] },
+  { name: 'kinds', parts: () => [one('.kinds .choices')] },
+  { name: 'try', parts: () => [document.querySelector('.tabs')] },
+];
+
+let here = false; // in this visit
+
+/** Whether somebody has been through the steps, or did not want them. A browser that keeps nothing asks again at the next visit. */
+export function greeted() {
+  if (here) return true;
+  try {
+    return localStorage.getItem(KEY) !== null;
+  } catch {
+    return false;
+  }
+}
+
+export function greet(how) {
+  here = true;
+  try {
+    localStorage.setItem(KEY, how);
+  } catch {
+    // It counts for this visit.
+  }
+}
+
+export class Tour {
+  /** `closed()`: the steps are over. */
+  constructor(closed) {
+    this.closed = closed;
+    this.place = -1;
+    this.opener = null;
+    this.frame = 0;
+    this.ring = make('div', { class: 'headlight tour-ring', hidden: true, 'aria-hidden': 'true' });
+    this.count = make('p', { class: 'quiet numeric' });
+    this.title = make('h2', { id: 'tour-title' });
+    this.text = make('p', { id: 'tour-text' });
+    this.skip = make('button', { type: 'button', class: 'link', onclick: () => this.close('skipped') });
+    this.back = make('button', { type: 'button', class: 'link', onclick: () => this.go(this.place - 1) });
+    this.next = make('button', { type: 'button', class: 'go', onclick: () => this.go(this.place + 1) });
+    this.learn = make('button', { type: 'button', class: 'link', onclick: () => this.toLearn() });
+    const words = make('div', { 'aria-live': 'polite' }, this.count, this.title, this.text);
+    const buttons = make('div', { class: 'buttons' }, this.skip, this.learn, this.back, this.next);
+    const about = { role: 'dialog', 'aria-labelledby': 'tour-title', 'aria-describedby': 'tour-text', hidden: true };
+    this.card = make('section', { class: 'headlight tour-card', ...about }, words, buttons);
+    document.querySelector('.gradio-container').append(this.ring, this.card);
+    window.addEventListener('keydown', (event) => this.key(event), { capture: true });
+    on(['language'], () => this.open && this.draw());
+    on(['tab'], () => this.open && state.tab !== 'heads' && this.close('done'));
+  }
+
+  get open() {
+    return this.place >= 0;
+  }
+
+  start(opener) {
+    this.opener = opener;
+    set({ tab: 'heads', view: 'matrix', pinned: null });
+    this.go(0);
+    this.follow();
+  }
+
+  go(place) {
+    if (place >= STEPS.length) {
+      this.close('done');
+      return;
+    }
+    this.place = Math.max(0, place);
+    this.draw();
+    const target = STEPS[this.place].parts()[0];
+    const { height } = this.card.getBoundingClientRect();
+    if (target && !roomy(target.getBoundingClientRect(), height))
+      target.scrollIntoView({ block: 'center', behavior: calm() ? 'auto' : 'smooth' });
+    this.next.focus({ preventScroll: true });
+  }
+
+  draw() {
+    const { name } = STEPS[this.place];
+    const last = this.place === STEPS.length - 1;
+    this.card.hidden = false;
+    this.card.dataset.step = name;
+    this.count.textContent = t('start_count', { number: this.place + 1, count: STEPS.length });
+    this.title.textContent = t(`start_${name}_title`);
+    this.text.textContent = t(`start_${name}_says`);
+    this.skip.textContent = t('start_skip');
+    this.back.textContent = t('start_back');
+    this.learn.textContent = t('start_learn');
+    this.next.textContent = t(last ? 'start_done' : 'start_next');
+    this.skip.hidden = last;
+    this.learn.hidden = !last || !document.getElementById('panel-learn');
+    this.back.hidden = this.place === 0;
+    this.put();
+  }
+
+  /** Ring and card stay with what they point at, whatever scrolls or is drawn anew. */
+  follow() {
+    this.frame = requestAnimationFrame(() => {
+      if (!this.open) return;
+      this.put();
+      this.follow();
+    });
+  }
+
+  put() {
+    const { parts, also } = STEPS[this.place];
+    const rectangles = parts().map((part) => part?.getBoundingClientRect());
+    const ring = joined([...rectangles, also?.()].filter((each) => each?.width));
+    this.ring.hidden = !ring || !seen(ring);
+    if (ring) write(this.ring, { left: ring.x, top: ring.y, width: ring.width, height: ring.height });
+    const { offsetWidth: width, offsetHeight: height } = this.card;
+    write(this.card, beside(ring, { width, height }));
+  }
+
+  toLearn() {
+    this.close('done');
+    set({ tab: 'learn' });
+    /** @type {HTMLElement | null} */ (document.querySelector('.tabs [aria-selected=true]'))?.focus();
+  }
+
+  close(how) {
+    if (!this.open) return;
+    cancelAnimationFrame(this.frame);
+    const inside = this.card.contains(document.activeElement);
+    this.place = -1;
+    this.card.hidden = true;
+    this.ring.hidden = true;
+    greet(how);
+    this.closed();
+    if (inside && this.opener?.isConnected) this.opener.focus({ preventScroll: true });
+  }
+
+  key(event) {
+    if (!this.open) return;
+    const inside = this.card.contains(event.target);
+    const act = {
+      Escape: () => this.close('skipped'),
+      ArrowRight: inside && (() => this.go(this.place + 1)),
+      ArrowLeft: inside && (() => this.go(this.place - 1)),
+    }[event.key];
+    if (!act) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    act();
+  }
+}
+
+function write({ style }, places) {
+  for (const [name, pixels] of Object.entries(places)) {
+    const value = `${Math.round(pixels)}px`;
+    if (style[name] !== value) style[name] = value;
+  }
+}
+
+/** The line that offers the steps to who was never here; `start` and `refuse` are its two buttons. */
+export function offer(element, { start, refuse }) {
+  const yes = make('button', { type: 'button', class: 'link start', onclick: start }, t('start_here'));
+  const no = make('button', { type: 'button', class: 'link', onclick: refuse }, t('start_refuse'));
+  replace(element, make('span', {}, t('start_offer')), yes, no);
+}

@@ -1,0 +1,38 @@
+// Where a ring and its card stand: the card beside the ring, within the window, and on it only where there is no other room.
+
+const GAP = 14;
+const EDGE = 8;
+
+/** The rectangle that holds all of them, or nothing. */
+export function joined(rectangles) {
+  if (!rectangles.length) return null;
+  const x = Math.min(...rectangles.map((each) => each.x));
+  const y = Math.min(...rectangles.map((each) => each.y));
+  const right = Math.max(...rectangles.map((each) => each.x + each.width));
+  const bottom = Math.max(...rectangles.map((each) => each.y + each.height));
+  return { x: x - 6, y: y - 4, width: right - x + 12, height: bottom - y + 8 };
+}
+
+const size = () => ({ width: document.documentElement.clientWidth, height: innerHeight });
+
+export const seen = ({ y, height }) => y + height > 0 && y < innerHeight;
+
+/** Whether a target is in sight, with room for a card of this height above or below. */
+export function roomy({ top, bottom }, height, room = size().height) {
+  const needs = height + GAP + 2 * EDGE;
+  return top >= EDGE && bottom <= room - EDGE && (top >= needs || room - bottom >= needs);
+}
+
+/** The place of a card: below its ring, above, right or left; else at the end of the window that the ring is farther from. */
+export function beside(ring, { width, height }, room = size()) {
+  const within = (at, most) => Math.max(EDGE, Math.min(at, most - EDGE));
+  const left = within(ring ? ring.x : (room.width - width) / 2, room.width - width);
+  if (!ring) return { left, top: within((room.height - height) / 2, room.height - height) };
+  const [right, bottom] = [ring.x + ring.width, ring.y + ring.height];
+  if (bottom + GAP + height <= room.height - EDGE && bottom > 0) return { left, top: bottom + GAP };
+  if (ring.y - GAP - height >= EDGE && ring.y < room.height) return { left, top: ring.y - GAP - height };
+  const top = within(ring.y, room.height - height);
+  if (right + GAP + width <= room.width - EDGE) return { left: right + GAP, top };
+  if (ring.x - GAP - width >= EDGE) return { left: ring.x - GAP - width, top };
+  return { left, top: ring.y + ring.height / 2 > room.height / 2 ? EDGE : room.height - height - EDGE };
+}

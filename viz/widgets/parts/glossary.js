@@ -1,0 +1,68 @@
+// The page's terms: how each is written in phrases of the page, and where in a text one stands. What a visitor typed is never searched: a
+// text counts only as far as it is one of our phrases, and of a phrase with values in it, only what stands between them.
+
+/** In the order in which one meets them. */
+export const TERMS = [
+  ...['attention', 'token', 'start', 'end', 'head', 'layer', 'encoder', 'decoder', 'cross', 'masked', 'query', 'score', 'softmax'],
+  ...['embedding', 'positions', 'stream', 'norm', 'logits', 'log_probability', 'odds', 'greedy', 'beam', 'chrf', 'bleu'],
+];
+
+const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
+const VALUE = /\{\w+\}/;
+const SHORTEST = 4; // letters of ours that make a text with values a phrase
+const LETTER = '[\\p{L}\\p{N}_-]';
+
+/** What finds terms in phrases of one table of words. */
+export class Glossary {
+  /** @param {Record<string, string>} words phrases by key; `term_X_in`: forms of a term, with `-` what only looks like one */
+  constructor(words) {
+    this.byForm = new Map(); // form in lower case → term, or null for what is none
+    for (const term of TERMS) {
+      for (const form of words[`term_${term}_in`].split(', ')) {
+        const not = form.startsWith('-');
+        this.byForm.set((not ? form.slice(1) : form).toLowerCase(), not ? null : term);
+      }
+    }
+    const longestFirst = [...this.byForm.keys()].sort((one, other) => other.length - one.length);
+    // A Latin form is a word of its own; Chinese has no spaces.
+    const bounded = (form) => (/^\p{Script=Latin}/u.test(form) ? `(?<!${LETTER})${escaped(form)}(?!${LETTER})` : escaped(form));
+    this.form = new RegExp(longestFirst.map(bounded).join('|'), 'giu');
+    this.whole = new Set();
+    this.filled = [];
+    for (const [key, phrase] of Object.entries(words)) if (!key.startsWith('term_')) this.learn(phrase);
+  }
+
+  /** A phrase as texts hold it: whole, or in runs of what stands between its values, some of which are elements of their own. */
+  learn(phrase) {
+    const literals = phrase.split(VALUE);
+    const explains = literals.map((literal) => this.matches(literal).length > 0);
+    for (const [first, literal] of literals.entries()) {
+      if (explains[first]) this.whole.add(literal.trim());
+      for (let end = first + 2; end <= literals.length; end++) {
+        const run = literals.slice(first, end);
+        if (run.join('').length < SHORTEST || !explains.slice(first, end).some(Boolean)) continue;
+        this.filled.push(new RegExp(`^${run.map((each) => `(${escaped(each)})`).join('.*?')}$`, 'dsu'));
+      }
+    }
+  }
+
+  /** Every term in a text that is ours: `[{term, start, end}]`. */
+  matches(text) {
+    const found = [];
+    for (const match of text.matchAll(this.form)) {
+      const term = this.byForm.get(match[0].toLowerCase());
+      if (term) found.push({ term, start: match.index, end: match.index + match[0].length });
+    }
+    return found;
+  }
+
+  /** The terms of a text on the page, as far as it is one of our phrases. */
+  find(text) {
+    const all = this.matches(text);
+    if (!all.length || this.whole.has(text.trim())) return all;
+    const phrase = this.filled.map((each) => each.exec(text)).find(Boolean);
+    if (!phrase) return [];
+    const ours = /** @type {any} */ (phrase).indices.slice(1);
+    return all.filter(({ start, end }) => ours.some(([from, to]) => from <= start && end <= to));
+  }
+}

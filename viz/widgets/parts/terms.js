@@ -1,0 +1,112 @@
+// Terms explained where they stand: in each view the first of each carries a dotted line and its meaning, whoever draws that view.
+// A button that names a term says so itself, as `data-explains`.
+
+import { tables } from '../core/boot.js';
+import { make } from '../core/dom.js';
+import { on, state } from '../core/state.js';
+import { t } from '../core/words.js';
+import { Glossary, TERMS } from './glossary.js';
+import { TermCard } from './termcard.js';
+
+const QUIET = 300; // milliseconds between two looks at a page that changes
+const VIEWS = '.headlight.translate, [role=tabpanel]';
+// Where no term is explained: what one presses or types in, what is read out when it changes, and what a visitor wrote.
+const LEFT =
+  'button, a, input, select, textarea, label, summary, option, b, bdi, dt, svg, math, pre, code, kbd, canvas, h1, .text, .token, .label, .plot, ' +
+  '.all-terms, .error, .sentence, .hidden-text, [lang], [dir=auto], [aria-live], [role=status], [role=alert], [role=button], [hidden]';
+const SPLIT = /flex|grid/; // whose texts would become items of their own
+
+/** Once for a page. */
+export function mountTerms() {
+  new Terms();
+}
+
+class Terms {
+  constructor() {
+    this.card = new TermCard();
+    this.known = null;
+    this.timer = 0;
+    this.observer = new MutationObserver(() => this.later());
+    on(['language', 'tab', 'translation'], () => this.later());
+    this.later();
+  }
+
+  /** Look again, once the page has been left alone for a moment: what changes at every move of the pointer is looked at now and then. */
+  later() {
+    this.observer.disconnect();
+    if (this.timer) return;
+    this.timer = window.setTimeout(() => {
+      this.timer = 0;
+      if (state.translation) for (const view of document.querySelectorAll(VIEWS)) this.mark(view);
+      this.observer.observe(document.body, { childList: true, characterData: true, subtree: true, attributeFilter: ['hidden'] });
+    }, QUIET);
+  }
+
+  /** The glossary of the page's language; phrases of lessons come later. */
+  glossary() {
+    const words = tables.words[state.language];
+    const count = Object.keys(words).length;
+    if (this.known?.language !== state.language || this.known.count !== count)
+      this.known = { language: state.language, count, glossary: new Glossary(words) };
+    return this.known.glossary;
+  }
+
+  mark(view) {
+    if (!view.checkVisibility()) return;
+    const seen = new Set();
+    for (const element of view.querySelectorAll('[data-explains]')) {
+      if (!element.checkVisibility()) continue;
+      const { explains } = element.dataset;
+      element.setAttribute('aria-describedby', this.described(explains));
+      seen.add(explains);
+    }
+    for (const span of view.querySelectorAll('.term')) {
+      if (!span.checkVisibility()) continue;
+      if (seen.has(span.dataset.term) && span !== document.activeElement) unwrap(span);
+      else seen.add(span.dataset.term);
+    }
+    const glossary = this.glossary();
+    for (const node of texts(view)) {
+      const fresh = glossary.find(node.data).filter(({ term }, place, all) => {
+        return !seen.has(term) && all.findIndex((each) => each.term === term) === place;
+      });
+      if (!fresh.length || !node.parentElement.checkVisibility() || SPLIT.test(getComputedStyle(node.parentElement).display)) continue;
+      for (const found of fresh.reverse()) this.wrap(node, found); // the last first: what stands before it keeps its place
+      for (const { term } of fresh) seen.add(term);
+      if (seen.size === TERMS.length) break;
+    }
+  }
+
+  wrap(node, { term, start, end }) {
+    const rest = node.splitText(start);
+    rest.splitText(end - start);
+    const about = { class: 'term', role: 'button', tabindex: 0, 'aria-describedby': this.described(term), data: { term } };
+    const span = make('span', about);
+    rest.replaceWith(span);
+    span.append(rest);
+  }
+
+  /** The id of a term's meaning. */
+  described(term) {
+    this.card.describe(term, t(`term_${term}_says`));
+    return `term-${term}`;
+  }
+}
+
+function unwrap(span) {
+  const parent = span.parentNode;
+  span.replaceWith(...span.childNodes);
+  parent.normalize();
+}
+
+/** The texts of a view in which a term may stand, collected before any of them is changed. */
+function texts(view) {
+  const accept = (node) => {
+    if (node.nodeType === Node.TEXT_NODE) return node.data.trim() ? NodeFilter.FILTER_ACCEPT : NodeFilter.FILTER_SKIP;
+    return node.matches(LEFT) ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_SKIP;
+  };
+  const walker = document.createTreeWalker(view, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT, accept);
+  const found = [];
+  while (walker.nextNode()) found.push(walker.currentNode);
+  return found;
+}
