@@ -31,7 +31,7 @@ ROOMS = {
     "viz/widgets/*": "",
     "viz/api/*": "fastapi gradio numpy starlette",
     "viz/export/*": "numpy pandas plotly",
-    "viz/wire/*": "gradio plotly starlette",
+    "viz/wire/*": "gradio plotly prometheus_client starlette",
     "viz/answers/*": "markdown_it numpy spaces",
     "viz/figures/*": "numpy plotly",
     "viz/fields.py": "",

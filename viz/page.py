@@ -20,6 +20,8 @@ from headlight.viz.tabs.translate import TranslateWidget
 from headlight.viz.theme import FONT, THEMES
 from headlight.viz.wire.first_visit import quick_page
 from headlight.viz.wire.listening import listen
+from headlight.viz.wire.logs import write_json_logs
+from headlight.viz.wire.metrics import serve_metrics
 from headlight.viz.wire.shutdown import hear_signals, stay
 from headlight.viz.wire.static import routes, styles
 from headlight.viz.wire.widget import widget
@@ -29,7 +31,10 @@ SPARE = 16  # threads for what only looks something up
 
 def build_page(settings: Settings | None = None, tabs: Mapping[str, Tab] = TABS) -> gr.Blocks:
     """The Gradio app, not yet launched."""
-    service = Service(settings or read_settings())
+    settings = settings or read_settings()
+    if settings.log:
+        write_json_logs()
+    service = Service(settings)
     page: gr.Blocks
     with gr.Blocks(title="Headlight", analytics_enabled=False, fill_width=True) as page:
         widget("frame/header")
@@ -46,6 +51,7 @@ def build_page(settings: Settings | None = None, tabs: Mapping[str, Tab] = TABS)
         page.unload(translate_widget.left)
         page.unload(fetching.left)
     listen(page, service.line)
+    serve_metrics(page, service, settings)
     return page
 
 

@@ -18,6 +18,7 @@ from headlight.model.foreign.hub.names import HubError, read_id
 
 HUB_LIST = MODELS / "hub.json"  # models that anybody may ask for: ids, languages, and about how large they are
 ANY = "*"
+LOGS = ("", "json")
 _SITE = re.compile(r"https?://[A-Za-z0-9.*-]+(:\d{1,5})?")
 
 
@@ -44,6 +45,8 @@ class Settings:
     models: tuple[str, ...] = ()  # ids on the Hub that a visitor may ask for; `ANY` among them: every other one, too
     models_mb: int = 3000  # the models that are here, and some of three hundred megabytes on disk
     hub_mb: int = 20_000  # six of the largest that may be fetched
+    metrics_port: int | None = None  # None: nobody watches
+    log: str = ""  # "json": logs for machines
     frames: tuple[str, ...] = ("https://huggingface.co",)  # sites that may show the page inside their own
     on_a_space: bool = False  # behind the proxy of Hugging Face Spaces
 
@@ -67,6 +70,7 @@ _RANGES = {
     "concurrency": (1, 256),
     "line": (0, 10_000),
     "port": (1, 65_535),
+    "metrics_port": (1, 65_535),
     "models_mb": (1, 1_000_000),
     "hub_mb": (1, 100_000_000),
 }
@@ -89,6 +93,8 @@ _MEANINGS = {
     ),
     "models_mb": ("megabytes of loaded models to keep; one in use always stays", ""),
     "hub_mb": ("megabytes of models that the app fetched from the Hub; the least recently used is deleted first", ""),
+    "metrics_port": ("the port of `/metrics`, `/health` and `/ready`; it needs `headlight[metrics]`", "none"),
+    "log": ("`json`: logs as lines of JSON, without visitors’ texts", "lines for people"),
     "frames": (
         "which sites may show the page in a frame: addresses with commas between, `none`",
         "`https://huggingface.co`",
@@ -119,6 +125,8 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
         raise SettingsError(
             f"{_variable('models_folder')} is {folder!r}, but there is no such folder. Make it or mend it."
         )
+    if found["log"] not in LOGS:
+        raise SettingsError(f"{_variable('log')} is {found['log'][:40]!r}, but must be json. Change or unset it.")
     texts = {field: text for field, text in found.items() if text}
     chosen = {field: number for field, number in numbers.items() if number is not None}
     place = {"models_folder": Path(folder).resolve()} if folder else {}

@@ -38,6 +38,8 @@ def test_everything_that_is_set_is_read(tmp_path: Path) -> None:
         "HEADLIGHT_MAX_ANSWER_MB": "13",
         "HEADLIGHT_LINE": "5",
         "HEADLIGHT_HUB_MB": "997",
+        "HEADLIGHT_METRICS_PORT": "9091",
+        "HEADLIGHT_LOG": "json",
         "HEADLIGHT_FRAMES": "https://me.example:81/, https://you.example",
     }
     assert read_settings(given) == Settings(
@@ -56,6 +58,8 @@ def test_everything_that_is_set_is_read(tmp_path: Path) -> None:
         max_answer_mb=13,
         line=5,
         hub_mb=997,
+        metrics_port=9091,
+        log="json",
         frames=("https://me.example:81", "https://you.example"),
     )
     assert {setting.name for setting in SETTINGS} == set(given)

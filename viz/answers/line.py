@@ -192,6 +192,17 @@ class Line:
             return True
 
     @property
+    def full(self) -> bool:
+        """Whether nobody else may join."""
+        with self._changed:
+            return len(self._waiting) >= self.most and len(self._running) >= self.at_once
+
+    def now(self) -> dict[str, int]:
+        """How many requests run, wait, and wait while their visitor types."""
+        with self._changed:
+            return {"running": len(self._running), "waiting": len(self._waiting), "typing": len(self._live)}
+
+    @property
     def running(self) -> int:
         """How many requests compute now."""
         with self._changed:

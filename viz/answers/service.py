@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from threading import Event
 from typing import Any
 
@@ -28,6 +28,8 @@ from headlight.viz.answers.catalogue import Catalogue
 from headlight.viz.answers.defaults import ModelDefaults, model_defaults_of, plain_model_defaults
 from headlight.viz.answers.line import Line
 from headlight.viz.answers.model_cache import ModelCache
+from headlight.viz.answers.single_flight import Lead
+from headlight.viz.answers.tallies import Tallies
 from headlight.viz.answers.zero_gpu import on_zero_gpu
 from headlight.viz.errors import PageError, page_error
 from headlight.viz.fields import request_from
@@ -53,6 +55,7 @@ class Service:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.line = Line(settings.concurrency, settings.line)  # before everything that computes
+        self.tallies = Tallies()
         self.answer_cache = AnswerCache(settings.cache_mb * MEGABYTE)
         self.catalogue = Catalogue(settings)
         self.model_cache: ModelCache[Any] = ModelCache(settings.models_mb * MEGABYTE, _weight)
@@ -133,6 +136,13 @@ class Service:
 
         `model_defaults`: options that are not named are the defaults of this model, instead of those of the API.
         """
+        try:
+            return self._checked(values, model_defaults=model_defaults)
+        except PageError as error:
+            self.tallies.refused(error.word)
+            raise
+
+    def _checked(self, values: Any, *, model_defaults: bool) -> TranslationRequest:
         request = request_from(values, self.settings)
         if is_blank(request.text):
             raise PageError("text", "blank_text")
@@ -169,7 +179,9 @@ class Service:
             return made[0]
 
         with _in_our_words():
-            return self.answer_cache.answer(self.key(request), make), not made
+            translation = self.answer_cache.answer(self.key(request), make)
+        self._tell(request, translation, cached=not made)
+        return translation, not made
 
     def stream(self, request: TranslationRequest, stop: Event) -> Generator[Progress]:
         """Progress after each word; the last carries the translation. A cached answer comes at once, and alone.
@@ -180,20 +192,44 @@ class Service:
         with _in_our_words():
             seat = self.answer_cache.enter(self.key(request), stop)
             if seat is None:
+                self.tallies.stopped(request.model or self.default)
                 return
             if isinstance(seat, Translation):
+                self._tell(request, seat, cached=True)
                 yield _last(seat, Cached)
                 return
             with seat as lead:
-                if self._on_gpu is not None:
-                    yield _last(lead.done(self._make(request)))
-                    return
-                with self.hold(request.model) as translator, closing(_steps(translator, request)) as steps:
-                    while not stop.is_set() and (progress := next(steps, None)) is not None:
-                        lead.alive()
-                        if progress.translation is not None:
-                            lead.done(progress.translation)
-                        yield progress
+                yield from self._steps(request, lead, stop)
+
+    def _steps(self, request: TranslationRequest, lead: Lead[Translation], stop: Event) -> Generator[Progress]:
+        """The steps of a request that no other one makes."""
+        made: Translation | None = None
+        try:
+            if self._on_gpu is not None:
+                made = lead.done(self._make(request))
+                yield _last(made)
+                return
+            with self.hold(request.model) as translator, closing(_steps(translator, request)) as steps:
+                while not stop.is_set() and (progress := next(steps, None)) is not None:
+                    lead.alive()
+                    if progress.translation is not None:
+                        made = lead.done(progress.translation)
+                    yield progress
+        finally:
+            if made is not None:
+                self._tell(request, made, cached=False)
+            else:
+                self.tallies.stopped(request.model or self.default)
+
+    def _tell(self, request: TranslationRequest, translation: Translation, *, cached: bool) -> None:
+        """Count an answer, and log it where somebody collects logs."""
+        name = request.model or self.default
+        self.tallies.answer(name, translation, cached=cached)
+        tokens = {"read": len(translation.source_tokens), "written": len(translation.target_tokens)}
+        beam = request.options.beam_size
+        seconds = round(sum(astuple(translation.timing)), 4)
+        values = {"model": name, "cached": cached, "beam": beam, "seconds": seconds, **tokens}
+        LOG.info("An answer was given.", extra={"values": values})
 
     def way_back(self, translation: Translation) -> str:
         """The model that translates an answer back, by name; empty where none is here, or the answer is not judged."""

@@ -37,6 +37,7 @@ class ListeningQueue(Queue):
             live_updates=True, concurrency_count=page.max_threads, update_intervals=1, max_size=MOST, blocks=page
         )
         self.line = line
+        self.beat = time.monotonic()  # when the page's loop last looked for jobs
         # Gradio forgets the oldest of 2000: a visitor who sends as many jobs would delete the messages of all others.
         # Here messages go when no listener waits for them.
         self.pending_messages_per_session.max_size = sys.maxsize
@@ -97,6 +98,11 @@ class ListeningQueue(Queue):
         return True
 
     # ------------------------------------------------------------ what Gradio calls
+
+    def __len__(self) -> int:
+        """How many jobs wait. Gradio's loop asks that every millisecond, so it is the loop's heartbeat."""
+        self.beat = time.monotonic()
+        return sum(len(events.queue) for events in self.event_queue_per_concurrency_id.values())
 
     async def push(self, body: Any, request: Any, username: str | None) -> Any:
         """Add a job. A full queue drops the oldest job without a listener."""

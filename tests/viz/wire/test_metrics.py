@@ -1,0 +1,164 @@
+"""What a watcher of servers reads, and that no visitor's words are in it."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import logging
+import socket
+from collections.abc import Iterator
+from threading import Event
+from types import SimpleNamespace
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from headlight.viz.answers.line import Visitor
+from headlight.viz.answers.service import Service
+from headlight.viz.errors import PageError
+from headlight.viz.settings import Settings, SettingsError
+from headlight.viz.wire import metrics
+from headlight.viz.wire.listening import listen, queue_of_page
+from headlight.viz.wire.logs import JsonLines
+from headlight.viz.wire.metrics import Watch, exposed, serve_metrics
+
+TYPED = "Ein Mann liest."
+
+
+@pytest.fixture
+def watch() -> Watch:
+    service = Service(Settings(model="toy", line=1, concurrency=1))
+    page: Any = SimpleNamespace(max_threads=1)
+
+    async def built() -> None:  # the queue makes its locks for the loop that runs
+        listen(page, service.line)
+
+    asyncio.run(built())
+    return Watch(page, service)
+
+
+@pytest.fixture
+def address(watch: Watch) -> Iterator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = serve_metrics(watch.page, watch.service, Settings(metrics_port=port))
+    assert server is not None
+    yield f"http://127.0.0.1:{port}"
+    server.shutdown()
+    server.server_close()
+
+
+def read(address: str) -> tuple[int, str]:
+    try:
+        with urlopen(address) as answer:  # noqa: S310 - ours
+            return answer.status, answer.read().decode()
+    except HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def values(watch: Watch) -> dict[tuple[str, ...], float]:
+    text = exposed(watch).decode()
+    assert TYPED not in text
+    return {
+        (sample.name, *(value for _, value in sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def test_answers_are_counted_by_model_and_outcome_with_their_stages(watch: Watch) -> None:
+    service = watch.service
+    request = service.check({"text": TYPED})
+    tokens = len(service.translate(request).source_tokens)
+    service.translate(request)
+    (cached,) = service.stream(request, Event())
+    assert cached.translation is not None
+    steps = service.stream(service.check({"text": TYPED, "beam_size": 2}), Event())
+    next(steps)
+    steps.close()
+    with pytest.raises(PageError):
+        service.check({"text": " "})
+    told = values(watch)
+    assert told["headlight_answers_total", "toy", "made"] == 1
+    assert told["headlight_answers_total", "toy", "cached"] == 2
+    assert told["headlight_answers_total", "toy", "stopped"] == 1
+    assert told["headlight_refused_total", "blank_text"] == 1
+    assert told["headlight_tokens_total", "read"] == tokens
+    assert told["headlight_cache_entries", "answers"] == 1
+    assert told["headlight_cache_bytes", "models"] == service.model_cache.bytes > 0
+    for stage in ("encode", "decode", "capture"):
+        counts = [
+            count for (name, *labels), count in told.items() if name.endswith("_bucket") and labels[1:] == [stage]
+        ]
+        assert counts == sorted(counts)  # each counts those below it, too
+        assert counts[-1] == told["headlight_stage_seconds_count", stage] == 1
+        assert told["headlight_stage_seconds_sum", stage] > 0
+
+
+def test_the_queue_is_told_and_a_full_one_is_not_ready(watch: Watch, address: str) -> None:
+    assert read(f"{address}/ready") == (200, '{"status": "ok"}')
+    line = watch.service.line
+    with line.join(Visitor("192.0.2.1", "a")), line.join(Visitor("192.0.2.2", "b")):
+        told = values(watch)
+        assert [told["headlight_queue", state] for state in ("running", "waiting", "typing")] == [1, 1, 0]
+        assert read(f"{address}/ready") == (503, '{"status": "no", "queue": "full"}')
+        assert read(f"{address}/health")[0] == 200
+    line.close()
+    assert read(f"{address}/ready") == (503, '{"status": "no", "leaving": "told to stop"}')
+    assert "headlight_queue" in read(f"{address}/metrics")[1]
+    assert read(f"{address}/config")[0] == 404
+
+
+def test_a_loop_that_no_longer_beats_is_not_healthy(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+    queue = queue_of_page(watch.page)
+    assert watch.faults() == {}
+    queue.beat -= metrics.STALLED + 7
+    assert list(watch.faults()) == list(watch.waits()) == ["loop"]
+    assert len(queue) == 0  # Gradio's loop asks
+    assert watch.faults() == {}
+
+
+def test_a_port_that_is_taken_and_a_missing_package_are_told(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert serve_metrics(watch.page, watch.service, Settings()) is None
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        settings = Settings(metrics_port=taken.getsockname()[1])
+        with pytest.raises(SettingsError, match="HEADLIGHT_METRICS_PORT"):
+            serve_metrics(watch.page, watch.service, settings)
+    monkeypatch.setitem(__import__("sys").modules, "prometheus_client", None)
+    with pytest.raises(SettingsError, match="headlight\\[metrics\\]"):
+        serve_metrics(watch.page, watch.service, settings)
+
+
+def test_json_logs_tell_an_answer_and_no_text(watch: Watch) -> None:
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(JsonLines())
+    log = logging.getLogger("headlight")
+    level = log.level
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        watch.service.translate(watch.service.check({"text": TYPED}))
+        try:
+            raise ValueError(TYPED)
+        except ValueError:
+            log.exception("%s failed.", TYPED)
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)
+    assert TYPED not in stream.getvalue()
+    told = [json.loads(line) for line in stream.getvalue().splitlines()]
+    (answer,) = (line for line in told if line["message"] == "An answer was given.")
+    fault = told[-1]
+    assert (answer["model"], answer["cached"], answer["beam"]) == ("toy", False, 1)
+    assert answer["seconds"] >= 0
+    assert answer["written"] > 0
+    assert (fault["level"], fault["error"], fault["message"]) == ("error", "ValueError", "%s failed.")
+    assert "test_json_logs" in fault["at"][-1]

@@ -1,0 +1,74 @@
+"""What a server has done so far, as numbers: how many answers, how soon, and what went wrong. No text is kept."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from threading import Lock
+
+from headlight.model.records import Translation
+
+BOUNDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)  # seconds: where the counts of a stage are cut
+
+
+class Tallies:
+    """Answers by model and outcome, and the seconds of each stage. Threads may share it."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._answers: Counter[tuple[str, str]] = Counter()  # model, outcome
+        self._refused: Counter[str] = Counter()  # by the word of the error
+        self._tokens: Counter[str] = Counter()  # read, written
+        self._stages: dict[str, list[int]] = {}  # stage → how many took at most each of `BOUNDS`, then all
+        self._seconds: dict[str, float] = {}
+
+    def answer(self, model: str, translation: Translation, *, cached: bool) -> None:
+        """An answer was given."""
+        with self._lock:
+            self._answers[model, "cached" if cached else "made"] += 1
+            if cached:
+                return
+            self._tokens["read"] += len(translation.source_tokens)
+            self._tokens["written"] += len(translation.target_tokens)
+            for field in dataclasses.fields(translation.timing):
+                self._observe(field.name, getattr(translation.timing, field.name))
+
+    def stopped(self, model: str) -> None:
+        """A request ended before its answer: its visitor left, or asked for something else."""
+        with self._lock:
+            self._answers[model, "stopped"] += 1
+
+    def refused(self, word: str) -> None:
+        """A request was refused, with this word of the tables."""
+        with self._lock:
+            self._refused[word] += 1
+
+    def read(self) -> Read:
+        """All numbers as of now."""
+        with self._lock:
+            stages = {name: Stage(tuple(counts), self._seconds[name]) for name, counts in self._stages.items()}
+            return Read(dict(self._answers), dict(self._refused), dict(self._tokens), stages)
+
+    def _observe(self, stage: str, seconds: float) -> None:
+        counts = self._stages.setdefault(stage, [0] * (len(BOUNDS) + 1))
+        for place, bound in enumerate((*BOUNDS, float("inf"))):
+            counts[place] += seconds <= bound
+        self._seconds[stage] = self._seconds.get(stage, 0.0) + seconds
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Stage:
+    """How many answers spent at most each of `BOUNDS` seconds in a stage, then all; and the sum of their seconds."""
+
+    counts: tuple[int, ...]
+    seconds: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Read:
+    """The numbers of `Tallies` at one moment."""
+
+    answers: dict[tuple[str, str], int]
+    refused: dict[str, int]
+    tokens: dict[str, int]
+    stages: dict[str, Stage]
