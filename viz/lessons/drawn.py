@@ -26,7 +26,7 @@ MOST_CELLS = 200_000  # of one picture
 
 @dataclass(frozen=True)
 class Say:
-    """A phrase of the lesson with its values."""
+    """A phrase of the lesson with its values, or where it has none of this name, one of the page by its whole key."""
 
     name: str
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -128,6 +128,14 @@ class Bars(Drawn):
     most: float = 0.0  # 0: the largest
     digits: int = 4
     lit: Sequence[int] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        return super().as_json() | {"says": [self._said(float(value)) for value in self.values]}
+
+    def _said(self, value: float) -> str:
+        if value and abs(value) < 0.5 * 10**-self.digits:
+            return said(value)  # a bar too short to see is no zero
+        return f"{value:.{self.digits}f}".replace("-", MINUS)
 
 
 @dataclass(frozen=True)

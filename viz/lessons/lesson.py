@@ -113,6 +113,7 @@ class Step:
     about: tuple[str, ...] = ("row",)  # of whom the numbers are: row, token, key, written, best_key
     parts: tuple[str, ...] = ()  # sub-steps
     ask: Ask | None = None
+    tab: str = ""  # of the page, which shows more of this
     claims: tuple[str, ...] = ()  # what its words say of the numbers: each is a test
 
     def as_json(self) -> dict[str, Any]:
@@ -129,6 +130,7 @@ class Step:
             "picks": list(self.picks),
             "about": list(self.about),
             "parts": list(self.parts),
+            "tab": self.tab,
             "ask": None if self.ask is None else self.ask.as_json(),
         }
 

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
-from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import gradio as gr
-import numpy as np
 
-from headlight.model.core.config import TransformerConfig
-from headlight.model.core.positions import POSITIONS, make_positions
-from headlight.model.records import FloatArray, read_only
+from headlight.model.core.positions import POSITIONS
+from headlight.model.experiments.encodings import LEARNED, numbers_of, periods, picture
 from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError, shown
 from headlight.viz.figures.positions import positions as draw
@@ -25,7 +20,6 @@ from headlight.viz.wire.widget import widget
 from headlight.viz.words import figure_words, words
 
 SHORTEST, LONGEST = 2, 100  # positions
-LEARNED = ("learned", "relative")  # their numbers come from training alone
 
 
 def build(service: Service) -> gr.HTML:
@@ -50,7 +44,7 @@ def encoding_values(service: Service, values: Mapping[str, Any]) -> dict[str, An
     encoding = own if given is None else check_choice("encoding", given, choices=tuple(POSITIONS))
     trained = encoding == own and encoding in LEARNED
     if trained:
-        table = _numbers(model.encoder.embedding.positions.picture(length))
+        table = numbers_of(model.encoder.embedding.positions.picture(length))
     else:
         table = picture(model.config, encoding, length)
     form = form_of(encoding, trained=trained)
@@ -80,39 +74,6 @@ def form_of(encoding: str, *, trained: bool) -> str:
         return "untrained" if encoding == "learned" else "buckets"
     forms = {"none": "nothing", "rotary": "turns", "alibi": "bias", "relative": "bias"}
     return forms.get(encoding, "table")
-
-
-@lru_cache(maxsize=128)
-def picture(config: TransformerConfig, encoding: str, length: int) -> FloatArray:
-    """What needs no training: `[positions, width]`, `[heads, queries, keys]`, or nothing where all is learned."""
-    config = replace(config, positions=encoding)
-    if encoding == "learned":
-        return read_only(np.zeros((length, 0), dtype=np.float32))  # type: ignore[no-any-return]
-    if encoding == "relative":  # which distances share a number: a table in which every bucket holds its own
-        made: Any = make_positions(replace(config, heads=1, head_width=config.width_of_head), one_way=False)
-        for bucket in range(config.relative_buckets):
-            made.table.data[bucket] = bucket
-        return _numbers(made.picture(length))
-    return _numbers(make_positions(config, one_way=False).picture(length))
-
-
-def periods(config: TransformerConfig, encoding: str) -> list[float] | None:
-    """After how many positions each dimension's wave begins anew; nothing for encodings without waves."""
-    if encoding == "rotary":
-        width, base, order = config.width_of_head, config.rotary_base, "pairs"
-    elif encoding in ("sinusoidal", "sinusoidal_halves"):
-        width, base, order = config.position_width or config.d_model, 10_000.0, encoding
-    else:
-        return None
-    half = (width + 1) // 2
-    pairs = [dimension % half if order == "sinusoidal_halves" else dimension // 2 for dimension in range(width)]
-    return [2 * math.pi * base ** (2 * pair / width) for pair in pairs]
-
-
-def _numbers(tensor: Any) -> FloatArray:
-    """A tensor of any device and type, closed to writing."""
-    numbers: FloatArray = read_only(np.array(tensor.float().cpu().numpy(), dtype=np.float32))
-    return numbers
 
 
 def _figure_words(language: str, form: str) -> dict[str, str]:

@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 from headlight.model.core.positions import POSITIONS, make_positions
+from headlight.model.experiments.encodings import periods, picture
 from headlight.model.records import FloatArray
 from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError
 from headlight.viz.settings import Settings
-from headlight.viz.tabs.positions import build, encoding_values, form_of, periods, picture
+from headlight.viz.tabs.positions import build, encoding_values, form_of
 
 LENGTH = 13
 ASKED = {"model": "toy", "theme": "light", "language": "en", "length": LENGTH}

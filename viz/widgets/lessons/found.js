@@ -2,7 +2,6 @@
 
 import { make } from '../core/dom.js';
 import { languageTag } from '../core/tags.js';
-import { minus } from '../core/view.js';
 import { legend, reach, titled } from './captions.js';
 import { heat } from './heat.js';
 import { labelOf } from './labels.js';
@@ -10,6 +9,7 @@ import { drawDots, drawLines } from './plots.js';
 import { unpacked } from '../core/packed.js';
 
 const ROW = { named: 22, read: 30, bare: 12 }; // pixels of a row: with a name, with numbers in it, without either
+const FLAT = 9; // of a bare one that is no square
 const ASIDE = 96; // pixels of the names beside
 const WIDEST = 54; // pixels of a cell with a name above it
 const GAP = 24; // pixels between two pictures side by side
@@ -42,15 +42,16 @@ function drawHeat({ title, numbers, rows, columns, scale, most, digits, row, col
     rows: said(rows, shape[0]),
     columns: columns.length ? said(columns, shape[1]) : null,
     ...{ bare, label: bare ? 0 : ASIDE },
-    height: bare
-      ? room / shape[1]
-      : digits
-        ? ROW.read
-        : rows.length
-          ? ROW.named
-          : Math.max(2, Math.min(ROW.bare, Math.round(240 / shape[0]))),
+    height: heightOf({ rows, digits, bare }, shape, room),
   });
   return [titled(name, `${shape[0]} × ${shape[1]}`), drawn, small ? null : legend(scale, largest)];
+}
+
+/** Pixels of a row. */
+function heightOf({ rows, digits, bare }, [down, across], room) {
+  if (bare) return down === across ? room / across : FLAT;
+  if (digits) return ROW.read;
+  return rows.length ? ROW.named : Math.max(2, Math.min(ROW.bare, Math.round(240 / down)));
 }
 
 function drawBeside({ parts, small }, about) {
@@ -64,7 +65,7 @@ function drawBeside({ parts, small }, about) {
 }
 
 /** From zero to the right; where some are negative, zero stands in the middle. */
-function drawBars({ title, names, values, most, digits, lit }, { lesson }) {
+function drawBars({ title, names, values, says, most, lit }, { lesson }) {
   const largest = most || Math.max(...values.map(Math.abs)) || 1;
   const both = values.some((value) => value < 0);
   const lines = values.flatMap((value, place) => {
@@ -79,7 +80,7 @@ function drawBars({ title, names, values, most, digits, lit }, { lesson }) {
         { class: 'track', 'aria-hidden': 'true' },
         make('i', { class: classes, style: `left:${left}%;width:${Math.max(0.4, share)}%` }),
       ),
-      make('span', { class: 'numeric' }, minus(value, digits)),
+      make('span', { class: 'numeric' }, says[place]),
     ];
   });
   return [titled(labelOf(lesson, title)), make('div', { class: `lesson-bars placed${both ? ' both' : ''}` }, ...lines)];

@@ -1,6 +1,6 @@
 // Names in the pictures of an experiment: phrases of the lesson, or a plain text, which stands as it is.
 
-import { t } from '../core/words.js';
+import { has, t } from '../core/words.js';
 
 /** @typedef {string | { say: string, values: Record<string, any> }} Label */
 
@@ -8,7 +8,8 @@ import { t } from '../core/words.js';
 export function labelOf(lesson, label) {
   if (typeof label === 'string') return label;
   const values = Object.fromEntries(Object.entries(label.values ?? {}).map(([name, value]) => [name, labelOf(lesson, value)]));
-  return t(`lesson_${lesson}_say_${label.say}`, values);
+  const own = `lesson_${lesson}_say_${label.say}`;
+  return t(has(own) ? own : label.say, values);
 }
 
 /** The numbers of an experiment as its words and its formula take them. */

@@ -1,6 +1,7 @@
 // One step on the page: where, what, how, and by what, with its question and the ways on.
 
 import { icon, make, narrow, phrase, replace } from '../core/dom.js';
+import { set } from '../core/state.js';
 import { languageName, t } from '../core/words.js';
 import { turnButtons } from '../parts/turning.js';
 import { shortened } from './captions.js';
@@ -45,6 +46,7 @@ export class StepView {
     this.formulas = make('div', { class: 'formulas' });
     this.question = new Question((given) => does.answer(given));
     this.source = make('div', {});
+    this.more = make('button', { type: 'button', class: 'link more', hidden: true });
     const left = make(
       'div',
       { class: 'left' },
@@ -53,6 +55,7 @@ export class StepView {
       this.controls.element,
       this.long,
       this.figure,
+      this.more,
       this.question.element,
     );
     this.body = make('div', { class: 'body' }, left, this.formulas);
@@ -148,6 +151,7 @@ export class StepView {
     for (const part of [this.figure, this.formulas, this.tokens, this.parts, this.source]) replace(part);
     this.question.element.hidden = true;
     this.long.hidden = true;
+    this.more.hidden = true;
   }
 
   // ---------------------------------------------------------------- what the tensors tell
@@ -171,6 +175,9 @@ export class StepView {
     this.drawControls(scene, hides);
     this.drawFigure(scene, { whole, hides });
     this.drawFormulas(base, scene, { numbers, values, part, hides });
+    this.more.hidden = hides || !step.tab;
+    if (step.tab) this.more.textContent = t('lesson_more', { tab: t(`tab_${step.tab}`) });
+    this.more.onclick = () => set({ tab: step.tab });
     this.question.draw(base, told, given, values);
     this.question.element.classList.toggle('first', hides);
     replace(this.source, sourceBox(step.code, scene.variants()));

@@ -3,7 +3,7 @@
 import { call, loadPlotly } from '../core/boot.js';
 import { make, replace } from '../core/dom.js';
 import { ready } from '../core/page.js';
-import { on, state } from '../core/state.js';
+import { on, set, state } from '../core/state.js';
 import { faultSays, t } from '../core/words.js';
 import { Figures } from './figures.js';
 import { formulaLines } from './formulas.js';
@@ -33,7 +33,8 @@ class Positions {
   }
 
   build() {
-    this.lead = make('p', { class: 'lead' });
+    this.lead = make('p', {});
+    this.lesson = make('button', { type: 'button', class: 'link', onclick: () => set({ tab: 'learn', lesson: 'positions..0' }) });
     this.list = make('div', { class: 'encodings', role: 'radiogroup' });
     this.title = make('h2', {});
     this.own = make('span', { class: 'own' });
@@ -52,7 +53,7 @@ class Positions {
     const head = make('div', { class: 'headline' }, this.title, this.own);
     const told = make('div', { class: 'told' }, head, this.says, this.formula, this.where);
     const detail = make('div', { class: 'detail' }, told, this.controls, this.note, this.error, this.figures.element);
-    this.root.append(this.lead, make('div', { class: 'two' }, this.list, detail));
+    this.root.append(make('div', { class: 'lead' }, this.lead, this.lesson), make('div', { class: 'two' }, this.list, detail));
   }
 
   listen() {
@@ -122,6 +123,7 @@ class Positions {
     this.answer = answer;
     this.encoding = encoding;
     this.lead.textContent = t('positions_lead');
+    this.lesson.textContent = t('positions_lesson');
     this.title.textContent = t(`positions_name_${encoding}`);
     this.own.textContent = encoding === own ? t('positions_own', { model: this.model }) : '';
     this.says.textContent = t(`positions_says_${encoding}`) + (answer.beside ? ` ${t('positions_beside')}` : '');

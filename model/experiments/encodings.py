@@ -1,0 +1,49 @@
+"""Positional encodings as arrays to look at: every encoding of the registry in the sizes of a model."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from headlight.model.core.config import TransformerConfig
+from headlight.model.core.positions import make_positions
+from headlight.model.records import FloatArray, read_only
+
+LEARNED = ("learned", "relative")  # their numbers come from training alone
+
+
+@lru_cache(maxsize=128)
+def picture(config: TransformerConfig, encoding: str, length: int) -> FloatArray:
+    """What needs no training: `[positions, width]`, `[heads, queries, keys]`, or nothing where all is learned."""
+    config = replace(config, positions=encoding)
+    if encoding == "learned":
+        return read_only(np.zeros((length, 0), dtype=np.float32))  # type: ignore[no-any-return]
+    if encoding == "relative":  # which distances share a number: a table in which every bucket holds its own
+        made: Any = make_positions(replace(config, heads=1, head_width=config.width_of_head), one_way=False)
+        for bucket in range(config.relative_buckets):
+            made.table.data[bucket] = bucket
+        return numbers_of(made.picture(length))
+    return numbers_of(make_positions(config, one_way=False).picture(length))
+
+
+def periods(config: TransformerConfig, encoding: str) -> list[float] | None:
+    """After how many positions each dimension's wave begins anew; nothing for encodings without waves."""
+    if encoding == "rotary":
+        width, base, order = config.width_of_head, config.rotary_base, "pairs"
+    elif encoding in ("sinusoidal", "sinusoidal_halves"):
+        width, base, order = config.position_width or config.d_model, 10_000.0, encoding
+    else:
+        return None
+    half = (width + 1) // 2
+    pairs = [dimension % half if order == "sinusoidal_halves" else dimension // 2 for dimension in range(width)]
+    return [2 * math.pi * base ** (2 * pair / width) for pair in pairs]
+
+
+def numbers_of(tensor: Any) -> FloatArray:
+    """A tensor of any device and type, closed to writing."""
+    numbers: FloatArray = read_only(np.array(tensor.float().cpu().numpy(), dtype=np.float32))
+    return numbers

@@ -1,0 +1,44 @@
+"""What a position does to a word's embedding: added to its numbers, or set beside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from headlight.model.core.positions import sinusoids
+from headlight.model.records import FloatArray
+
+MATRICES = 3  # of an attention read the vector: for queries, keys and values
+
+
+@dataclass(frozen=True)
+class Joined:
+    """A word at one place."""
+
+    word: FloatArray  # [d_model]
+    place: FloatArray  # [d_model], or as wide as was asked
+    result: FloatArray  # [d_model], or wider
+    kept: float  # the cosine between the word alone and what became of its numbers
+    apart: tuple[float, ...]  # the cosine between this vector and the same word at each place
+
+
+def joined(word: FloatArray, place: int, places: int, *, beside: bool, width: int) -> Joined:
+    """A word's embedding and the wave of a place; `beside` sets `width` numbers of it at the end of the word's."""
+    table = np.asarray(sinusoids(places, width if beside else len(word)).numpy())
+    rows = np.stack([np.concatenate([word, row]) if beside else word + row for row in table])  # [places, width]
+    result = rows[place]
+    return Joined(
+        word, table[place], result, cosine(word, result[: len(word)]), tuple(cosine(result, row) for row in rows)
+    )
+
+
+def cosine(one: FloatArray, other: FloatArray) -> float:
+    """From −1, opposite, to 1, the same direction."""
+    wide = one.astype(np.float64), other.astype(np.float64)
+    return float(wide[0] @ wide[1] / (np.linalg.norm(wide[0]) * np.linalg.norm(wide[1])))
+
+
+def extra_numbers(d_model: int, width: int) -> int:
+    """How many more numbers the matrices of one attention hold where so many more are read."""
+    return MATRICES * d_model * width

@@ -1,0 +1,109 @@
+"""Where a token stands, and what is lost without it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from headlight.model.core.positions import POSITIONS, make_positions
+from headlight.model.experiments.joining import joined
+from headlight.viz.lessons.drawn import Bars, Heat, Lines
+from headlight.viz.lessons.positions import BESIDE, CONFIG, DRAWN, SAME, WAVES, likeness
+from tests.viz.lessons.asked import Asked, pictures
+
+SEEDS = range(4)
+
+
+def encodings_use_one_of_three_doors(asked: Asked) -> None:
+    assert set(DRAWN) == set(POSITIONS) - {"none", "learned"}
+    vectors = torch.ones(1, 3, CONFIG.d_model)
+    for encoding in DRAWN:
+        positions = make_positions(replace(CONFIG, positions=encoding), one_way=False)
+        added = not torch.equal(positions(vectors), vectors)
+        turned = not torch.equal(positions.rotate(vectors[:, None]), vectors[:, None])
+        biased = positions.bias(3, 3) is not None
+        door = "added" if encoding.startswith("sin") else "turned" if encoding == "rotary" else "biased"
+        assert {"added": added, "turned": turned, "biased": biased} == {
+            name: name == door for name in ("added", "turned", "biased")
+        }, encoding
+    assert len(pictures(asked.found("positions", "doors"))) == len(DRAWN)
+
+
+def likeness_depends_on_the_distance(asked: Asked) -> None:
+    for encoding in WAVES:
+        alike = likeness(encoding, 24)
+        for distance in range(24):
+            diagonal = np.diagonal(alike, distance)
+            np.testing.assert_allclose(diagonal, diagonal[0], atol=1e-5)
+    assert asked.found("positions", "similarity").right == "same"
+
+
+def sorting_columns_changes_no_likeness(asked: Asked) -> None:
+    np.testing.assert_allclose(likeness("sinusoidal", 24), likeness("sinusoidal_halves", 24), atol=1e-5)
+    found = pictures(asked.found("positions", "similarity"))
+    one, *others = next(picture for picture in found if isinstance(picture, Lines)).lines
+    assert len(others) == 2
+    for other in others:
+        np.testing.assert_allclose(one.y, other.y, atol=1e-5)
+
+
+def waves_have_their_periods(asked: Asked) -> None:
+    for encoding in WAVES:
+        for dimension in (1, 21, 64):
+            found = asked.found("positions", "wave", encoding=encoding, dimension=dimension)
+            (lines,) = (picture for picture in pictures(found) if isinstance(picture, Lines))
+            period, place = float(str(found.numbers["period"])), np.arange(64)
+            angle = 2 * math.pi * place / period
+            values = np.array(lines.lines[0].y)
+            assert min(np.abs(values - wave(angle)).max() for wave in (np.sin, np.cos)) < 1e-5
+            assert found.numbers["fastest"] <= period <= found.numbers["slowest"]  # type: ignore[operator]
+            np.testing.assert_allclose(float(str(found.numbers["fastest"])), 2 * math.pi)
+
+
+def adding_changes_every_number(asked: Asked) -> None:
+    found = asked.found("positions", "word")
+    (heat,) = (picture for picture in pictures(found) if isinstance(picture, Heat))
+    word, place, result = heat.numbers
+    np.testing.assert_allclose(word + place, result, atol=1e-5)
+    assert (word != result).mean() > 0.9
+    cosine = word @ result / np.linalg.norm(word) / np.linalg.norm(result)
+    np.testing.assert_allclose(float(str(found.numbers["kept"])), cosine, atol=1e-5)
+    assert 0.2 < cosine < 0.9999
+    assert found.holds == ("add",)
+
+
+def what_stands_beside_leaves_the_word(asked: Asked) -> None:
+    found = asked.found("positions", "word", joining="beside")
+    (heat,) = (picture for picture in pictures(found) if isinstance(picture, Heat))
+    width = asked.config.d_model
+    np.testing.assert_array_equal(heat.numbers[0, :width], heat.numbers[2, :width])
+    np.testing.assert_array_equal(heat.numbers[1, width:], heat.numbers[2, width:])
+    assert heat.numbers.shape[1] == width + BESIDE
+    np.testing.assert_allclose(float(str(found.numbers["kept"])), 1.0, atol=1e-6)
+    narrow, wide = (3 * torch.nn.Linear(columns, width).weight.numel() for columns in (width, width + BESIDE))
+    assert found.numbers["extra"] == f"{wide - narrow:,}"
+    one = joined(np.ones(4, dtype=np.float32), 2, 5, beside=True, width=2)
+    np.testing.assert_allclose(one.apart[2], 1.0)
+
+
+def without_positions_order_is_lost(asked: Asked) -> None:
+    for seed in SEEDS:
+        found = asked.found("positions", "shuffle", seed=seed)
+        assert float(str(found.numbers["without"])) < SAME
+        assert (found.right, found.holds) == ("same", ("without",))
+        before, after = (picture.numbers for picture in pictures(found) if isinstance(picture, Heat))
+        np.testing.assert_allclose(before, after, atol=SAME)
+
+
+def with_positions_it_is_not(asked: Asked) -> None:
+    for seed in SEEDS:
+        found = asked.found("positions", "shuffle", seed=seed, positions=True)
+        assert float(str(found.numbers["with"])) > 0.1
+        assert found.holds == ("with",)
+        (bars,) = (picture for picture in pictures(found) if isinstance(picture, Bars))
+        assert max(bars.values) == found.numbers["with"]
+        before, _ = (picture.numbers for picture in pictures(found) if isinstance(picture, Heat))
+        np.testing.assert_allclose(before, asked.tensor("encoder.memory")[:, :64], atol=1e-4)
