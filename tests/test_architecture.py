@@ -32,7 +32,7 @@ ROOMS = {
     "viz/api/*": "fastapi gradio numpy starlette",
     "viz/export/*": "numpy pandas plotly",
     "viz/wire/*": "gradio plotly prometheus_client starlette",
-    "viz/answers/*": "markdown_it numpy spaces",
+    "viz/answers/*": "markdown_it numpy spaces valkey",
     "viz/figures/*": "numpy plotly",
     "viz/fields.py": "",
     "viz/values.py": "",

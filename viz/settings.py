@@ -45,6 +45,7 @@ class Settings:
     models: tuple[str, ...] = ()  # ids on the Hub that a visitor may ask for; `ANY` among them: every other one, too
     models_mb: int = 3000  # the models that are here, and some of three hundred megabytes on disk
     hub_mb: int = 20_000  # six of the largest that may be fetched
+    cache_url: str = ""  # of answers that several page processes share
     metrics_port: int | None = None  # None: nobody watches
     log: str = ""  # "json": logs for machines
     frames: tuple[str, ...] = ("https://huggingface.co",)  # sites that may show the page inside their own
@@ -93,6 +94,10 @@ _MEANINGS = {
     ),
     "models_mb": ("megabytes of loaded models to keep; one in use always stays", ""),
     "hub_mb": ("megabytes of models that the app fetched from the Hub; the least recently used is deleted first", ""),
+    "cache_url": (
+        "the address of a Redis or Valkey in which several page processes share answers; it needs `headlight[cluster]`",
+        "none",
+    ),
     "metrics_port": ("the port of `/metrics`, `/health` and `/ready`; it needs `headlight[metrics]`", "none"),
     "log": ("`json`: logs as lines of JSON, without visitors’ texts", "lines for people"),
     "frames": (

@@ -28,6 +28,7 @@ from headlight.viz.answers.catalogue import Catalogue
 from headlight.viz.answers.defaults import ModelDefaults, model_defaults_of, plain_model_defaults
 from headlight.viz.answers.line import Line
 from headlight.viz.answers.model_cache import ModelCache
+from headlight.viz.answers.shared import ALONE, SharedAnswers, Turn
 from headlight.viz.answers.single_flight import Lead
 from headlight.viz.answers.tallies import Tallies
 from headlight.viz.answers.zero_gpu import on_zero_gpu
@@ -57,6 +58,7 @@ class Service:
         self.line = Line(settings.concurrency, settings.line)  # before everything that computes
         self.tallies = Tallies()
         self.answer_cache = AnswerCache(settings.cache_mb * MEGABYTE)
+        self.shared = SharedAnswers(settings.cache_url) if settings.cache_url else None
         self.catalogue = Catalogue(settings)
         self.model_cache: ModelCache[Any] = ModelCache(settings.models_mb * MEGABYTE, _weight)
         self._model_defaults: dict[tuple[str, str], ModelDefaults] = {}  # also of models that are no longer in memory
@@ -175,8 +177,11 @@ class Service:
         made: list[Translation] = []
 
         def make() -> Translation:
-            made.append(self._make(request))
-            return made[0]
+            with self._shared(request) as turn:
+                if turn.found is not None:
+                    return turn.found
+                made.append(turn.keep(self._make(request)))
+                return made[0]
 
         with _in_our_words():
             translation = self.answer_cache.answer(self.key(request), make)
@@ -202,24 +207,40 @@ class Service:
                 yield from self._steps(request, lead, stop)
 
     def _steps(self, request: TranslationRequest, lead: Lead[Translation], stop: Event) -> Generator[Progress]:
-        """The steps of a request that no other one makes."""
+        """The steps of a request that no other one of this process makes."""
         made: Translation | None = None
+        cached = False
         try:
-            if self._on_gpu is not None:
-                made = lead.done(self._make(request))
-                yield _last(made)
-                return
-            with self.hold(request.model) as translator, closing(_steps(translator, request)) as steps:
-                while not stop.is_set() and (progress := next(steps, None)) is not None:
-                    lead.alive()
-                    if progress.translation is not None:
-                        made = lead.done(progress.translation)
-                    yield progress
+            with self._shared(request, stop) as turn:
+                if turn.found is not None:
+                    made, cached = lead.done(turn.found), True
+                    yield _last(made, Cached)
+                    return
+                if self._on_gpu is not None:
+                    made = lead.done(turn.keep(self._make(request)))
+                    yield _last(made)
+                    return
+                with self.hold(request.model) as translator, closing(_steps(translator, request)) as steps:
+                    while not stop.is_set() and (progress := next(steps, None)) is not None:
+                        lead.alive()
+                        turn.alive()
+                        if progress.translation is not None:
+                            made = lead.done(turn.keep(progress.translation))
+                        yield progress
         finally:
             if made is not None:
-                self._tell(request, made, cached=False)
+                self._tell(request, made, cached=cached)
             else:
                 self.tallies.stopped(request.model or self.default)
+
+    @contextmanager
+    def _shared(self, request: TranslationRequest, left: Event | None = None) -> Iterator[Turn]:
+        """The request's turn among all page processes; without a shared cache, there is nobody else."""
+        if self.shared is None:
+            yield ALONE
+            return
+        with self.shared.turn(self.key(request), self.translator(request.model).rule, left) as turn:
+            yield turn
 
     def _tell(self, request: TranslationRequest, translation: Translation, *, cached: bool) -> None:
         """Count an answer, and log it where somebody collects logs."""

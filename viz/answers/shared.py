@@ -1,0 +1,131 @@
+"""Answers that several page processes share, in Redis or Valkey: equal requests of all of them are computed once.
+
+    with shared.turn(key, rule, left) as turn:
+        answer = turn.found or turn.keep(make())
+
+Every process goes on without it: where the cache is slow, full or down, `found` is nothing, and after a failure it is
+left alone for a while. How much it holds in all is the server's own setting (`maxmemory`, with `allkeys-lru`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import secrets
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event
+from typing import Any
+
+from headlight.model.records import ReliabilityRule, Translation
+from headlight.viz.answers.answer_cache import Key
+from headlight.viz.answers.stored import FORMAT, PackedError, pack, told, unpack
+from headlight.viz.settings import SettingsError
+
+SECONDS = 86_400  # an answer is kept for a day
+LARGEST = 16_000_000  # bytes of one answer
+CONNECT, ANSWER = 0.3, 1.0  # seconds until the cache counts as down
+REST = 10.0  # seconds for which it is left alone then
+LEAD = 5.0  # seconds without a sign of the process that computes, after which another one does
+GLANCE = 0.03  # seconds between two looks for what another process computes
+
+LOG = logging.getLogger(__name__)
+
+
+class Turn:
+    """One request at the shared cache: what was found there, else who computes it for all."""
+
+    def __init__(
+        self, shared: SharedAnswers | None = None, name: str = "", mark: str = "", found: Translation | None = None
+    ) -> None:
+        self.found = found
+        self._shared, self._name, self._mark = shared, name, mark
+        self._signed = time.monotonic()
+
+    def alive(self) -> None:
+        """Tell the other processes, now and then, that the work goes on."""
+        if self._shared is not None and self._mark and time.monotonic() - self._signed > LEAD / 4:
+            self._signed = time.monotonic()
+            self._shared.ask("pexpire", f"{self._name}:lead", round(1000 * LEAD))
+
+    def keep(self, translation: Translation) -> Translation:
+        """Give an answer to all processes."""
+        if self._shared is not None and not self._shared.rests and len(packed := pack(translation)) <= LARGEST:
+            self._shared.ask("set", self._name, packed, ex=SECONDS)
+        return translation
+
+
+ALONE = Turn()  # where nobody shares
+
+
+class SharedAnswers:
+    """The cache at an address. Threads may share it."""
+
+    def __init__(self, url: str) -> None:
+        try:
+            import valkey
+        except ImportError as error:
+            raise SettingsError(
+                "HEADLIGHT_CACHE_URL is set, but the package valkey is not installed. "
+                "Run `pip install 'headlight[cluster]'`, or unset it."
+            ) from error
+        try:
+            self._client: Any = valkey.Valkey.from_url(url, socket_connect_timeout=CONNECT, socket_timeout=ANSWER)
+        except ValueError as error:
+            raise SettingsError(
+                "HEADLIGHT_CACHE_URL must be an address such as redis://127.0.0.1:6379/0. Change or unset it."
+            ) from error
+        self._faults: tuple[type[Exception], ...] = (valkey.ValkeyError, OSError)
+        self._rests_until = 0.0
+
+    @property
+    def rests(self) -> bool:
+        """Whether it failed a moment ago, and is left alone."""
+        return time.monotonic() < self._rests_until
+
+    def ask(self, command: str, *given: Any, **options: Any) -> Any:
+        """What the cache says; nothing while it is down."""
+        if self.rests:
+            return None
+        try:
+            return getattr(self._client, command)(*given, **options)
+        except self._faults as error:
+            self._rests_until = time.monotonic() + REST
+            LOG.warning(
+                "The shared cache does not answer (%s); for %.0f s we go on without.", type(error).__name__, REST
+            )
+            return None
+
+    @contextmanager
+    def turn(self, key: Key, rule: ReliabilityRule | None, left: Event | None = None) -> Iterator[Turn]:
+        """The answer of an equal request, which may run in another process now; else the lead, to compute it."""
+        name, mark = name_of(key), secrets.token_hex(8)
+        found = self._find(name, rule)
+        leads = found is None and self._leads(name, mark)
+        while found is None and not leads and not self.rests and not (left is not None and left.is_set()):
+            time.sleep(GLANCE)
+            found = self._find(name, rule)
+            leads = found is None and self._leads(name, mark)
+        try:
+            yield Turn(self, name, mark if leads else "", found)
+        finally:
+            if leads and self.ask("get", f"{name}:lead") == mark.encode():
+                self.ask("delete", f"{name}:lead")
+
+    def _leads(self, name: str, mark: str) -> bool:
+        return bool(self.ask("set", f"{name}:lead", mark, nx=True, px=round(1000 * LEAD)))
+
+    def _find(self, name: str, rule: ReliabilityRule | None) -> Translation | None:
+        packed = self.ask("get", name)
+        try:
+            return unpack(packed, rule) if packed else None
+        except PackedError:
+            self.ask("delete", name)
+            return None
+
+
+def name_of(key: Key) -> str:
+    """An answer's name in the cache: no text of a visitor can be read from it."""
+    digest = hashlib.sha256(f"{key.revision}\n{told(key.request)}".encode()).hexdigest()
+    return f"headlight:{FORMAT}:{digest}"
