@@ -8,7 +8,6 @@ A line of the file is a sentence, a tab, and its translation; a line of the outp
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -16,12 +15,11 @@ from typing import TextIO
 
 from headlight.model.commands.common import model_folder
 from headlight.model.errors import CommandError
+from headlight.model.folders.aligning import best_head
+from headlight.model.measures.aligning import AligningHead
 from headlight.model.measures.alignment import links_of
 from headlight.model.text.drawn_links import CutText, cut
 from headlight.model.translate.translator import Translator
-
-HEADS = "heads.json"  # in a model's folder: the heads that align words, best first
-Place = tuple[int, int, int]  # layer, head, shift
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the links of every pair, a line each."""
     pairs = list(read_pairs(arguments.file))
     folder = model_folder(arguments.model)
-    place = head_of(arguments.head) if arguments.head else best_head(folder)
+    place = head_of(arguments.head) if arguments.head else measured(folder)
     translator = Translator.load(folder, arguments.device)
     if arguments.output is None:
         _write(translator, pairs, place, sys.stdout)
@@ -64,25 +62,24 @@ def read_pairs(path: Path) -> Iterator[tuple[CutText, CutText]]:
         yield cut(source), cut(target.partition("\t")[0])
 
 
-def head_of(text: str) -> Place:
+def head_of(text: str) -> AligningHead:
     """`3.7` or `3.7.1` as layer, head and shift, the first two counted from 0."""
     parts = text.split(".")
     whole = [int(part) for part in parts if part.isascii() and part.isdecimal()]
     if len(whole) != len(parts) or len(parts) not in (2, 3) or min(whole[:2]) < 1 or whole[2:] not in ([], [0], [1]):
         raise CommandError(f"{text!r} is no head: write layer and head, as 3.7, or 3.7.1 for the row after the word.")
-    return whole[0] - 1, whole[1] - 1, (whole[2:] or [0])[0]
+    return AligningHead(whole[0] - 1, whole[1] - 1, (whole[2:] or [0])[0])
 
 
-def best_head(folder: Path) -> Place:
+def measured(folder: Path) -> AligningHead:
     """The head that `headlight heads` measured to align words best."""
-    path = folder / HEADS
-    if not path.exists():
+    found = best_head(folder)
+    if found is None:
         raise CommandError(f"{folder} does not say which head aligns words. Name one with --head.")
-    best = json.loads(path.read_text(encoding="utf-8"))[0]
-    return int(best["layer"]), int(best["head"]), int(best["shift"])
+    return found
 
 
-def pharaoh(translator: Translator, source: CutText, target: CutText, place: Place) -> str:
+def pharaoh(translator: Translator, source: CutText, target: CutText, place: AligningHead) -> str:
     """The links of one pair."""
     layer, head, shift = place
     result = translator.translate(source.text, target=target.text)
@@ -94,6 +91,6 @@ def pharaoh(translator: Translator, source: CutText, target: CutText, place: Pla
     return " ".join(f"{one}-{other}" for one, other in sorted(links))
 
 
-def _write(translator: Translator, pairs: Iterable[tuple[CutText, CutText]], place: Place, file: TextIO) -> None:
+def _write(translator: Translator, pairs: Iterable[tuple[CutText, CutText]], place: AligningHead, file: TextIO) -> None:
     for source, target in pairs:
         file.write(pharaoh(translator, source, target, place) + "\n")

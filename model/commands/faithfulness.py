@@ -9,15 +9,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from headlight.model.commands.align import HEADS, best_head
 from headlight.model.commands.common import model_folder
 from headlight.model.commands.steadiness import kept_sentences
 from headlight.model.errors import CommandError
 from headlight.model.experiments.attribution import METHODS
 from headlight.model.experiments.faithfulness import Report, Tally, over_corpus, report_of
+from headlight.model.folders.aligning import best_head
 from headlight.model.folders.checksums import revision
 from headlight.model.folders.shipped import ASSETS
-from headlight.model.measures.aligning import AligningHead
 from headlight.model.text.languages import languages_of
 from headlight.model.translate.translator import Translator
 
@@ -48,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     translator = Translator.load(folder, arguments.device)
     tally = Tally()
-    aligning = measured_head(folder)
+    aligning = best_head(folder)  # which the page reads, too
     for tally in over_corpus(translator, texts, _methods(arguments.methods), POINTS, aligning):
         done = len(tally.curves[""])
         print(f"\r{done} sentences", end="", file=sys.stderr, flush=True)
@@ -64,11 +63,6 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output is not None:
         _write(arguments.output, tally, folder)
     return 0
-
-
-def measured_head(folder: Path) -> AligningHead | None:
-    """The head that aligns words best by the folder's own measurement, which the page reads, too."""
-    return AligningHead(*best_head(folder)) if (folder / HEADS).exists() else None
 
 
 def _write(path: Path, tally: Tally, folder: Path) -> None:

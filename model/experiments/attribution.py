@@ -15,12 +15,19 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from headlight.model.errors import not_choice, not_whole
 from headlight.model.experiments.erasure import losses_without, one_by_one
-from headlight.model.experiments.gradients import MOST_POINTS, attention_gradient, input_gradient, integrated_gradients
+from headlight.model.experiments.gradients import (
+    MOST_POINTS,
+    Integrated,
+    attention_gradient,
+    input_gradient,
+    integrated_gradients,
+)
 from headlight.model.experiments.trace import run_trace
 from headlight.model.measures.aligning import AligningHead, most_informative
 from headlight.model.measures.changed_words import Written, words_written
@@ -65,6 +72,13 @@ class Question:
         return mean
 
 
+class Gap(NamedTuple):
+    """How far the sum of scores is from what it stands for, in nats."""
+
+    missed: float
+    whole: float  # y(sentence) − y(nothing)
+
+
 @dataclass(frozen=True)
 class Attribution:
     """One method's answer."""
@@ -72,6 +86,7 @@ class Attribution:
     name: str
     scores: tuple[float | None, ...]  # of each word of the source; None: this method does not ask it
     seconds: float  # what the answer took, a trace that several share included
+    gap: Gap | None = None  # of integrated gradients
 
 
 def _aligned(question: Question) -> Numbers:
@@ -102,12 +117,13 @@ PER_TOKEN: dict[str, Callable[[Question], Numbers]] = {  # scores of the source'
         question.translator, question.translation, question.places
     ),
     "input_gradient": lambda question: input_gradient(question.translator, question.translation, question.places),
-    "integrated": lambda question: (
-        integrated_gradients(
-            question.translator, question.translation, question.places, question.seconds, question.points
-        ).scores
-    ),
 }
+
+
+def _integrated(question: Question) -> Integrated:
+    return integrated_gradients(
+        question.translator, question.translation, question.places, question.seconds, question.points
+    )
 
 
 def _erased(question: Question) -> list[float | None]:
@@ -176,12 +192,17 @@ def attribute(question: Question, name: str) -> Attribution:
         raise not_choice("method", name, METHODS)
     started = time.perf_counter()
     scores: list[float | None]
+    gap = None
     if name in PER_WORD:
         scores = PER_WORD[name](question)
     else:
-        tokens = PER_TOKEN[name](question)
+        if name == "integrated":
+            found = _integrated(question)
+            tokens, gap = found.scores, Gap(abs(found.gap), found.difference)
+        else:
+            tokens = PER_TOKEN[name](question)
         scores = [float(sum(tokens[place] for place in word.places)) for word in question.words]
-    return Attribution(name, tuple(scores), time.perf_counter() - started)
+    return Attribution(name, tuple(scores), time.perf_counter() - started, gap)
 
 
 def attributions(

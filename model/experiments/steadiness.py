@@ -5,10 +5,11 @@
                              "examples": [17, 4, 90]}, …], …], "decoder": …, "cross": …}}
 
 `heads[kind][layer][head]`; `means` and `spreads` (standard deviations between sentences) are in the order of
-`measures`, null where a measure says nothing. `role` is that of the mean shares, `share` what goes with it, and `held`
-the share of sentences in which the head has this role by itself. `examples` are the three sentences in which it does
-so most: of an unclear head, those in which it comes closest to a role. Their numbers count the sentences of the corpus
-that were measured, and `texts` holds them.
+`measures`. Both are taken over those of the `sentences` in which the measure says something (of punctuation: the ones
+that have some), and are null where it never does. `role` is that of the mean shares, `share` what goes with it, and
+`held` the share of sentences in which the head has this role by itself. `examples` are the three sentences in which
+it does so most: of an unclear head, those in which it comes closest to a role. Their numbers count the sentences of
+the corpus that were measured, and `texts` holds these examples alone.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def run_trace(translator: Translator, translation: Translation) -> Trace:
         decoder=[_decoder_layer(seen, layer, place) for place, layer in enumerate(_layers(decoder))],
         embedded=_array(seen["decoder.embedding.embedded"]),
         positioned=_array(seen["decoder.embedding.positioned"]),
-        final_norm=_norm(decoder.final_norm, last) if config.final_norm else None,
+        final_norm=norm_of(decoder.final_norm, last) if config.final_norm else None,
         output_scale=decoder.output.scale or 1.0,
         logits=logits[0].double().cpu().numpy(),
     )
@@ -79,7 +79,7 @@ def _decoder_layer(seen: Watched, layer: Any, place: int) -> DecoderLayerTrace:
     carried = _array(seen[f"{path}.around_feed_forward.carried"])
     bias = _parameter(layer.feed_forward.narrow.bias, carried.shape[-1])
     around = layer.around_feed_forward
-    norm = None if around.norm_first else _norm(around.norm, carried + written)
+    norm = None if around.norm_first else norm_of(around.norm, carried + written)
     return DecoderLayerTrace(
         _attention(seen, layer.self_attention, layer.around_self_attention, path, "self"),
         _attention(seen, layer.cross_attention, layer.around_cross_attention, path, "cross"),
@@ -97,11 +97,12 @@ def _attention(seen: Watched, attention: MultiHeadAttention, around: Residual, p
     norm = None
     if not around.norm_first:
         mixed = weights @ values  # [heads, queries, width]
-        norm = _norm(around.norm, carried + np.einsum("hqw,hwd->qd", mixed, output) + bias)
+        norm = norm_of(around.norm, carried + np.einsum("hqw,hwd->qd", mixed, output) + bias)
     return AttentionTrace(weights, values, output, bias, carried, norm)
 
 
-def _norm(norm: nn.Module, inputs: Numbers) -> NormTrace:
+def norm_of(norm: nn.Module, inputs: Numbers) -> NormTrace:
+    """One of a model's norms, at the scale that it has for these inputs, `[tokens, d_model]`."""
     centred = isinstance(norm, nn.LayerNorm)
     epsilon: Any = norm.eps if isinstance(norm, nn.LayerNorm) else norm.epsilon
     gain, shift = _parameter(norm.weight, inputs.shape[-1]), getattr(norm, "bias", None)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +34,10 @@ class NormTrace:
         """A whole vector after the norm."""
         normed: Numbers = self.linear(vectors, row) + self.shift
         return normed
+
+    def normed(self, inputs: npt.NDArray[np.floating[Any]]) -> Numbers:
+        """All the vectors that gave the sizes, `[tokens, d_model]`, after the norm."""
+        return np.stack([self.full(vector, row) for row, vector in enumerate(inputs.astype(np.float64))])
 
 
 def norm_trace(inputs: Numbers, gain: Numbers, shift: Numbers | None, epsilon: float, *, centred: bool) -> NormTrace:

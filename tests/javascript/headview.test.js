@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import './setup.js';
+import { answered } from './setup.js';
 
 const { LOOK, comparing, createStore } = await import('../../viz/widgets/core/store.js');
 const { climbHead, pageHead } = await import('../../viz/widgets/headview/paging.js');
+const { Translation } = await import('../../viz/widgets/core/translation.js');
+const { certain, doubtOf, view } = await import('../../viz/widgets/core/view.js');
 const { litWeights, marksOf, meant, together } = await import('../../viz/widgets/headview/marks.js');
 
 test('two stores on one base share what is the base’s, and keep what is their own', () => {
@@ -69,4 +71,80 @@ test('rows that are meant together are averaged, columns are summed, and what is
   assert.deepEqual([...litWeights(VIEW, { rows: [0, 1], columns: null }).columns], [0.375, 0.5, 0.125]);
   assert.deepEqual([...litWeights(VIEW, { rows: null, columns: [0, 1] }).rows], [0.75, 1]);
   assert.ok(Number.isNaN(together(VIEW, [1], [2])));
+});
+
+/** Rows that sum to one, the same in every run. */
+function chances(rows, columns, seed) {
+  let state = seed;
+  const next = () => {
+    state = (state * 1103515245 + 12345) % 2 ** 31;
+    return state / 2 ** 31;
+  };
+  return Array.from({ length: rows }, () => {
+    const row = Array.from({ length: columns }, () => next() ** 4);
+    const sum = row.reduce((all, each) => all + each, 0);
+    return row.map((each) => each / sum);
+  });
+}
+
+test('every decimal that is shown of words, means and rescaled rows is the one of the exact weights', () => {
+  const sources = ['ei', 'nen', 'Wal', 'fisch', '.', '</s>'];
+  const targets = ['a', 'wh', 'ale', '.', '</s>'];
+  const maps = [11, 23, 47, 91].map((seed) => chances(targets.length, sources.length, seed));
+  const sent = answered({ sources, targets, maps, layers: 2 });
+  for (const [place, word] of [0, 0, 1, 1, 2].entries()) sent.source[place].word = word;
+  for (const [place, word] of [0, 1, 1, 2].entries()) sent.target[place].word = word;
+  const translation = new Translation(sent);
+  let shown = 0;
+  for (const words of [false, true]) {
+    for (const [special, rescale] of [
+      [true, false],
+      [false, false],
+      [false, true],
+    ]) {
+      for (const [layer, head] of [
+        [0, 0],
+        [1, 1],
+        [0, 'mean'],
+        ['mean', 'mean'],
+        ['mean', 'max'],
+        [1, 'max'],
+      ]) {
+        const seen = view(translation, 'cross', layer, head, { words, special, rescale });
+        const heads = maps.filter(
+          (_, place) => layer === 'mean' || (layer === Math.floor(place / 2) && (typeof head !== 'number' || head === place % 2)),
+        );
+        const exact = (row, column) => {
+          const each = heads.map((map) => map[row][column]);
+          return head === 'max' ? Math.max(...each) : each.reduce((all, one) => all + one, 0) / each.length;
+        };
+        const sum = (item, items) => {
+          let all = 0;
+          for (const row of item.places) for (const other of items) for (const column of other.places) all += exact(row, column);
+          return all / item.places.length;
+        };
+        for (const [row, item] of seen.rows.entries()) {
+          for (const [column, other] of seen.columns.entries()) {
+            const whole = rescale && head !== 'max' ? sum(item, seen.columns) : 1;
+            const truth = sum(item, [other]) / whole;
+            const weight = seen.weights[row * seen.columns.length + column];
+            const text = certain(weight, doubtOf(seen, weight, [row], [column]));
+            assert.equal(text, truth.toFixed(text.length - 2), JSON.stringify({ words, special, rescale, layer, head, row, column }));
+            shown += text.length - 2;
+            if (!words && special && typeof layer === 'number' && (typeof head === 'number' || head === 'max'))
+              assert.equal(text.length, 6);
+          }
+        }
+      }
+    }
+  }
+  assert.ok(shown > 2.5 * 600, 'most numbers keep three decimals or four');
+});
+
+test('what is uncertain has no more decimals than agree at both of its ends', () => {
+  assert.equal(certain(0.123456), '0.1235');
+  assert.equal(certain(0.12345, 5e-5), '0.123');
+  assert.equal(certain(0.12348, 1e-5), '0.1235');
+  assert.equal(certain(0.12352, 5e-5), '0.12');
+  assert.equal(certain(0.00001, 5e-5), '0.000');
 });

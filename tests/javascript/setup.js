@@ -9,14 +9,15 @@ const { decode, FULL } = await import('../../viz/widgets/core/letters.js');
 const every = Array.from({ length: 1 << 16 }, (_, code) => String.fromCharCode(code)).join('');
 const values = decode(every);
 
-/** The letter whose value is nearest to a weight, as the server would send it. */
+// The letters in the order of their cells, each with the end of its cell. A value is the middle of its cell but for the first and the last.
+const cells = [...values.keys()].filter((code) => values[code] || every[code] === '!').sort((one, other) => values[one] - values[other]);
+const ends = [2];
+for (const code of cells.slice(1, -1)) ends.push(2 * values[code] - ends.at(-1));
+
+/** The letter of a weight, as the server would send it: that of the cell in which it lies. */
 export function letterOf(weight) {
-  let best = '!';
-  for (let code = 0; code < values.length; code++) {
-    const gap = (letter) => Math.abs(values[letter.charCodeAt(0)] - weight * FULL);
-    if (values[code] && gap(every[code]) < gap(best)) best = every[code];
-  }
-  return best;
+  const at = ends.findIndex((end) => weight * FULL < end);
+  return every[cells.at(at)];
 }
 
 /** A translation as the server sends it: source of `sources` words, target of `targets`, one map of cross-attention for each head. */

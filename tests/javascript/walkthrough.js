@@ -35,7 +35,7 @@ const { numbersOf } = await import('../../viz/widgets/lessons/numbers.js');
 const { questionOf } = await import('../../viz/widgets/lessons/question.js');
 const { Scene } = await import('../../viz/widgets/lessons/scene.js');
 const { unpacked } = await import('../../viz/widgets/core/packed.js');
-const { namesOf, noteKey, wordsKey } = await import('../../viz/widgets/lessons/phrases.js');
+const { namesOf, noteKey, wordsKey, writtenFor } = await import('../../viz/widgets/lessons/phrases.js');
 
 const translation = new Translation(given.translation);
 const brought = { model: given.model, tensors: new Map(), logits: given.logits };
@@ -61,10 +61,11 @@ function told(lesson, step) {
       const question = questionOf(scene);
       const asks = question ? [t(`${base}_ask`, values), t(`${base}_answer`, { ...values, ...question.values })] : [];
       const note = noteKey(base, scene);
+      const written = writtenFor(scene);
       return {
         ...{ lesson: lesson.name, step: step.name, part, language, numbers, question },
         phrases: [t(wordsKey(base, scene), values), ...(note ? [t(note, values)] : []), ...asks],
-        formulas: [step.formula, ...step.numbers].map((line) => formula(line, numbers).textContent),
+        formulas: [written.formula, ...written.numbers].filter(Boolean).map((line) => formula(line, numbers).textContent),
         matrices: Object.fromEntries(shown(step, scene).map((show) => [show.name, numbersIn(scene.matrix(show))])),
       };
     }),

@@ -7,6 +7,7 @@ const { keptChanges } = await import('../../viz/widgets/core/interventions.js');
 const { readLink } = await import('../../viz/widgets/core/link.js');
 const { set, state } = await import('../../viz/widgets/core/state.js');
 const { canRedo, canUndo, change, changeSays, changes, redo, undo } = await import('../../viz/widgets/whatif/changes.js');
+const { pairOf } = await import('../../viz/widgets/whatif/difference.js');
 const { swapped, swapsBetween } = await import('../../viz/widgets/whatif/pair.js');
 
 const sentence = (text) => {
@@ -115,4 +116,34 @@ test('a link with a change that no chip can say is read without it', () => {
   assert.equal(kept([{ action: 'borrow', kind: 'cross', layer: 1, text: 7 }]), undefined);
   assert.equal(kept([{ action: 'drag', kind: 'cross', amount: 0.5 }]), undefined);
   assert.ok(kept([{ action: 'borrow', kind: 'cross', layer: 1, text: 'Hallo.' }]));
+});
+
+/** A sentence whose tokens are given by word, with one map that looks everywhere alike. */
+function read(words) {
+  const sources = words.flat();
+  const sent = answered({ sources, targets: ['x', '</s>'], maps: [[sources, sources].map((row) => row.map(() => 1 / row.length))] });
+  let place = 0;
+  for (const [word, tokens] of words.entries()) for (const _ of tokens) sent.source[place++].word = word;
+  return new Translation(sent);
+}
+
+test('maps are subtracted only where their axes mean the same words, and swapped words are named', () => {
+  const options = { words: false, special: true, rescale: false };
+  const place = { kind: 'cross', layer: 0, head: 0 };
+  const before = read([['Der'], ['Hund'], ['bellt']]);
+  const pair = (held, ...actions) =>
+    pairOf(
+      { before, held },
+      place,
+      options,
+      actions.map((action) => ({ action })),
+    );
+  assert.deepEqual(pair(read([['Der'], ['Hund'], ['bellt']]), 'remove').swapped, []);
+  const swap = pair(read([['Der'], ['Kater'], ['bellt']]), 'swap');
+  assert.deepEqual([swap.swapped, swap.words], [[['Hund', 'Kater']], false]);
+  const longer = pair(read([['Der'], ['Ka', 'ter'], ['bellt']]), 'swap');
+  assert.deepEqual([longer.swapped.length, longer.words], [1, true]);
+  assert.equal(pair(read([['Der'], ['bellt']]), 'erase'), null);
+  assert.equal(pair(read([['Der'], ['bellt'], ['laut']]), 'erase', 'swap'), null, 'as many words, but others');
+  assert.equal(pair(read([['Hund'], ['bellt'], ['laut']]), 'swap'), null, 'more words differ than were swapped');
 });

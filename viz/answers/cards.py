@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from headlight.model.folders.aligning import best_head
 from headlight.model.folders.checksums import TELLS, revision
 from headlight.model.foreign import FAMILIES
 from headlight.model.text.languages import languages_of
 from headlight.viz.errors import logged
 
-CONFIG, CARD, SUMS, HEADS = "config.json", "README.md", "SHA256SUMS", "heads.json"
+CONFIG, CARD, SUMS = "config.json", "README.md", "SHA256SUMS"
 OWN_DEFAULTS = ("habits.json", "languages.json")
 LANGUAGE = re.compile(r"[a-z]{2,3}")
 LONGEST_CARD, LONGEST_SUMMARY = 50_000, 600  # characters: third-party text has any length
@@ -38,7 +39,7 @@ class ModelCard:
     bytes: int  # of all its files on disk; an estimate before the download
     summary: str  # the first paragraph of its card
     revision: str  # changes with the model's files, but not with its card
-    best_head: dict[str, int] | None = None  # "layer", "head" and "shift" of what aligns words best: `_best_head`
+    best_head: dict[str, int] | None = None  # "layer", "head" and "shift" of what aligns words best: `AligningHead`
     default: bool = False
     where: Literal["here", "hub"] = "here"  # in the models' folder, or downloaded by its id
     downloaded: bool = True
@@ -83,6 +84,7 @@ def read_card(folder: Path, name: str = "") -> ModelCard:
     if (strange := _strange_family(config)) is not None:
         raise ValueError(f"models of the family {strange!r} cannot be read, only {', '.join(FAMILIES)}")
     head, body = _front_matter(card_text(folder))
+    best = best_head(folder)
     return ModelCard(
         name=name,
         kind="classifier" if config.get("kind") == "classifier" else "transformer",
@@ -91,7 +93,7 @@ def read_card(folder: Path, name: str = "") -> ModelCard:
         bytes=sum(path.stat().st_size for path in folder.iterdir() if path.is_file()),
         summary=_summary(body),
         revision=_revision(folder),
-        best_head=_best_head(folder),
+        best_head=best._asdict() if best else None,
         brings_defaults=family is not None or any((folder / name).exists() for name in OWN_DEFAULTS),
     )
 
@@ -106,14 +108,6 @@ def card_text(folder: Path) -> str:
         return ""
     with path.open(encoding="utf-8", errors="replace") as file:
         return file.read(LONGEST_CARD)
-
-
-def _best_head(folder: Path) -> dict[str, int] | None:
-    """The head that aligns words best. With shift 1 its row is the one after the word, which it has just translated."""
-    if not (folder / HEADS).exists():
-        return None
-    ranked: list[dict[str, Any]] = json.loads((folder / HEADS).read_text(encoding="utf-8"))
-    return {name: int(ranked[0][name]) for name in ("layer", "head", "shift")} if ranked else None
 
 
 def _front_matter(text: str) -> tuple[str, str]:

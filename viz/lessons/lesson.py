@@ -98,6 +98,19 @@ class Ask:
 
 
 @dataclass(frozen=True)
+class Written:
+    """How a step is written for a model of which all of `when` hold, as `variants` of `lessons/scene.js` names them."""
+
+    when: tuple[str, ...]
+    formula: str  # empty: it has none
+    numbers: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """As the page reads it."""
+        return {"when": list(self.when), "formula": self.formula, "numbers": list(self.numbers)}
+
+
+@dataclass(frozen=True)
 class Step:
     """One operation."""
 
@@ -107,7 +120,8 @@ class Step:
     node: str = ""  # the part of the drawing, in a lesson that has one
     figures: tuple[Figure, ...] = ()
     experiment: Experiment | None = None  # its figures follow
-    numbers: tuple[str, ...] = ()  # the formula with this step's numbers: `@name` stands for one
+    numbers: tuple[str, ...] = ()  # the formula with this step's numbers: `@name` stands for one, `@its_…` for a part
+    otherwise: tuple[Written, ...] = ()  # the first of these that fits the model stands in the place of both
     kind: Kind = "encoder"  # whose layers, heads, rows and columns
     picks: tuple[Pick, ...] = ("token",)
     about: tuple[str, ...] = ("row",)  # of whom the numbers are: row, token, key, written, best_key
@@ -126,6 +140,7 @@ class Step:
             "experiment": None if self.experiment is None else self.experiment.as_json(),
             "formula": self.formula,
             "numbers": list(self.numbers),
+            "otherwise": [each.as_json() for each in self.otherwise],
             "kind": self.kind,
             "picks": list(self.picks),
             "about": list(self.about),

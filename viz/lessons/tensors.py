@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from headlight.model.core.probes import all_probes
+from headlight.model.experiments.trace import norm_of
 from headlight.model.records import FloatArray, Translation
 from headlight.model.translate.translator import Translator
 from headlight.viz.answers.packed import packed
@@ -121,6 +122,12 @@ def model_values(translator: Translator) -> dict[str, Any]:
         "scale_scores": config.scale_scores,
         "epsilon": config.norm_epsilon,
         "beside": config.position_width > 0,
+        "closed_waves": config.closed_waves,
+        "rotary_base": config.rotary_base,
+        "attention_bias": config.attention_bias,
+        "feed_forward_bias": config.feed_forward_bias,
+        "final_logits_bias": config.final_logits_bias,
+        "scale_output": config.scale_output,
     }
 
 
@@ -144,13 +151,9 @@ def _tensor(name: str, captured: Mapping[str, FloatArray], translator: Translato
 
 
 def norm(x: FloatArray, translator: Translator, path: str) -> FloatArray:
-    """Layer norm or RMS norm over the last axis, with the learned numbers of the norm that stands at `path`."""
-    config = translator.model.config
-    centred = x if config.norm == "rms" else x - x.mean(axis=-1, keepdims=True)
-    weight, bias = _parameter(translator, f"{path}.weight"), _parameter(translator, f"{path}.bias")
-    normal = centred / np.sqrt(np.square(centred).mean(axis=-1, keepdims=True) + config.norm_epsilon)
-    scaled = normal if weight is None else normal * weight
-    return np.asarray(scaled if bias is None else scaled + bias, dtype=np.float32)
+    """What the norm that stands at `path` makes of these vectors, `[tokens, d_model]`."""
+    module = translator.model.get_submodule(path)
+    return np.asarray(norm_of(module, x.astype(np.float64)).normed(x), dtype=np.float32)
 
 
 def _parameter(translator: Translator, name: str) -> FloatArray | None:

@@ -9,10 +9,13 @@ from headlight.model.core.positions import AddedPositions
 from headlight.model.core.transformer import DecoderLayer, through
 from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.translate.capture import score_target
-from headlight.viz.lessons.lesson import Ask, Code, Figure, Lesson, Pick, Show, Step
+from headlight.viz.lessons.lesson import Ask, Code, Figure, Lesson, Pick, Show, Step, Written
 
 EMBEDDED, POSITIONED = "encoder.embedding.embedded", "encoder.embedding.positioned"
+SCALED = r"\frac{@raw}{\sqrt{@head_width}} = \frac{@raw}{@divisor} = @score"
 HEAD: tuple[Pick, ...] = ("layer", "head", "token")
+
+CROSS = (r"\max_j w_j = @best_weight", r"\sum_j w_j = @row_sum")
 
 STEPS = (
     Step(
@@ -33,11 +36,14 @@ STEPS = (
         code=Code(Embedding.forward, "self.table(ids) * self.scale"),
         figures=(
             Figure(
-                "stack", (Show("table", EMBEDDED, over="embedding_scale"), Show("embedded", EMBEDDED)), signs=("×√d",)
+                "stack",
+                (Show("table", EMBEDDED, over="embedding_scale"), Show("embedded", EMBEDDED, when="enlarged")),
+                signs=("×√d",),
             ),
         ),
         formula=r"x = \sqrt{d} \cdot E[\text{id}]",
         numbers=(r"@embedding_scale \cdot @a = @b", r"|E[@id]| = @length_a \to @length_b"),
+        otherwise=(Written(("plain",), r"x = E[\text{id}]", (r"|E[@id]| = @length_a",)),),
         picks=("token", "dimension"),
         claims=("embedding_is_scaled",),
     ),
@@ -50,7 +56,7 @@ STEPS = (
                 "stack",
                 (
                     Show("word", EMBEDDED),
-                    Show("position", POSITIONED, minus=EMBEDDED, rows="positions"),
+                    Show("position", POSITIONED, minus=EMBEDDED, rows="positions", when="summed"),
                     Show("word_and_position", POSITIONED),
                 ),
                 signs=("+", "="),
@@ -58,6 +64,29 @@ STEPS = (
         ),
         formula=r"PE(p, 2i) = \sin \frac{p}{10000^{2i/d}}",
         numbers=(r"p = @place, \quad @a + @b = @c",),
+        otherwise=(
+            Written(("beside",), r"x = [\,E[\text{id}],\, PE(p)\,]", (r"p = @place",)),
+            Written(
+                ("sinusoidal_halves", "closed"),
+                r"PE(p, i) = \sin \frac{p}{10000^{i/(d/2 - 1)}}",
+                (r"p = @place, \quad @a + @b = @c",),
+            ),
+            Written(
+                ("sinusoidal", "closed"),
+                r"PE(p, i) = \sin \frac{p}{10000^{i/(d/2 - 1)}}",
+                (r"p = @place, \quad @a + @b = @c",),
+            ),
+            Written(
+                ("sinusoidal_halves",),
+                r"PE(p, i) = \sin \frac{p}{10000^{2i/d}}",
+                (r"p = @place, \quad @a + @b = @c",),
+            ),
+            Written(("learned",), r"x \leftarrow x + P[p]", (r"p = @place, \quad @a + @b = @c",)),
+            Written(("rotary",), r"\theta_i = \frac{p}{@its_base^{2i/d_k}}", (r"p = @place",)),
+            Written(("alibi",), r"s_{ij} \leftarrow s_{ij} - m \cdot |i - j|"),
+            Written(("relative",), r"s_{ij} \leftarrow s_{ij} + b_{j - i}"),
+            Written(("none",), ""),
+        ),
         picks=("token", "dimension"),
         claims=("positions_add_up", "positions_are_waves"),
     ),
@@ -66,7 +95,7 @@ STEPS = (
         node="e.qkv",
         code=Code(MultiHeadAttention.project, "return self.split"),
         figures=(Figure("stack", (Show("queries", "queries"), Show("keys", "keys"), Show("values", "values"))),),
-        formula=r"q = x W_Q + b_Q, \quad k = x W_K + b_K, \quad v = x W_V + b_V",
+        formula=r"q = x W_Q @its_b_q, \quad k = x W_K @its_b_k, \quad v = x W_V @its_b_v",
         numbers=(r"q_1 = @a, \quad k_1 = @b, \quad v_1 = @c",),
         picks=(*HEAD, "dimension"),
         claims=("heads_split_the_width",),
@@ -91,7 +120,12 @@ STEPS = (
         code=Code(attention_scores, "query.to(wide) * scale"),
         figures=(Figure("pair", (Show("raw", "raw"), Show("scaled", "scaled")), square=True),),
         formula=r"s = \frac{q \cdot k}{\sqrt{d_k}}",
-        numbers=(r"\frac{@raw}{\sqrt{@head_width}} = \frac{@raw}{@divisor} = @score",),
+        numbers=(SCALED,),
+        otherwise=(
+            Written(("unscaled", "biased"), r"s = q \cdot k + b", (r"q \cdot k = @raw",)),
+            Written(("unscaled",), r"s = q \cdot k", (r"s = @raw",)),
+            Written(("biased",), r"s = \frac{q \cdot k}{\sqrt{d_k}} + b", (SCALED,)),
+        ),
         picks=(*HEAD, "key"),
         about=("token", "key"),
         ask=Ask("unscaled", options=("larger", "smaller", "same"), hides=False),
@@ -143,7 +177,7 @@ STEPS = (
             Figure("heat", (Show("joined", "joined"),), heads=True),
             Figure("heat", (Show("attended", "attended"),)),
         ),
-        formula=r"a = [z_1, \ldots, z_{@heads}]\, W_O + b_O",
+        formula=r"a = [z_1, \ldots, z_{@heads}]\, W_O @its_b_o",
         numbers=(r"@heads \cdot @head_width = @joined_width \to @d_model", r"a_{@dimension} = @b"),
         picks=("layer", "token", "dimension"),
         claims=("heads_fill_the_vector", "attended_is_added"),
@@ -166,6 +200,13 @@ STEPS = (
         ),
         formula=r"x \leftarrow x + a",
         numbers=(r"@a + @b = @c", r"\mu = @mean_c, \quad \sigma = @spread_c"),
+        otherwise=(
+            Written(
+                ("post",),
+                r"x \leftarrow \text{norm}(x + a)",
+                (r"@a + @b = @c", r"\mu = @mean_c, \quad \sigma = @spread_c"),
+            ),
+        ),
         picks=("layer", "token", "dimension"),
         claims=("attended_is_added", "norm_centres"),
     ),
@@ -177,7 +218,7 @@ STEPS = (
             Figure("heat", (Show("hidden", "feed_forward.hidden"),), scale="positive"),
             Figure("heat", (Show("feed_forward", "feed_forward.output"),)),
         ),
-        formula=r"\max(0, x W_1 + b_1)\, W_2 + b_2",
+        formula=r"@its_hidden \, W_2 @its_b_2",
         numbers=(r"\frac{@awake}{@d_ff} = @awake_share",),
         picks=("layer", "token"),
         ask=Ask("awake", options=("most", "some", "few")),
@@ -215,7 +256,8 @@ STEPS = (
         code=Code(DecoderLayer.forward, "self.cross_attention(y, source"),
         figures=(Figure("heat", (Show("weights", "weights"),), scale="share", square=True),),
         formula=r"\text{softmax}\left(\frac{q K^T}{\sqrt{d_k}}\right) V",
-        numbers=(r"\max_j w_j = @best_weight", r"\sum_j w_j = @row_sum"),
+        numbers=CROSS,
+        otherwise=(Written(("unscaled",), r"\text{softmax}\left(q K^T\right) V", CROSS),),
         picks=("layer", "head", "written"),
         about=("written", "best_key"),
         ask=Ask("strongest", options=("keys",)),
@@ -227,8 +269,8 @@ STEPS = (
         kind="cross",
         code=Code(Output.forward, "self.logits(self.words("),
         figures=(Figure("histogram", (Show("logits", "logits"),)),),
-        formula=r"\text{logit}_t = y \cdot E[t]",
-        numbers=(r"y \cdot E[@best_id] = @best_logit", r"\mu = @logit_mean, \quad \sigma = @logit_spread"),
+        formula=r"\text{logit}_t = @its_y \cdot E[t] @its_c",
+        numbers=(r"\text{logit}_{@best_id} = @best_logit", r"\mu = @logit_mean, \quad \sigma = @logit_spread"),
         picks=("written",),
         claims=("logits_are_no_probabilities",),
     ),

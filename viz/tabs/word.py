@@ -86,6 +86,7 @@ def method_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]
             "scores": [None if score is None else round(score, 6) for score in found.scores],
             "order": order_by(question, found.scores),
             "ms": round(1000 * found.seconds, 1),
+            "gap": found.gap and {name: round(value, 4) for name, value in found.gap._asdict().items()},
             "head": question.head if name == "head" else question.aligning[:2] if name == "aligning" else None,
             "agrees": {
                 other: [

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headlight.model.commands.align import best_head, head_of
+from headlight.model.commands.align import head_of, measured
 from headlight.model.commands.main import main
 from headlight.model.errors import CommandError
 from headlight.model.folders.shipped import MODELS
@@ -32,10 +32,10 @@ def test_every_pair_gets_a_line_and_every_written_word_one_link(tmp_path: Path) 
 
 def test_heads_are_counted_as_on_the_page_and_the_best_is_the_measured_one() -> None:
     assert (head_of("3.7"), head_of("1.4.1")) == ((2, 6, 0), (0, 3, 1))
-    layer, head, shift = best_head(MODELS / "de-en")
+    layer, head, shift = measured(MODELS / "de-en")
     assert min(layer, head, shift) >= 0
     with pytest.raises(CommandError, match="Name one with --head"):
-        best_head(MODELS / "toy")
+        measured(MODELS / "toy")
 
 
 @pytest.mark.parametrize("text", ["3", "3.0", "0.1", "3.7.2", "3.7.1.1", "a.b", "3.-7", ""])

@@ -31,30 +31,17 @@ from headlight.model.measures.mixing import mixing_of_contributions, rollout
 from headlight.model.measures.norms import added_lengths
 from headlight.model.records import Intervention, Translation
 from headlight.model.translate.translator import Translator
+from tests.model.experiments.forced import RMS_RELATIVE, TARGET, TEXT
 from tests.model.foreign import folders
-from tests.tiny import HEADS, SENTENCES, count_hooks, tiny_translator
+from tests.tiny import HEADS, count_hooks, tiny_translator
 
-TEXT, TARGET = SENTENCES[0], "The dog is here."  # at least five tokens
 PLACES = (2, 3)
 VARIANTS: dict[str, dict[str, Any]] = {
     "post-norm, packed": {"step_weights": "float16"},
-    "rms, relative": {
-        "norm": "rms", "norm_first": True, "final_norm": True, "positions": "relative", "attention_bias": False,
-        "feed_forward_bias": False, "scale_scores": False,
-    },
+    "rms, relative": RMS_RELATIVE,
     "rotary": {"positions": "rotary", "norm_first": True, "final_norm": True, "activation": "swiglu"},
     "alibi": {"positions": "alibi"},
 }  # fmt: skip
-
-
-@pytest.fixture(scope="module", params=VARIANTS)
-def translator(request: pytest.FixtureRequest) -> Translator:
-    return tiny_translator(**VARIANTS[request.param])
-
-
-@pytest.fixture(scope="module")
-def answer(translator: Translator) -> Translation:
-    return translator.translate(TEXT, target=TARGET)
 
 
 def scored(translator: Translator, answer: Translation, **more: Any) -> Translation:

@@ -17,18 +17,14 @@ from headlight.model.experiments.inside import logit_lens, moved_by_keys, parts_
 from headlight.model.experiments.trace import run_trace
 from headlight.model.records import Intervention, Translation
 from headlight.model.translate.translator import Translator
+from tests.model.experiments.forced import RMS_RELATIVE, TARGET, TEXT
 from tests.model.foreign import folders
-from tests.tiny import DECODER_LAYERS, HEADS, SENTENCES, tiny_translator
+from tests.tiny import DECODER_LAYERS, HEADS, tiny_translator
 
-TEXT, TARGET = SENTENCES[0], "The dog is here."  # at least five tokens
 VARIANTS: dict[str, dict[str, Any]] = {
     "post-norm": {},
     "pre-norm, packed": {"norm_first": True, "final_norm": True, "step_weights": "float16"},
-    "rms, tied, relative": {
-        "norm": "rms", "norm_first": True, "final_norm": True, "positions": "relative", "attention_bias": False,
-        "feed_forward_bias": False, "scale_scores": False, "tie_output": True, "scale_output": True,
-        "final_logits_bias": False,
-    },
+    "rms, tied, relative": RMS_RELATIVE | {"tie_output": True, "scale_output": True, "final_logits_bias": False},
     "concatenated": {"position_width": 4, "activation": "swiglu"},
 }  # fmt: skip
 CHANGES: dict[str, Any] = {
@@ -37,16 +33,6 @@ CHANGES: dict[str, Any] = {
     "a residual cut": (Zero(side="decoder", layer=1, part="residual"),),
     "a network off": (Zero(side="decoder", layer=0, part="feed_forward"),),
 }
-
-
-@pytest.fixture(scope="module", params=VARIANTS)
-def translator(request: pytest.FixtureRequest) -> Translator:
-    return tiny_translator(**VARIANTS[request.param])
-
-
-@pytest.fixture(scope="module")
-def answer(translator: Translator) -> Translation:
-    return translator.translate(TEXT, target=TARGET)
 
 
 def logits_of(translator: Translator, answer: Translation) -> np.ndarray:

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
+from headlight.model.core.probes import watch
 from headlight.model.experiments.attribution import METHODS, attribute, erasable, question_of, source_words
 from headlight.model.experiments.faithfulness import chance_orders, erasing_curve
 from headlight.model.experiments.gradients import integrated_gradients
@@ -123,6 +125,27 @@ def test_gradients_that_take_too_long_end_before_the_round_that_would() -> None:
     patient = integrated_gradients(translator, translation, [1])
     assert hasty.points < patient.points
     assert np.isfinite(hasty.scores).all()
+
+
+def test_what_integrated_gradients_miss_is_told_with_what_they_should_add_up_to(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    translation = service.translate(service.check(FIRST))
+    monkeypatch.setattr(word, "SECONDS", 0.0)  # one round, however fast the machine is
+    told = hear(method_of(service), method="integrated")
+    expected = integrated_gradients(service.translator(), translation, [1], seconds=0.0)
+    assert told["gap"]["missed"] == pytest.approx(abs(expected.gap), abs=1e-3)
+    assert told["gap"]["missed"] == pytest.approx(abs(sum(told["scores"]) - told["gap"]["whole"]), abs=1e-3)
+    ids = [token.id for token in translation.target_tokens]
+    sources = torch.tensor([[token.id for token in translation.source_tokens]])
+    model = service.translator().model
+    read = torch.tensor([[model.config.start_id, *ids[:1]]])
+    with torch.no_grad():
+        score = [float(model(sources, read)[0, 1].log_softmax(-1)[ids[1]])]
+        with watch(model, "encoder.embedding.embedded", edit=lambda value, name: value * 0):
+            score.append(float(model(sources, read)[0, 1].log_softmax(-1)[ids[1]]))
+    assert told["gap"]["whole"] == pytest.approx(score[0] - score[1], abs=1e-3)
+    assert hear(method_of(service), method="erasure")["gap"] is None
 
 
 def test_what_was_measured_of_other_weights_is_not_told(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,6 +33,7 @@ export function view(translation, kind, layer, head, options) {
   const about = { kind, layer, head, rows, columns, maximum: head === 'max' };
   if (rows.length === map.rows && columns.length === map.columns) return { ...about, weights: map.weights, hidden: 0 };
   const weights = new Float32Array(rows.length * columns.length);
+  const sums = options.rescale && !options.special && head !== 'max' ? new Float32Array(rows.length).fill(1) : null;
   let hidden = 0;
   for (const [row, { places }] of rows.entries()) {
     let sum = 0;
@@ -42,11 +43,38 @@ export function view(translation, kind, layer, head, options) {
       if (weight === weight) sum += weight;
     }
     hidden += (1 - sum) / rows.length;
-    if (options.rescale && !options.special && head !== 'max' && sum > 0) {
+    if (sums && sum > 0) {
+      sums[row] = sum;
       for (let column = 0; column < columns.length; column++) weights[row * columns.length + column] /= sum;
     }
   }
-  return { ...about, weights, hidden };
+  return { ...about, weights, hidden, sums };
+}
+
+export const LETTER = 5e-5; // how far a weight may be from the middle of its letter's cell: half a unit of the fourth decimal
+
+/**
+ * How far the weight of some rows and columns together may be from the model's own. A single weight of a head looks right with
+ * four decimals, which is how cells are cut (core/letters.js); sums over tokens, means of rows and of heads need not.
+ */
+export function doubtOf(view, weight, rows, columns) {
+  const tokens = (items) => items.reduce((all, { places }) => all + (places?.length ?? 1), 0);
+  const [own, others] = [rows.map((row) => view.rows[row]), columns.map((column) => view.columns[column])];
+  const single = tokens(own) === 1 && tokens(others) === 1;
+  const averaged = !view.maximum && (view.layer === 'mean' || view.head === 'mean');
+  const doubt = LETTER * tokens(others);
+  if (!view.sums) return single && !averaged ? 0 : doubt;
+  const gone = LETTER * tokens(view.columns); // a rescaled row is divided by a sum that is as uncertain
+  return (doubt + weight * gone) / Math.max(gone, Math.min(...rows.map((row) => view.sums[row])) - gone);
+}
+
+/** A number with as many decimals as are certain, four at most: both ends of what it may be look the same. */
+export function certain(number, doubt = 0) {
+  for (let digits = 4; digits > 1; digits--) {
+    const text = number.toFixed(digits);
+    if (!doubt || [number - doubt, number + doubt].every((end) => Math.max(0, end).toFixed(digits) === text)) return text;
+  }
+  return number.toFixed(1);
 }
 
 /** A head that a kind has: the nearest to the wanted one. */

@@ -1,7 +1,7 @@
 // The strongest words of the lit row or column, and of nothing lit the strongest cells.
 
 import { make, replace } from '../core/dom.js';
-import { four, two } from '../core/view.js';
+import { certain, doubtOf, four, two } from '../core/view.js';
 import { t } from '../core/words.js';
 import { litWeights } from './marks.js';
 
@@ -18,10 +18,10 @@ export function mountList(element, { sums = false } = {}) {
     const whole = source.relative ? Math.max(1e-9, best[0]?.[1] ?? 0) : 1;
     const badge = comparing ? make('b', { class: 'second' }, 'B ') : null;
     const sum = sums && now.rows && !view.maximum ? litWeights(view, now).columns.reduce((all, each) => all + (each || 0), 0) : 0;
-    const rows = best.slice(0, LISTED).map(([name, weight, meant]) => {
+    const rows = best.slice(0, LISTED).map(([name, weight, meant, said]) => {
       const bar = make('i', { style: `width:${(100 * Math.min(1, weight / whole)).toFixed(2)}%` });
       const label = make('span', { title: name.textContent }, name);
-      return make('div', { class: meant ? 'meant' : null }, label, make('span', {}, bar), make('span', { class: 'numeric' }, four(weight)));
+      return make('div', { class: meant ? 'meant' : null }, label, make('span', {}, bar), make('span', { class: 'numeric' }, said));
     });
     const total = sum ? make('span', { class: 'quiet numeric' }, t('row_sums_to', { sum: two(sum) })) : null;
     replace(element, make('h3', {}, make('span', {}, ...[badge, ...title].filter(Boolean)), total), ...rows);
@@ -35,13 +35,26 @@ function entriesOf(source, view, now) {
   if (!weights) {
     const wide = view.columns.length;
     const name = (cell) => make('bdi', {}, `${view.rows[Math.floor(cell / wide)].label} → ${view.columns[cell % wide].label}`);
-    return { title: source.listTitle(view, now), entries: top(view.weights, LISTED).map((cell) => [name(cell), view.weights[cell]]) };
+    const said = (cell) => certainly(view, view.weights[cell], [Math.floor(cell / wide)], [cell % wide]);
+    const entries = top(view.weights, LISTED).map((cell) => [name(cell), view.weights[cell], false, said(cell)]);
+    return { title: source.listTitle(view, now), entries };
   }
   const axis = lit.rows ? 'rows' : 'columns';
   const both = now.rows ? now.columns : null; // of a cell the column stands out
-  const entries = top(weights, LISTED).map((place) => [source.name(view, axis, [place]), weights[place], both?.includes(place)]);
+  const said = (place) => {
+    if (!lit.columns && !lit.rows) return four(rest[place]); // came as a number
+    return certainly(view, weights[place], lit.rows ? [place] : now.rows, lit.rows ? now.columns : [place]);
+  };
+  const entries = top(weights, LISTED).map((place) => [
+    source.name(view, axis, [place]),
+    weights[place],
+    both?.includes(place),
+    said(place),
+  ]);
   return { title: source.listTitle(view, now), entries };
 }
+
+const certainly = (view, weight, rows, columns) => certain(weight, doubtOf(view, weight, rows, columns));
 
 /** The places of the greatest numbers, without sorting all of them. */
 export function top(values, count, size = (value) => value) {

@@ -1,7 +1,7 @@
-// The number that is meant, in words and four decimals.
+// The number that is meant, in words and up to four decimals: those that are certain.
 
 import { make, phrase, replace, touch } from '../core/dom.js';
-import { four, strongest } from '../core/view.js';
+import { certain, doubtOf, four, strongest } from '../core/view.js';
 import { t } from '../core/words.js';
 import { any, litWeights, together } from './marks.js';
 
@@ -30,5 +30,7 @@ function says(source, view, now, missing) {
   const name = (axis, places) => make('b', {}, source.name(view, axis, places));
   const looks = phrase(t('looks_at'), { query: name('rows', rows), key: name('columns', columns) });
   const weight = together(view, rows, columns);
-  return weight === weight ? { value: four(weight), words: looks } : { value: '–', words: [...looks, ` · ${t('masked')}`] };
+  return weight === weight
+    ? { value: certain(weight, doubtOf(view, weight, rows, columns)), words: looks }
+    : { value: '–', words: [...looks, ` · ${t('masked')}`] };
 }

@@ -1,7 +1,7 @@
 // What is lit, as a sentence: "While writing is, this head puts 0.98 of its attention on schläft."
 
 import { make, phrase, replace, touch } from '../core/dom.js';
-import { four, signed, strongest, two } from '../core/view.js';
+import { LETTER, certain, doubtOf, strongest, two } from '../core/view.js';
 import { t } from '../core/words.js';
 import { any, litWeights, together } from './marks.js';
 
@@ -40,5 +40,8 @@ function differs(source, other, view, now) {
   const [a, b] = [other, view].map((each) => together(each, [row], [column]));
   const names = { query: named(source, view, 'rows', row), key: named(source, view, 'columns', column) };
   if (b !== b) return phrase(t('says_masked'), names);
-  return phrase(t('says_difference', { difference: signed(a - b, 4), a: four(a), b: four(b) }), names);
+  const doubts = [doubtOf(other, a, [row], [column]), doubtOf(view, b, [row], [column])];
+  const apart = certain(Math.abs(a - b), Math.max(LETTER, doubts[0]) + Math.max(LETTER, doubts[1]));
+  const difference = `${a < b ? '−' : '+'}${apart}`;
+  return phrase(t('says_difference', { difference, a: certain(a, doubts[0]), b: certain(b, doubts[1]) }), names);
 }

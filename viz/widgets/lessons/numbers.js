@@ -41,8 +41,32 @@ export function numbersOf(scene) {
   };
   for (const [place, { id }] of translation.source.slice(0, FIRST).entries()) found[`id${place + 1}`] = id;
   for (const add of [ofShows, ofAttention, ofNeurons, ofStages, ofLogits]) Object.assign(found, add(scene));
+  Object.assign(found, partsOf(model));
   if (scene.found) Object.assign(found, numbersSaid(scene.step.lesson, scene.found.numbers));
   return Object.fromEntries(Object.entries(found).map(([name, value]) => [name, String(value)]));
+}
+
+const BENDS = { relu: 'ReLU', gelu: 'GELU', gelu_tanh: 'GELU', silu: 'SiLU', swiglu: 'SiLU', geglu: 'GELU', reglu: 'ReLU' };
+const GATED = new Set(['swiglu', 'geglu', 'reglu']);
+
+/** The parts of formulas that differ from model to model: biases, the bend of the feed-forward network, scales. */
+export function partsOf(model) {
+  const plus = (there, name) => (there ? `\\, + ${name}` : '\\,');
+  const bias = (name) => plus(model.attention_bias, name);
+  const wide = (letter) => `x W_${letter} ${plus(model.feed_forward_bias, `b_${letter}`)}`;
+  const bent = (inside) => (model.activation === 'relu' ? `\\max(0, ${inside})` : `\\text{${BENDS[model.activation]}}(${inside})`);
+  const hidden = GATED.has(model.activation) ? `(${bent(wide('g'))} \\cdot (${wide('1')}))` : bent(wide('1'));
+  return {
+    its_b_q: bias('b_Q'),
+    its_b_k: bias('b_K'),
+    its_b_v: bias('b_V'),
+    its_b_o: bias('b_O'),
+    its_hidden: hidden,
+    its_b_2: plus(model.feed_forward_bias, 'b_2'),
+    its_base: String(model.rotary_base),
+    its_y: model.scale_output ? '\\frac{y}{\\sqrt{d}}' : '\\, y',
+    its_c: plus(model.final_logits_bias, 'c_t'),
+  };
 }
 
 const tidy = (number) => (Number.isInteger(number) ? number : written(number, 3));

@@ -15,6 +15,13 @@ export function noteKey(base, scene) {
   return has(key) ? key : null;
 }
 
+/** The formula of a step and the same with its numbers, as the model in use has them; a step may have no formula there. */
+export function writtenFor(scene) {
+  const { step } = scene;
+  const holds = scene.variants();
+  return step.otherwise?.find(({ when }) => when.every((each) => holds.includes(each))) ?? step;
+}
+
 /** Tokens and languages, by the names that phrases call them. */
 export function namesOf(scene) {
   const { look, translation, rows, columns } = scene;

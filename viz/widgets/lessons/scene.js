@@ -71,12 +71,16 @@ export class Scene {
     return this.look[this.kind].layer;
   }
 
-  /** What the words follow: what the experiment found; the norm's place, kinds of positions, whether scores are scaled. */
+  /** What words and formulas follow: what the experiment found; the norm's place, kinds of positions, whether scores are scaled. */
   variants() {
-    const { norm_first, positions, scale_scores, scale_embedding, activation } = this.model;
+    const { norm_first, positions, scale_scores, scale_embedding, activation, beside, closed_waves: closed } = this.model;
     return [
       ...(this.found?.holds ?? []),
       norm_first ? 'pre' : 'post',
+      beside ? 'beside' : 'summed',
+      positions,
+      ...(closed ? ['closed'] : []),
+      ...(['alibi', 'relative'].includes(positions) ? ['biased'] : []),
       ['sinusoidal', 'sinusoidal_halves', 'learned'].includes(positions) ? 'added' : 'elsewhere',
       scale_scores ? 'scaled' : 'unscaled',
       scale_embedding ? 'enlarged' : 'plain',

@@ -10,7 +10,7 @@ import { Drawing } from './drawing.js';
 import { drawFigures } from './figures.js';
 import { formula } from './formula.js';
 import { numbersOf } from './numbers.js';
-import { namesOf, noteKey, wordsKey } from './phrases.js';
+import { namesOf, noteKey, wordsKey, writtenFor } from './phrases.js';
 import { Question, questionOf } from './question.js';
 import { sourceBox } from './source.js';
 
@@ -262,10 +262,12 @@ export class StepView {
     const { step } = scene;
     const key = noteKey(base, scene);
     const note = key ? make('p', { class: 'quiet' }, t(key, values)) : null;
-    const stepwise = step.parts.length > 1 && step.numbers.length === step.parts.length;
-    const lines = hides ? [] : stepwise ? [step.numbers[part]] : step.numbers;
+    const said = writtenFor(scene);
+    const stepwise = step.parts.length > 1 && said.numbers.length === step.parts.length;
+    const lines = hides ? [] : stepwise ? [said.numbers[part]] : said.numbers;
     const about = aboutLine(step, scene, values);
-    const general = make('div', { class: 'general' }, formula(hides ? masked(step.formula) : step.formula, numbers));
+    const plain = said.formula ? formula(hides ? masked(said.formula) : said.formula, numbers) : null;
+    const general = make('div', { class: 'general' }, plain);
     const filled = lines.map((line) => make('div', { class: 'filled numeric' }, formula(line, numbers)));
     replace(this.formulas, general, hides ? null : about, ...filled, hides ? null : note);
   }
@@ -281,7 +283,7 @@ function aboutLine(step, scene, values) {
 }
 
 /** A formula before the answer: its numbers are unknown. */
-const masked = (source) => source.replaceAll(/@\w+/g, '?');
+const masked = (source) => source.replaceAll(/@(?!its_)\w+/g, '?');
 
 const numbersOnly = (values) =>
   Object.fromEntries(Object.entries(values).filter(([name]) => !['token', 'row', 'written', 'key'].includes(name)));

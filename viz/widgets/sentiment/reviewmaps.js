@@ -2,7 +2,7 @@
 
 import { decode, FULL } from '../core/letters.js';
 import { make, phrase } from '../core/dom.js';
-import { four, rowOf } from '../core/view.js';
+import { certain, doubtOf, four, rowOf } from '../core/view.js';
 import { t } from '../core/words.js';
 import { most } from '../headview/marks.js';
 
@@ -77,7 +77,11 @@ export class ReviewMaps {
 
   /** What the text is shaded by. */
   says(view, { rows, columns }) {
-    if (rows) return phrase(t('sentiment_row', { most: four(most(rowOf(view, rows[0]))) }), this.token(view, 'rows', rows));
+    if (rows) {
+      const strongest = most(rowOf(view, rows[0]));
+      const said = certain(strongest, doubtOf(view, strongest, [rows[0]], [0]));
+      return phrase(t('sentiment_row', { most: said }), this.token(view, 'rows', rows));
+    }
     if (columns) return phrase(t('sentiment_column'), this.token(view, 'columns', columns));
     return [t('sentiment_average', { most: four(most(view.average)) })];
   }

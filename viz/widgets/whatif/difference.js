@@ -8,6 +8,7 @@ import { Maps } from '../headview/maps.js';
 import { NO_MARKS } from '../headview/marks.js';
 import { ramp } from '../parts/legend.js';
 import { quickPlotly } from '../parts/quickplotly.js';
+import { changes } from './changes.js';
 
 export class Difference {
   /** `shown()`: the map that is shown above. */
@@ -27,9 +28,9 @@ export class Difference {
     const above = this.shown();
     this.element.hidden = !both || !above;
     if (this.element.hidden) return;
-    const pair = pairOf(both, above);
+    const pair = pairOf(both, above, state, changes());
     this.title.textContent = t('whatif_difference');
-    this.says.textContent = t(pair ? (pair.words ? 'whatif_difference_words' : 'whatif_difference_says') : 'whatif_difference_other');
+    this.says.textContent = pair ? saysOf(pair) : t('whatif_difference_other');
     this.maps.element.hidden = this.legend.hidden = !pair;
     if (!pair) return;
     this.maps.show(null, differenceOf(pair), { name: t('whatif_difference') });
@@ -38,14 +39,28 @@ export class Difference {
   }
 }
 
-/** Both maps with the same axes: of tokens, else of whole words, which a minimal pair has as many of; null where neither agrees. */
-function pairOf({ before, held }, { kind, layer, head }) {
-  for (const words of state.words ? [true] : [false, true]) {
-    const [one, other] = [before, held].map((each) => view(each, kind, layer, head, { ...state, words }));
-    const fits = one.columns.length === other.columns.length && one.rows.length === other.rows.length;
-    if (fits) return { one, other, words: words && !state.words };
+/**
+ * Both maps with the same axes: of tokens, else of whole words, which a minimal pair has as many of; null where neither agrees.
+ * Places are compared one by one only where they are the same words, or where one word was swapped for one: `swapped` names those.
+ * @param {{ before: any, held: any }} both
+ * @param {{ kind: any, layer: any, head: any }} place
+ * @param {any} options
+ * @param {any[]} made the changes
+ */
+export function pairOf({ before, held }, { kind, layer, head }, options, made) {
+  const seen = (words) => [before, held].map((each) => view(each, kind, layer, head, { ...options, words }));
+  const [one, other] = seen(true);
+  const swaps = made.filter(({ action }) => action === 'swap').length;
+  const swapped = new Map(); // by what the word was
+  for (const axis of ['rows', 'columns']) {
+    if (one[axis].length !== other[axis].length || made.some(({ action }) => action === 'erase')) return null;
+    const apart = one[axis].filter((item, place) => item.label !== other[axis][place].label);
+    if (apart.length > swaps) return null; // words moved, and a place no longer means the same one
+    for (const item of apart) swapped.set(item.label, other[axis][one[axis].indexOf(item)].label);
   }
-  return null;
+  const alike = ['rows', 'columns'].every((axis) => one[axis].every(({ places }, at) => places.length === other[axis][at].places.length));
+  const [first, second] = options.words || !alike ? [one, other] : seen(false);
+  return { one: first, other: second, words: !alike && !options.words, swapped: [...swapped] };
 }
 
 /** What one map has less than the other. A swapped word is called by both its names. */
@@ -61,4 +76,10 @@ function differenceOf({ one, other }) {
     return (now === now || weight !== weight ? now : 0) - weight;
   });
   return { ...one, rows: both('rows'), columns: both('columns'), weights, maximum: true };
+}
+
+/** What is compared: of swapped words both are named, since the same place means two words there. */
+function saysOf({ words, swapped }) {
+  const pairs = swapped.map(([was, is]) => `${was} → ${is}`).join(t('list_comma'));
+  return t(words ? 'whatif_difference_words' : 'whatif_difference_says') + (pairs ? ` ${t('whatif_difference_swapped', { pairs })}` : '');
 }

@@ -65,7 +65,7 @@ export class StreamTable {
 
 function tokensOf(lifted) {
   const named = lifted.flatMap(([label_, by], place) => [
-    place ? t('why_list_comma') : '',
+    place ? t('list_comma') : '',
     make('b', {}, make('bdi', {}, label_.trim() || '␣')),
     ` ${signed(by, 2)}`,
   ]);

@@ -5,7 +5,7 @@ import { call } from '../core/boot.js';
 import { make, phrase, replace } from '../core/dom.js';
 import { state } from '../core/state.js';
 import { css, inkOn, shade } from '../core/theme.js';
-import { signed, three, two } from '../core/view.js';
+import { minus, signed, three, two } from '../core/view.js';
 import { faultSays, t } from '../core/words.js';
 import { Agreement } from './agreement.js';
 import { Curves, area } from './curves.js';
@@ -28,6 +28,7 @@ export class Methods {
     this.follows = make('p', { class: 'follows', 'aria-live': 'polite' });
     this.table = make('div', { class: 'methods' });
     this.scale = make('p', { class: 'quiet' });
+    this.gap = make('p', { class: 'quiet gap' });
     this.error = make('p', { class: 'error', role: 'alert' });
     this.hide = make('button', { type: 'button', class: 'link', onclick: () => this.erase() });
     this.halt = make('button', { type: 'button', class: 'link', onclick: () => this.stop() });
@@ -38,7 +39,7 @@ export class Methods {
     this.faithSays = make('p', { class: 'says' });
     this.verdict = make('p', { class: 'follows' });
     const line = make('div', { class: 'more' }, this.hide, this.halt, this.state);
-    this.element = make('section', {}, this.title, this.says, this.follows, this.table, this.scale, this.agreement.element);
+    this.element = make('section', {}, this.title, this.says, this.follows, this.table, this.scale, this.gap, this.agreement.element);
     this.element.append(this.error, this.faithTitle, this.faithSays, this.verdict, line, this.curves.element);
   }
 
@@ -160,6 +161,7 @@ export class Methods {
     replace(this.table, this.heading(words), ...this.config.methods.map((method) => this.line(method, words)));
     if (focused) this.table.querySelector(`[data-method=${focused}]`)?.focus({ preventScroll: true });
     this.scale.textContent = t('word_scale');
+    this.gap.textContent = gapSays(this.known.integrated?.gap);
     replace(this.follows, ...this.whatFollows(words));
     this.agreement.draw(this.config.methods, this.known);
     this.drawFaithfulness();
@@ -261,17 +263,39 @@ export class Methods {
 
   verdictSays() {
     const { methods, sentences } = this.report;
-    const order = Object.keys(methods).filter((name) => name !== 'erasure');
-    order.sort((one, other) => methods[other].area - methods[one].area);
-    const [best] = order;
+    const equal = undecided(methods);
+    const [high, low] = [equal[0], equal.at(-1)].map((name) => signed(methods[name].area, 2));
     const numbers = {
       count: sentences,
-      best: t(`method_${best}`),
-      area: signed(methods[best].area, 2),
-      raw: signed(methods.average.area, 2),
+      equal: equal.length,
+      names: equal.map((name) => t(`method_${name}`)).join(t('list_comma')),
+      high,
+      low,
     };
-    return t('word_verdict', { ...numbers, bound: signed(methods.erasure.area, 2), tau: two(this.report.tau.average.erasure) });
+    const others = {
+      raw: signed(methods.average.area, 2),
+      bound: signed(methods.erasure.area, 2),
+      tau: two(this.report.tau.average.erasure),
+    };
+    return t(equal.length > 1 ? 'word_verdict_equal' : 'word_verdict', { ...numbers, ...others });
   }
+}
+
+/** The best methods beside erasure that cannot be told apart: each lies within the bounds of the best, and the best within its own. */
+export function undecided(methods) {
+  const order = Object.keys(methods).filter((name) => name !== 'erasure');
+  order.sort((one, other) => methods[other].area - methods[one].area);
+  const best = methods[order[0]];
+  return order.filter((name) => methods[name].area >= best.low && methods[name].high >= best.area);
+}
+
+const COMPLETE = 0.01; // nats: below, nothing is missed
+
+/** What integrated gradients lack of what they should add up to. */
+export function gapSays(gap) {
+  if (!gap) return '';
+  const [missed, whole] = [two(gap.missed), minus(gap.whole, 2)];
+  return t(gap.missed < COMPLETE ? 'word_complete' : 'word_gap', { missed, whole });
 }
 
 /** The word with the highest score; special tokens only where nothing else is there. */

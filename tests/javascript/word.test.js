@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import './setup.js';
+
+const { gapSays, undecided } = await import('../../viz/widgets/word/methods.js');
+
+const measured = (area, low, high) => ({ area, low, high });
+
+test('methods within each other’s bounds cannot be told apart, and erasure is judged by its own test', () => {
+  const methods = {
+    raw: measured(0.26, 0.24, 0.284),
+    erasure: measured(0.3, 0.28, 0.32),
+    gradient: measured(0.28, 0.255, 0.3),
+    narrow: measured(0.27, 0.265, 0.275), // the best lies outside its bounds
+    wide: measured(0.25, 0.2, 0.3), // it lies outside those of the best
+  };
+  assert.deepEqual(undecided(methods), ['gradient', 'raw']);
+  assert.deepEqual(undecided({ gradient: methods.gradient, wide: methods.wide }), ['gradient']);
+});
+
+test('what integrated gradients miss is said in words', () => {
+  assert.equal(gapSays(undefined), '');
+  assert.match(gapSays({ missed: 0.614, whole: 4.2 }), /4\.20 nats, and miss 0\.61 of them/);
+  assert.match(gapSays({ missed: 0.004, whole: -1.5 }), /−1\.50 nats.*complete/);
+});
