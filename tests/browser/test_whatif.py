@@ -43,6 +43,12 @@ def chips(page: Page) -> list[str]:
     return [text.removesuffix(" ×") for text in page.locator(f"{TAB} .chip").all_inner_texts()]
 
 
+def shown_row(page: Page, row: int) -> np.ndarray:
+    """A row of the map on show."""
+    found: np.ndarray = next(each["z"] for each in traces(page, f"{TAB} .head .plot") if each["type"] == "heatmap")[row]
+    return found
+
+
 def sum_of(page: Page) -> float:
     return float(page.inner_text(f"{TAB} .sum").replace("−", "-"))
 
@@ -197,6 +203,45 @@ def test_positions_layers_and_one_weight_change_what_is_written(page: Page) -> N
     told(page)
     (change,) = json.loads(state(page, "interventions"))
     assert (change["action"], change["row"], change["column"], change["amount"]) == ("drag", 0, 0, 0)
+
+
+def test_a_weight_is_dragged_on_the_map_itself_and_by_its_own_keys(page: Page) -> None:
+    thumb(page, 0, 3)  # shown, and off
+    told(page)
+    page.click(f"{TAB} .steps button:has-text('Reset')")
+    expect(page.locator(f"{TAB} .answer.unchanged")).to_be_visible()
+    plane = page.locator(f"{TAB} .head .plane").first
+    plane.click(position={"x": 12, "y": 12})
+    knob = page.locator(f"{TAB} .knob")
+    before = float(knob.get_attribute("aria-valuenow") or "")
+    box = knob.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 6, box["y"] + 6)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 6, box["y"] + 30)
+    page.mouse.move(box["x"] + 6, box["y"] + 6 + 160 * (before - 0.25))
+    left = page.locator(f"{TAB} .one-weight [role=status]")
+    expect(left).to_have_text("0.75 is left for the rest of the row, in the same proportions.")
+    promised = shown_row(page, 0)  # the map shows the row as it will be
+    assert promised.sum() == pytest.approx(1, abs=1e-3)
+    assert promised[0] == pytest.approx(0.25, abs=0.01)
+    assert not json.loads(state(page, "interventions") or "[]")
+    page.mouse.up()
+    told(page)
+    (change,) = json.loads(state(page, "interventions"))
+    assert (change["action"], change["row"], change["column"]) == ("drag", 0, 0)
+    assert change["amount"] == pytest.approx(0.25, abs=0.01)
+    np.testing.assert_allclose(shown_row(page, 0), promised, atol=2e-3)  # the model's own row
+    plane.click(position={"x": 12, "y": 12})  # the answer let go of the cell
+    knob.focus()
+    heads = (state(page, "layer"), state(page, "head"))
+    page.keyboard.press("ArrowUp")
+    told(page)
+    (change,) = json.loads(state(page, "interventions"))
+    assert change["amount"] == pytest.approx(0.30, abs=0.01)
+    assert (state(page, "layer"), state(page, "head")) == heads
+    page.click(f"{TAB} .steps button:has-text('Reset')")
+    expect(page.locator(f"{TAB} .answer.unchanged")).to_be_visible()
 
 
 def test_changes_of_words_go_with_their_sentence_and_those_of_heads_stay(page: Page) -> None:

@@ -8,6 +8,7 @@ const { readLink } = await import('../../viz/widgets/core/link.js');
 const { set, state } = await import('../../viz/widgets/core/state.js');
 const { canRedo, canUndo, change, changeSays, changes, redo, undo } = await import('../../viz/widgets/whatif/changes.js');
 const { pairOf } = await import('../../viz/widgets/whatif/difference.js');
+const { rescaled } = await import('../../viz/widgets/whatif/oneweight.js');
 const { swapped, swapsBetween } = await import('../../viz/widgets/whatif/pair.js');
 
 const sentence = (text) => {
@@ -146,4 +147,11 @@ test('maps are subtracted only where their axes mean the same words, and swapped
   assert.equal(pair(read([['Der'], ['bellt']]), 'erase'), null);
   assert.equal(pair(read([['Der'], ['bellt'], ['laut']]), 'erase', 'swap'), null, 'as many words, but others');
   assert.equal(pair(read([['Hund'], ['bellt'], ['laut']]), 'swap'), null, 'more words differ than were swapped');
+});
+
+test('a dragged weight leaves the rest of its row in proportion, and the row sums to one', () => {
+  assert.deepEqual(rescaled([0.5, 0.3, 0.2], 0, 0.75), [0.75, 0.15, 0.1]);
+  assert.deepEqual(rescaled([0.25, 0.75, NaN], 0, 1), [1, 0, NaN]);
+  assert.deepEqual(rescaled([1, 0, 0], 0, 0.5), [0.5, 0.25, 0.25], 'evenly, where nothing has proportions');
+  assert.deepEqual(rescaled([1, NaN], 0, 0.5), [1, NaN], 'a row with one key has no other');
 });

@@ -2,7 +2,6 @@
 
 import { make, replace } from '../core/dom.js';
 import { state } from '../core/state.js';
-import { two } from '../core/view.js';
 import { t } from '../core/words.js';
 import { change, changes, changeSays, canRedo, canUndo, characters, instead, redo, undo } from './changes.js';
 import { Pair } from './pair.js';
@@ -189,52 +188,5 @@ export class Parts {
     });
     replace(this.menus, ...menus, ...checks);
     if (focused >= 0) this.menus.querySelectorAll('select, input')[focused]?.focus({ preventScroll: true });
-  }
-}
-
-/** One weight: that of the cell that is pinned on the map. */
-export class OneWeight {
-  constructor(store) {
-    this.store = store;
-    this.says = make('span', {});
-    this.slider = make('input', { type: 'range', min: 0, max: 1, step: 0.01, oninput: () => this.read(), onchange: () => this.drag() });
-    this.reading = make('output', { class: 'numeric' });
-    this.hint = make('p', { class: 'quiet' });
-    this.label = make('label', { class: 'sample' }, this.says, this.slider, this.reading);
-    this.element = make('div', { class: 'one-weight' }, this.label, this.hint);
-  }
-
-  /** `view`: the map on show. */
-  draw(view) {
-    const { row, column } = this.store.state;
-    const one = view && typeof view.layer === 'number' && typeof view.head === 'number';
-    const cell = one && !state.words && row !== null && column !== null && view.rows[row] && view.columns[column];
-    const weight = cell ? view.weights[row * view.columns.length + column] : NaN;
-    const possible = weight === weight;
-    this.label.hidden = !possible;
-    this.hint.hidden = possible;
-    this.hint.textContent = t(state.words ? 'whatif_drag_tokens' : one ? 'whatif_drag_hint' : 'whatif_drag_one');
-    if (!possible) return;
-    this.at = {
-      kind: view.kind,
-      layer: view.layer,
-      head: view.head,
-      row: view.rows[row].places[0],
-      column: view.columns[column].places[0],
-    };
-    this.says.textContent = t('whatif_drag', { row: view.rows[row].label, column: view.columns[column].label });
-    this.slider.setAttribute('aria-label', this.says.textContent);
-    this.slider.value = weight;
-    this.read();
-  }
-
-  read() {
-    this.reading.textContent = two(Number(this.slider.value));
-  }
-
-  drag() {
-    const { at } = this;
-    const same = (each) => each.action === 'drag' && ['kind', 'layer', 'head', 'row'].every((name) => each[name] === at[name]);
-    instead(same, { action: 'drag', ...at, amount: Number(this.slider.value) });
   }
 }

@@ -15,10 +15,11 @@ import { listenToKeys } from '../headview/keys.js';
 import { TranslationMaps } from '../headview/translationmaps.js';
 import { Board } from './board.js';
 import { BRUSHES, allButOne, borrowMap, changeAt, changes, characters, copyHead, didSays, paintHead, redo, undo } from './changes.js';
-import { Chips, OneWeight, Parts, SourceWords } from './controls.js';
+import { Chips, Parts, SourceWords } from './controls.js';
 import { Difference } from './difference.js';
 import { Giver } from './giver.js';
 import { Importance } from './importance.js';
+import { OneWeight } from './oneweight.js';
 import { Pruning } from './pruning.js';
 
 const PAUSE = 150; // milliseconds without another change until the server is asked
@@ -90,7 +91,7 @@ class WhatIf {
     this.heads.wallElement.append(this.words.element, this.parts.element);
     this.sides = make('div', { class: 'segments', role: 'group' });
     this.heads.end.append(this.sides);
-    this.weight = new OneWeight(this.store);
+    this.weight = new OneWeight(this.store, () => this.heads);
     this.difference = new Difference(() => this.heads.view);
     this.heads.maps.element.before(this.weight.element);
     this.heads.head.append(this.difference.element);
