@@ -1,4 +1,4 @@
-"""`python -m benchmarks decode | probes | lines | memory | training | gpu | page | paint | visit | live | all`."""
+"""`python -m benchmarks SECTION`: one of `SECTIONS`, or `all`."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-SECTIONS = ("decode", "probes", "lines", "memory", "training", "gpu", "page", "paint", "visit", "live")
+SECTIONS = ("decode", "probes", "lines", "memory", "training", "gpu", "page", "paint", "visit", "live", "watched")
 NUMBERS = "benchmarks.json"
 
 
 def main(arguments: list[str]) -> int:
     """Measure the sections asked for, print them, and write them down beside those measured before."""
     options = _options(arguments)
-    names = SECTIONS[:-4] if options.section == "all" else (options.section,)  # the last four need a browser
+    browsers = ("page", "paint", "visit", "live")
+    names = tuple(name for name in SECTIONS if name not in browsers) if options.section == "all" else (options.section,)
     results = _measured_before(options.output)
     from benchmarks.about import about
     from benchmarks.decode import disagreements
@@ -61,7 +62,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
 
 
 def _measure(name: str, options: argparse.Namespace) -> dict[str, Any]:
-    from benchmarks import decode, first_visit, gpu, lines, live, memory, page, painting, probes, training
+    from benchmarks import decode, first_visit, gpu, lines, live, memory, page, painting, probes, training, watched
     from benchmarks.engines import CPU_ENGINES
     from benchmarks.shapes import BASE, CASES, QUICK_CASES, SMALL
 
@@ -82,6 +83,7 @@ def _measure(name: str, options: argparse.Namespace) -> dict[str, Any]:
         "live": lambda: live.measure(
             options.visitors or (5 if quick else 30), options.seconds or (6.0 if quick else 30.0), say
         ),
+        "watched": lambda: watched.measure(repetitions, say),
     }
     return measures[name]()
 

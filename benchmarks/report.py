@@ -17,10 +17,12 @@ from benchmarks.shapes import (
     PAGE_GOALS,
     PAINT_GOALS,
     PASS_GOAL,
+    RUN_GOAL,
     STEP_GOAL,
     TRAINING_GOALS,
     TRANSLATOR_GOAL,
     VISIT_GOALS,
+    WATCHED_GOAL,
 )
 
 Result = Mapping[str, Any]
@@ -369,6 +371,35 @@ def live(result: Result) -> str:
     )
 
 
+def watched(result: Result) -> str:
+    """Answers beside a training run."""
+    ratio = result["ratio"]
+    rows = [
+        ["an answer, nothing trains", f"{milliseconds(result['alone']['median'])} ms", "", ""],
+        ["an answer beside the largest runs", f"{milliseconds(result['beside']['median'])} ms", "", ""],
+        [
+            f"the one over the other, {ratio['pairs']} pairs",
+            f"{ratio['median']:.2f} ({ratio['low']:.2f}-{ratio['high']:.2f})",
+            f"at most {WATCHED_GOAL:g}",
+            verdict(ratio["median"] <= WATCHED_GOAL),
+        ],
+        [
+            "a whole default run, its process started",
+            f"{result['whole']['median']:.1f} s",
+            f"at most {RUN_GOAL:g} s",
+            verdict(result["whole"]["median"] <= RUN_GOAL),
+        ],
+    ]
+    return "\n".join(
+        [
+            "## A training run beside answers\n",
+            "A visitor watches two models train side by side, in a process of the lowest priority with one thread; "
+            "another one asks for answers of de-en. Medians, pair by pair.\n",
+            table(["", "measured", "goal", ""], rows),
+        ]
+    )
+
+
 def _both(times: Result) -> str:
     return f"{times['p50']:.2f} s, {times['p95']:.2f} s"
 
@@ -384,6 +415,7 @@ SECTIONS: dict[str, Callable[[Result], str]] = {
     "paint": painting,
     "visit": first_visit,
     "live": live,
+    "watched": watched,
 }
 
 

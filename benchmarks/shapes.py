@@ -133,6 +133,8 @@ PAGE_GOALS = {  # at most, but for `plain`: at least so many times as fast as th
     "plain": 10.0,
 }
 PAINT_GOALS = {"20": 0.060, "60": 0.120, "200": 0.250}  # seconds after the model's own time, by tokens: at most
+WATCHED_GOAL = 1.3  # of an answer's time alone, while a lesson trains
+RUN_GOAL = 15.0  # seconds of a lesson's default run
 LIVE_GOAL = 1.5  # of a full answer's time alone, while others type
 VISIT_GOALS = {  # at most
     "ratio": 1.2,  # the time until the first map over that of Gradio's empty page

@@ -377,6 +377,12 @@ def _result() -> dict[str, Any]:
             "memory": 500e6,
             "about": machine,
         },
+        "watched": {
+            **{name: {"median": each, "low": each, "high": each} for name, each in (("alone", 0.2), ("beside", 0.27))},
+            "ratio": {"median": 1.35, "low": 1.3, "high": 1.4, "pairs": 11},
+            "whole": {"median": 4.2, "low": 4.0, "high": 4.5},
+            "about": machine,
+        },
     }
 
 
@@ -408,6 +414,8 @@ def test_the_report_says_honestly_which_goals_are_met() -> None:
     assert "| 60 read, 7 written | 50.0 | 100 | 150 | 100 | at most 120 | met |" in text
     assert "| the one over the other | 1.60 | at most 1.5 | **not met** |" in text
     assert "400 live answers, 7 times others came first, 0 lost." in text
+    assert "| the one over the other, 11 pairs | 1.35 (1.30-1.40) | at most 1.3 | **not met** |" in text
+    assert "| a whole default run, its process started | 4.2 s | at most 15 s | met |" in text
 
 
 def test_every_section_becomes_part_of_the_report() -> None:
@@ -422,7 +430,7 @@ def test_the_machine_is_named_once_or_below_each_section_where_they_differ() -> 
     results = _result()
     assert report.render(results).count("2031-02-03") == 1
     results["gpu"] = results["gpu"] | {"about": results["gpu"]["about"] | {"date": "2031-02-04", "load": 3.5}}
-    assert report.render(results).count("2031-02-03") == 9
+    assert report.render(results).count("2031-02-03") == 10
     assert report.render(results).count("Other work kept 3.5 cores busy") == 1
 
 

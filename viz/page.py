@@ -16,6 +16,7 @@ from headlight.viz.api.limits import app_kwargs
 from headlight.viz.settings import Settings, read_settings, require_place
 from headlight.viz.tabs import TABS, Tab
 from headlight.viz.tabs.download import AT_ONCE, DownloadWidget
+from headlight.viz.tabs.learn import page_closed
 from headlight.viz.tabs.translate import TranslateWidget
 from headlight.viz.theme import FONT, THEMES
 from headlight.viz.wire.first_visit import quick_page
@@ -50,6 +51,7 @@ def build_page(settings: Settings | None = None, tabs: Mapping[str, Tab] = TABS)
         register_api(service)
         page.unload(translate_widget.left)
         page.unload(fetching.left)
+        page.unload(page_closed(service))
     listen(page, service.line)
     serve_metrics(page, service, settings)
     return page

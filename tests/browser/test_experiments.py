@@ -33,7 +33,8 @@ def test_every_step_is_drawn(lesson: Lesson, language: str, visit: Visit) -> Non
         expect(page.locator(".lesson h2")).to_have_text(words(language)[f"lesson_{lesson.name}_{step.name}_title"])
         show = page.locator(".lesson-ask:not([hidden]) .answer .link")
         if show.count():
-            expect(page.locator(".lesson-controls")).to_be_hidden()  # they would give the answer away
+            if step.ask is not None and step.ask.hides:
+                expect(page.locator(".lesson-controls")).to_be_hidden()  # they would give the answer away
             show.click()
         assert page.locator(".lesson .figure > *").count() > 0, step.name
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), step.name

@@ -31,6 +31,7 @@ from headlight.viz.answers.model_cache import ModelCache
 from headlight.viz.answers.shared import ALONE, SharedAnswers, Turn
 from headlight.viz.answers.single_flight import Lead
 from headlight.viz.answers.tallies import Tallies
+from headlight.viz.answers.training_runs import TrainingRuns
 from headlight.viz.answers.zero_gpu import on_zero_gpu
 from headlight.viz.errors import PageError, page_error
 from headlight.viz.fields import request_from
@@ -61,6 +62,7 @@ class Service:
         self.shared = SharedAnswers(settings.cache_url) if settings.cache_url else None
         self.catalogue = Catalogue(settings)
         self.model_cache: ModelCache[Any] = ModelCache(settings.models_mb * MEGABYTE, _weight)
+        self.training = TrainingRuns()  # in processes of their own, with a line of their own
         self._model_defaults: dict[tuple[str, str], ModelDefaults] = {}  # also of models that are no longer in memory
         names = [card.name for card in self.catalogue.cards() if card.kind == "transformer" and card.downloaded]
         if settings.model and settings.model not in names:

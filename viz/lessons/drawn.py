@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from headlight.model.folders.packed import packed
 from headlight.model.records import FloatArray
-from headlight.viz.answers.packed import packed
 
 MINUS = "−"
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -181,6 +181,19 @@ class Dots(Drawn):
     groups: Sequence[int] = ()
     group_names: Sequence[Label] = ()
     joined: bool = False
+
+
+@dataclass(frozen=True)
+class Trains(Drawn):
+    """One run or two, to be trained when a visitor says so; `kept`: the messages of the untrained models."""
+
+    form = "trains"
+    runs: Sequence[Mapping[str, Any]]  # what `WatchedRun` takes
+    kept: Sequence[Mapping[str, Any]]
+    sentence: int = 0  # the one that is looked at first
+
+    def as_json(self) -> dict[str, Any]:
+        return {"form": self.form, "runs": list(self.runs), "kept": list(self.kept), "sentence": self.sentence}
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ def source_values(function: Callable[..., Any], lit: str) -> dict[str, Any]:
     Raises:
         LookupError: no line holds it. The code has changed, and the step must say which line does it now.
     """
+    function = inspect.unwrap(function)  # a decorator lies in another file
     lines, first = inspect.getsourcelines(function)
     numbered = [(first + place, line.rstrip("\n")) for place, line in enumerate(lines)]
     found = [number for number, line in numbered if lit in line]

@@ -18,9 +18,9 @@ import numpy as np
 
 from headlight.model.core.probes import all_probes
 from headlight.model.experiments.trace import norm_of
+from headlight.model.folders.packed import packed
 from headlight.model.records import FloatArray, Translation
 from headlight.model.translate.translator import Translator
-from headlight.viz.answers.packed import packed
 from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError, shown
 from headlight.viz.labels import candidate

@@ -6,7 +6,7 @@ in files of their own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -16,6 +16,7 @@ from headlight.viz.answers.service import Service
 from headlight.viz.lessons import LESSONS
 from headlight.viz.lessons.running import experiments_of
 from headlight.viz.lessons.tensors import tensors_of
+from headlight.viz.lessons.training import training_calls
 from headlight.viz.wire.rpc import answering
 from headlight.viz.wire.widget import widget
 
@@ -23,7 +24,18 @@ from headlight.viz.wire.widget import widget
 def build(service: Service) -> gr.HTML:
     """Inside a `gr.Blocks`."""
     computing = (tensors_of(service), experiments_of(service))
-    return widget("learn/learn", server=[answering(read_lessons, computes=False), *map(answering, computing)])
+    quick = (read_lessons, *training_calls(service))  # a run computes in a process of its own, after a line of its own
+    server = [answering(each, computes=False) for each in quick]
+    return widget("learn/learn", server=[*server, *map(answering, computing)])
+
+
+def page_closed(service: Service) -> Callable[[gr.Request], None]:
+    """What ends with a page: its training run."""
+
+    def left(request: gr.Request) -> None:
+        service.training.left_session(request.session_hash or "")
+
+    return left
 
 
 def read_lessons(values: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -16,8 +16,8 @@ import numpy as np
 
 from headlight.model.experiments.inside import lifted_most, moved_by_keys
 from headlight.model.experiments.trace import run_trace
+from headlight.model.folders.packed import packed
 from headlight.model.records import AttentionMap, FloatArray, Kind, Translation
-from headlight.viz.answers.packed import packed
 from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError, shown
 from headlight.viz.fields import selection_from

@@ -49,7 +49,7 @@ SHEETS = (
     "whatif/whatif",
     "beside/beside",
 )  # in this order: later rules override earlier ones
-LATER_SHEETS = ("lessons/lessons", "lessons/figures", "lessons/experiments")
+LATER_SHEETS = ("lessons/lessons", "lessons/figures", "lessons/experiments", "lessons/training")
 
 
 def plotly_file() -> Path:

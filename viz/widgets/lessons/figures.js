@@ -13,13 +13,13 @@ const THICK = 22; // pixels of a row where there are few
 const THIN = 15; // of three tensors above one another
 
 /** @typedef {import('./scene.js').Scene} Scene */
-/** @typedef {{ scene: Scene, width: number, pick: (changes: any) => void, all: boolean }} Drawing */
+/** @typedef {{ scene: Scene, width: number, pick: (changes: any) => void, all: boolean, training: any }} Drawing */
 
 /** The pictures of a step, one below the other: of tensors, and of what its experiment found. */
 export function drawFigures(drawing) {
   const { step, found } = drawing.scene;
   const shown = step.figures.flatMap((figure) => FORMS[figure.form](figure, drawing).filter(Boolean));
-  return found ? [...shown, ...drawFound(found, { lesson: step.lesson, width: drawing.width })] : shown;
+  return found ? [...shown, ...drawFound(found, { lesson: step.lesson, width: drawing.width, training: drawing.training })] : shown;
 }
 
 const FORMS = {

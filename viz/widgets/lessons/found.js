@@ -16,7 +16,10 @@ const GAP = 24; // pixels between two pictures side by side
 const NARROW = { large: 260, small: 140 }; // pixels that a picture needs to stand beside another
 const MOST = 4; // small ones in a row
 
-/** @typedef {{ lesson: string, width: number, small?: boolean }} About `small`: its legend stands below all of them */
+/**
+ * @typedef {{ lesson: string, width: number, training: import('./training.js').Training, small?: boolean }} About `small`: its legend
+ *   stands below all of them
+ */
 
 /** The pictures of what was found, one below the other. */
 export const drawFound = (found, about) => found.figures.map((figure) => picture(figure, about));
@@ -25,7 +28,16 @@ function picture(figure, about) {
   return make('div', { class: 'lesson-found' }, ...FORMS[figure.form](figure, about).filter(Boolean));
 }
 
-const FORMS = { heat: drawHeat, beside: drawBeside, lines: drawLines, bars: drawBars, table: drawTable, texts: drawTexts, dots: drawDots };
+const FORMS = {
+  heat: drawHeat,
+  beside: drawBeside,
+  lines: drawLines,
+  bars: drawBars,
+  table: drawTable,
+  texts: drawTexts,
+  dots: drawDots,
+  trains: (figure, { training }) => [training.show(figure)],
+};
 
 function drawHeat({ title, numbers, rows, columns, scale, most, digits, row, column, bare }, { lesson, width, small }) {
   const { shape, numbers: cells } = unpacked(numbers);

@@ -13,17 +13,29 @@ export function press(event, lessons) {
   const act = {
     ArrowLeft: () => lessons.move(-1),
     ArrowRight: () => lessons.move(1),
-    ' ': () => lessons.play(),
-    j: () => nextToken(lessons, 1),
-    k: () => nextToken(lessons, -1),
-    '[': () => nextHead(lessons, -1),
-    ']': () => nextHead(lessons, 1),
+    ...(lessons.view.training.shown ? ofTraining(lessons.view.training) : ofSentence(lessons)),
     Escape: () => lessons.leave(),
   }[event.key.length === 1 ? event.key.toLowerCase() : event.key];
   if (!act) return;
   event.preventDefault();
   act();
 }
+
+const ofSentence = (lessons) => ({
+  ' ': () => lessons.play(),
+  j: () => nextToken(lessons, 1),
+  k: () => nextToken(lessons, -1),
+  '[': () => nextHead(lessons, -1),
+  ']': () => nextHead(lessons, 1),
+});
+
+const ofTraining = (training) => ({
+  ' ': () => training.press(),
+  j: () => training.nextSentence(1),
+  k: () => training.nextSentence(-1),
+  '[': () => training.nextHead(-1),
+  ']': () => training.nextHead(1),
+});
 
 function nextToken(lessons, by) {
   const { kind, picks } = lessons.lesson.steps[lessons.place];

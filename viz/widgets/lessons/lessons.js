@@ -1,10 +1,10 @@
 // Learn: the list of lessons, and one of them open at a step. The same drawing for all; what differs is data.
 
-import { call } from '../core/boot.js';
 import { make } from '../core/dom.js';
 import { on, set, state } from '../core/state.js';
 import { faultSays, t } from '../core/words.js';
 import { untell } from '../parts/values.js';
+import { asksOf } from './asks.js';
 import { readChoice, settled, writeChoice } from './choice.js';
 import { Experiments } from './experiments.js';
 import { press } from './keys.js';
@@ -19,29 +19,12 @@ const PAUSE = 120; // milliseconds without another change until an experiment is
 const STAYS = { step: 4200, part: 1800, word: 1200 }; // milliseconds of each while it plays
 
 export async function mount(root, server) {
-  const lessons = await call(server.read_lessons, {});
-  const asks = { open: 0 };
-  const [tensors, experiments] = [server.lesson_tensors, server.run_experiment].map((ask) =>
-    counted(root, asks, (values) => call(ask, values)),
-  );
-  new Lessons(root, lessons, new Tensors(tensors), new Experiments(experiments));
-}
-
-/** The same, and the element says how many answers are still to come: also those that are asked for in advance. */
-function counted(root, asks, ask) {
-  return async (values) => {
-    root.dataset.asks = String(++asks.open);
-    try {
-      return await ask(values);
-    } finally {
-      if (--asks.open) root.dataset.asks = String(asks.open);
-      else delete root.dataset.asks;
-    }
-  };
+  const { lessons, tensors, experiments, training } = await asksOf(root, server);
+  new Lessons(root, lessons, { tensors: new Tensors(tensors), experiments: new Experiments(experiments), training });
 }
 
 class Lessons {
-  constructor(root, lessons, tensors, experiments) {
+  constructor(root, lessons, { tensors, experiments, training }) {
     this.root = root;
     this.lessons = lessons;
     this.tensors = tensors;
@@ -52,7 +35,7 @@ class Lessons {
     this.timer = 0;
     this.turn = 0;
     this.list = new LessonList((name) => this.go({ lesson: name, step: '', part: 0, chosen: {} }));
-    this.view = new StepView({
+    const does = {
       back: () => this.leave(),
       step: (place) => this.toStep(place),
       move: (by) => this.move(by),
@@ -66,7 +49,8 @@ class Lessons {
         this.whole = !this.whole;
         this.show();
       },
-    });
+    };
+    this.view = new StepView(does, training);
     this.notice = make('p', { class: 'quiet' });
     root.append(this.notice, this.list.element, this.view.element);
     on(['tab', 'lesson', 'translation', 'language', 'theme'], () => this.show());
@@ -174,6 +158,12 @@ class Lessons {
     this.timer = 0;
   }
 
+  /** Nothing is played or trained while nobody looks. */
+  rest() {
+    this.stop();
+    this.view.training.leave();
+  }
+
   wait() {
     const { steps } = this.lesson;
     const step = steps[this.place];
@@ -203,7 +193,7 @@ class Lessons {
 
   async show() {
     untell();
-    if (state.tab !== 'learn') return this.stop();
+    if (state.tab !== 'learn') return this.rest();
     const { translation } = state;
     const { lesson } = this;
     this.notice.textContent = translation ? '' : t('lesson_no_sentence');
@@ -212,7 +202,7 @@ class Lessons {
     if (!translation) return;
     const turn = ++this.turn;
     if (!lesson) {
-      this.stop();
+      this.rest();
       this.drawList(turn);
       return;
     }

@@ -13,14 +13,16 @@ import { numbersOf } from './numbers.js';
 import { namesOf, noteKey, wordsKey, writtenFor } from './phrases.js';
 import { Question, questionOf } from './question.js';
 import { sourceBox } from './source.js';
+import { Training } from './training.js';
 
 const PLAY = 'M5 3.500l9 5.500-9 5.500z';
 const PAUSE = 'M5 4h3v10H5zM10 4h3v10h-3z';
 
 export class StepView {
-  /** `does`: what the controls do (lessons.js). */
-  constructor(does) {
+  /** `does`: what the controls do (lessons.js); `training`: what the server is asked for to train. */
+  constructor(does, training) {
     this.does = does;
+    this.training = new Training(training);
     this.back = make('button', { type: 'button', class: 'link', onclick: () => does.back() });
     this.name = make('span', { class: 'where' });
     this.pickers = make('div', { class: 'pickers' });
@@ -58,7 +60,7 @@ export class StepView {
       this.more,
       this.question.element,
     );
-    this.body = make('div', { class: 'body' }, left, this.formulas);
+    this.body = make('div', { class: 'body' }, left, this.formulas, this.training.shows);
     const step = make('div', { class: 'step' }, ways, this.title, this.words, this.error, this.again, this.body, this.source);
     this.element = make('div', { class: 'lesson' }, crumb, make('div', { class: 'walk' }, this.drawing.element, step));
   }
@@ -148,6 +150,7 @@ export class StepView {
     this.again.hidden = false;
     replace(this.words);
     if (!this.controls.isOf(scene.step)) this.controls.hide();
+    this.training.leave();
     for (const part of [this.figure, this.formulas, this.tokens, this.parts, this.source]) replace(part);
     this.question.element.hidden = true;
     this.long.hidden = true;
@@ -254,8 +257,11 @@ export class StepView {
       replace(this.figure);
       return;
     }
+    const trains = Boolean(scene.found?.figures.some(({ form }) => form === 'trains'));
+    this.element.classList.toggle('trains', trains);
+    if (!trains) this.training.leave();
     const width = Math.floor(this.figure.clientWidth) || 600;
-    replace(this.figure, ...drawFigures({ scene, width, pick: this.does.pick, all: whole }));
+    replace(this.figure, ...drawFigures({ scene, width, pick: this.does.pick, all: whole, training: this.training }));
   }
 
   drawFormulas(base, scene, { numbers, values, part, hides }) {

@@ -1,0 +1,64 @@
+"""A training run beside answers: what a visitor's translation takes while another visitor's model trains, and alone.
+
+Answers are asked one after the other from a service in this process, in turns: one while nothing trains, one while the
+largest pair of runs does. A new run begins as soon as the last one is over.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.arithmetic import paired_ratio, summary
+from benchmarks.page import HUNDRED, Say
+from headlight.model.records import TranslationRequest
+from headlight.viz.answers.line import Visitor
+from headlight.viz.answers.service import Service
+from headlight.viz.answers.training_runs import TrainingRun, TrainingRuns
+from headlight.viz.settings import Settings
+
+LEARNER = Visitor("", "learner")
+LARGEST = {"corpus": "mini", "layers": 3, "heads": 8, "d_model": 64}
+ENDS = 60.0  # seconds for a process to end, on a busy machine
+
+
+def measure(repetitions: int, say: Say) -> dict[str, Any]:
+    """Seconds of answers alone and beside a run, and of whole default runs."""
+    service, runs = Service(Settings(cache_mb=0)), TrainingRuns()
+    request = service.check({"text": HUNDRED[: HUNDRED.index(".") + 1]})
+    answer(service, request)  # loads the model
+    alone, beside = [], []
+    for number in range(repetitions):
+        say(f"answers alone and beside a training run: {number + 1} of {repetitions}")
+        alone.append(answer(service, request))
+        run = runs.begin(LEARNER, [LARGEST, LARGEST | {"positions": False}])
+        look_on(runs, run, lambda run=run: len(run.messages) > 3)  # type: ignore[misc]
+        beside.append(answer(service, request))
+        if run.over:
+            raise RuntimeError("The run was over before the answer was there.")
+        runs.left(LEARNER)
+        runs.wait_until(lambda run=run: run.over, ENDS)  # type: ignore[misc]
+    whole = []
+    for number in range(min(repetitions, 5)):
+        say(f"whole default runs: {number + 1}")
+        start = time.monotonic()
+        run = runs.begin(LEARNER, [{}])
+        look_on(runs, run, lambda run=run: run.over)  # type: ignore[misc]
+        whole.append(time.monotonic() - start)
+    ratio = paired_ratio(beside, alone)
+    return {"alone": summary(alone), "beside": summary(beside), "ratio": ratio, "whole": summary(whole)}
+
+
+def look_on(runs: TrainingRuns, run: TrainingRun, until: Callable[[], bool]) -> None:
+    """Ask for the run as a page does, which would end it otherwise."""
+    while not runs.wait_until(until, 1.0):
+        runs.more(LEARNER, run.name, 0)
+
+
+def answer(service: Service, request: TranslationRequest) -> float:
+    """Seconds of one translation."""
+    start = time.monotonic()
+    with service.hold(request.model) as translator:
+        translator.translate(request)
+    return time.monotonic() - start

@@ -1,0 +1,217 @@
+"""Mistakes that circulate in tutorials: each is one part of the model, or its loss, written wrong.
+
+A wrong part is a subclass of the right one with one method as it is often copied. `with_mistakes` gives a copy of a
+model that shares all weights and has wrong parts in the place of right ones, so the core's code knows no switch, and
+whoever runs the right model beside it sees nothing. What would have caught each stands in `caught.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from headlight.model.core.attention import KeysValues, KeysValuesCache, MultiHeadAttention, attention_scores
+from headlight.model.core.blocks import Embedding, Residual
+from headlight.model.core.config import TransformerConfig
+from headlight.model.core.masks import split_mask
+from headlight.model.core.positions import AddedPositions, Positions, SinusoidalPositions
+from headlight.model.core.transformer import Decoder, DecoderState, Transformer
+from headlight.model.training.batches import Batch
+from headlight.model.training.loss import Losses, LossModule
+
+# ---------------------------------------------------------------- parts, written wrong
+
+
+class OneSpeed(SinusoidalPositions):
+    """Integer division: i // width is 0 for every i below width, so all dimensions turn at one speed."""
+
+    def rows(self, start: int, end: int, like: Tensor) -> Tensor:
+        """`[positions, width]`, of whole waves alone."""
+        pairs = torch.arange(self.width // 2, dtype=torch.float64)
+        wavelengths = 10_000 ** (2 * (pairs // self.width))
+        angles = torch.arange(end, dtype=torch.float64)[:, None] / wavelengths
+        return torch.stack([angles.sin(), angles.cos()], dim=2).flatten(1).to(like)[start:]
+
+
+class InPlaceOfWords(AddedPositions):
+    """The rows of the table take the place of the embedding."""
+
+    def forward(self, embedded: Tensor, start: int = 0) -> Tensor:
+        """`[batch, tokens, d_model]`, the same whatever the words are."""
+        rows = self.rows(start + self.offset, start + self.offset + embedded.shape[1], embedded)
+        return rows.expand_as(embedded)
+
+
+class Unscaled(Embedding):
+    """The factor √d_model is forgotten."""
+
+    def forward(self, ids: Tensor, start: int = 0) -> Tensor:
+        """`[batch, tokens]` → `[batch, tokens, d_model]`."""
+        embedded = self.embedded(self.table(ids))
+        positioned: Tensor = self.dropout(self.positioned(self.positions(embedded, start)))
+        return positioned
+
+
+class Swapped(MultiHeadAttention):
+    """Queries are made of the source, keys and values of what is written."""
+
+    def memory(self, x: Tensor) -> KeysValues:
+        """The source's vectors, as queries."""
+        query = self.split(self.query(x))
+        return KeysValues(query, query)
+
+    def forward(self, x: Tensor, memory: KeysValues | None = None, **rest: Any) -> Tensor:
+        """As many vectors as the source has tokens, not as many as are written."""
+        assert memory is not None  # noqa: S101 - it is cross-attention
+        keys, values = self.split(self.key(x)), self.split(self.value(x))
+        output: Tensor = self.output(self.merge(self.mix(memory.keys, keys, values, None, None)))
+        return output
+
+
+class MaskedLate(MultiHeadAttention):
+    """What is hidden takes part in the softmax, and loses its share only afterwards."""
+
+    def mix(
+        self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, bias: Tensor | None
+    ) -> Tensor:  # [batch, heads, queries, width]
+        """Rows that no longer sum to one."""
+        allowed, added = split_mask(mask)
+        scores = attention_scores(query, keys, bias, self.scale)
+        scores = self.scores(scores if added is None else scores + added)
+        everywhere = torch.ones_like(scores, dtype=torch.bool)
+        allowed = self.allowed(everywhere if allowed is None else allowed & everywhere)
+        weights = self.weights(scores.softmax(dim=-1).masked_fill(~allowed, 0.0))
+        kept: Tensor = self.dropout(weights)
+        return kept.to(values.dtype) @ values
+
+
+class Replaced(Residual):
+    """The sub-layer replaces the stream."""
+
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        """sublayer(norm(x)), or norm(sublayer(x))."""
+        self.carried(x)
+        if self.norm_first:
+            return self.stream(self.dropout(sublayer(self.norm(x))))
+        return self.stream(self.norm(self.dropout(sublayer(x))))
+
+
+class MadeAnew(nn.LayerNorm):
+    """A norm that is made at every call has the numbers of a new one, and no optimiser knows them."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Mean 0 and spread 1, without the learned scale and shift."""
+        made: Tensor = nn.LayerNorm(x.shape[-1], eps=self.eps, device=x.device)(x)
+        return made
+
+
+class LooksAhead(Decoder):
+    """The causal mask is off by one: each word also sees the next, which is the word to be written."""
+
+    def through_layers(self, x: Tensor, state: DecoderState) -> Tensor:
+        """`[batch, tokens, d_model]` → the same shape."""
+        tokens = x.shape[1]
+        length = state.length + tokens
+        mask = torch.ones(tokens, length, dtype=torch.bool, device=x.device).tril(diagonal=length - tokens + 1)
+        positions: Positions = self.embedding.positions
+        bias = positions.bias(tokens, length)
+        caches: Sequence[KeysValuesCache | None] = state.caches or [None] * len(self.layers)
+        for layer, source, cache in zip(self.layers, state.cross, caches, strict=True):
+            x = layer(x, source, state.mask, mask, bias, positions, cache)
+        if state.caches is not None:
+            state.length = length
+        normed: Tensor = self.final_norm(x)
+        return normed
+
+
+class SoftmaxTwice(LossModule):
+    """The cross-entropy takes logits; here it gets probabilities, and makes probabilities of them again."""
+
+    def forward(self, batch: Batch) -> Losses:
+        """Sums over all target tokens."""
+        logits = self.model(batch.source, batch.target, batch.source_mask).flatten(0, 1)[batch.places]
+        smoothed = cross_entropy_of_chances(logits, batch.words, self.smoothing)
+        return Losses(smoothed, cross_entropy_of_chances(logits.detach(), batch.words))
+
+
+def cross_entropy(logits: Tensor, words: Tensor, smoothing: float = 0.0) -> Tensor:
+    """`[words, vocabulary]` and `[words]` → the sum over words, as the field writes it."""
+    return F.cross_entropy(logits, words, label_smoothing=smoothing, reduction="sum")
+
+
+def cross_entropy_of_chances(logits: Tensor, words: Tensor, smoothing: float = 0.0) -> Tensor:
+    """`[words, vocabulary]` and `[words]` → the sum of what such code reports."""
+    return F.cross_entropy(logits.softmax(dim=-1), words, label_smoothing=smoothing, reduction="sum")
+
+
+# ---------------------------------------------------------------- which there are, and how they come into a model
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One of them: the right part, the wrong one, the method that differs, and where in a model it stands."""
+
+    right: type[nn.Module]
+    wrong: type[nn.Module]
+    method: str
+    paths: str = "*"
+    applies: Callable[[TransformerConfig], bool] = lambda config: True
+
+    @property
+    def in_training(self) -> bool:
+        """Whether it is in the loss alone, so that a trained model does not have it."""
+        return issubclass(self.wrong, LossModule)
+
+
+def _adds_positions(config: TransformerConfig) -> bool:
+    return config.positions in ("sinusoidal", "sinusoidal_halves", "learned") and not config.position_width
+
+
+MISTAKES = {
+    "exponent": Mistake(
+        SinusoidalPositions, OneSpeed, "rows",
+        applies=lambda config: config.positions == "sinusoidal" and not config.position_width,
+    ),
+    "replaced": Mistake(AddedPositions, InPlaceOfWords, "forward", applies=_adds_positions),
+    "unscaled": Mistake(Embedding, Unscaled, "forward", applies=lambda config: config.scale_embedding),
+    "swapped": Mistake(MultiHeadAttention, Swapped, "forward", paths="*.cross_attention"),
+    "late_mask": Mistake(MultiHeadAttention, MaskedLate, "mix"),
+    "residual": Mistake(Residual, Replaced, "forward"),
+    "norm": Mistake(nn.LayerNorm, MadeAnew, "forward", applies=lambda config: config.norm == "layer"),
+    "ahead": Mistake(Decoder, LooksAhead, "through_layers"),
+    "softmax": Mistake(LossModule, SoftmaxTwice, "forward"),
+}  # fmt: skip
+
+
+def put_in(model: Transformer, names: Iterable[str]) -> None:
+    """Make these mistakes in a model of one's own. Those of the loss are not in the model."""
+    chosen = [MISTAKES[name] for name in names]
+    for path, module in model.named_modules():
+        wrong = [each for each in chosen if isinstance(module, each.right) and fnmatch(path, each.paths)]
+        if wrong:
+            bases = tuple(dict.fromkeys(each.wrong for each in wrong))
+            # The instance keeps its weights and probes: a wrong part adds nothing but its methods.
+            kind = type("And".join(base.__name__ for base in bases), (*bases, type(module)), {})
+            module.__class__ = kind
+
+
+def with_mistakes(model: Transformer, names: Iterable[str]) -> Transformer:
+    """A copy with these mistakes. It shares the weights of the model, which stays as it is."""
+    with torch.device("meta"):  # weights without memory, until they are those of the model
+        copy = Transformer(model.config)
+    copy.load_state_dict(model.state_dict(), assign=True)
+    copy.train(model.training)
+    put_in(copy, names)
+    return copy
+
+
+def losses_of(model: Transformer, smoothing: float, names: Iterable[str]) -> LossModule:
+    """The loss that training lowers, right or wrong."""
+    wrong = any(MISTAKES[name].in_training for name in names)
+    return (SoftmaxTwice if wrong else LossModule)(model, smoothing)

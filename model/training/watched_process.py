@@ -1,0 +1,76 @@
+"""A watched run in a process of its own: settings come in as one line of JSON, moments go out as lines of JSON.
+
+    echo '[{"corpus": "toy"}]' | python -m headlight.model.training.watched_process
+
+The process has the lowest priority and one thread, so that a server on the same machine answers others as fast as
+before. It ends with its run, after `SECONDS` of computing, and at once when its input ends: whoever started it holds
+that pipe open, and the system closes it when that process dies, however it dies.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+LOWEST = 19  # niceness
+SECONDS = 60  # of computing: the largest two runs take a third of it
+MOST_RUNS = 2  # side by side
+
+
+def main() -> None:
+    """Run what standard input asks for."""
+    step_aside()
+    asked = json.loads(sys.stdin.readline())
+    threading.Thread(target=_end_with_input, daemon=True).start()
+    train(asked, _say)
+
+
+def step_aside() -> None:
+    """The lowest priority, one thread, and an end."""
+    if hasattr(os, "nice"):
+        os.nice(LOWEST)
+    try:
+        import resource
+    except ImportError:  # Windows: the starter sets the priority, and counts the seconds
+        return
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+
+
+def train(asked: Sequence[dict[str, Any]], say: Callable[[dict[str, Any]], None]) -> None:
+    """Train the asked runs in turn, and say every moment."""
+    # Imported after the priority is set: loading PyTorch is most of a short run.
+    import torch
+
+    from headlight.model.errors import TrainingError
+    from headlight.model.training.watched import Watched, begun_values, moment_values, together
+    from headlight.model.training.watched_settings import WatchedRun
+
+    torch.set_num_threads(1)
+    if not 0 < len(asked) <= MOST_RUNS:
+        raise TrainingError(f"{len(asked)} runs were asked for, but 1 to {MOST_RUNS} are trained side by side.")
+    runs = [Watched(WatchedRun(**values)) for values in asked]
+    say(begun_values([run.beginning for run in runs]))
+    for number, moment in together(runs):
+        say(moment_values(number, moment))
+    say({"what": "done"})
+
+
+def _say(message: dict[str, Any]) -> None:
+    try:
+        print(json.dumps(message, ensure_ascii=True, separators=(",", ":"), allow_nan=False), flush=True)
+    except BrokenPipeError:
+        os._exit(0)  # nobody reads any more
+
+
+def _end_with_input() -> None:
+    """The starter closed the pipe, or is dead."""
+    sys.stdin.read()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""Learn: a run is trained while one watches, in both languages; any moment can be looked at again; leaving ends it."""
+
+from __future__ import annotations
+
+import gradio as gr
+from playwright.sync_api import Page, expect
+
+from headlight.viz.tabs.translate import TranslateWidget
+from headlight.viz.words import words
+from tests.browser.acting import at_rest, state
+from tests.browser.conftest import PATIENCE, Visit
+
+OVER = ".train-side[data-phase=over]"
+
+
+def visit_step(visit: Visit, step: str, **options: object) -> Page:
+    page = visit(f"#tab=learn&lesson=train.{step}.0", drawn=".lesson.trains[data-step] .run-map canvas", **options)
+    at_rest(page)
+    return page
+
+
+def losses(page: Page) -> list[float]:
+    """What the curve says of the moment, for each run."""
+    return [float(text.split()[-1]) for text in page.locator(".loss-curve .said").all_text_contents()]
+
+
+def test_a_model_learns_while_one_watches_and_every_moment_stays(visit: Visit) -> None:
+    page = visit_step(visit, "watch")
+    assert page.locator(".loss-curve .said").count() == 0  # nothing is trained, and the untrained model is there
+    written = page.locator(".run:not([hidden]) .written bdi")
+    assert written.inner_text() != "i want a beer ."
+    page.keyboard.press(" ")
+    page.wait_for_selector(OVER)
+    expect(written).to_have_text("i want a beer .")
+    (last,) = losses(page)
+    assert last < 0.2
+    moments = int(page.locator(".train-line input").get_attribute("max") or 0)
+    assert moments == 27
+    # Back to the beginning by the slider's own keys, and on by the curve.
+    slider = page.locator(".train-line input")
+    slider.focus()
+    page.keyboard.press("Home")
+    expect(page.locator(".train-line .count")).to_have_text(words("en")["lesson_train_step"].format(step=0))
+    page.keyboard.press("ArrowRight")
+    (first,) = losses(page)
+    assert first > 5
+    box = page.locator(".loss-curve").bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    (middle,) = losses(page)
+    assert last <= middle < first
+    # Another sentence, another head; the other language says the same.
+    slider.blur()
+    page.keyboard.press("j")
+    expect(page.locator(".train-shows .lesson-row-of-tokens [aria-pressed=true]")).to_have_text("ich mochte ein cola")
+    page.keyboard.press("]")
+    expect(page.locator(".run:not([hidden]) .run-heads [aria-pressed=true]")).to_have_attribute(
+        "aria-label", words("en")["lesson_train_map"].format(layer=1, head=1)
+    )
+    page.click(".top [lang=zh]")
+    expect(page.locator(".train-line .go")).to_have_text(words("zh")["lesson_train_again"])
+    assert losses(page) == [middle]
+    # What is set stands in the address, and makes another run.
+    page.locator("[data-control='positions']").uncheck()
+    page.wait_for_function("location.hash.includes('set-positions-0')")
+    expect(page.locator(".train-line .go")).to_have_text(words("zh")["lesson_train_start"])
+    at_rest(page)
+
+
+def test_two_runs_stand_side_by_side_on_a_phone_and_leaving_ends_them(
+    visit: Visit, translate_widget: TranslateWidget, served: gr.Blocks
+) -> None:
+    training = translate_widget.service.training
+    page = visit_step(visit, "order", width=360, height=780, color_scheme="dark", reduced_motion="reduce")
+    assert page.locator(".run:not([hidden])").count() == 2
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.click(".train-line .go")
+    page.wait_for_selector(OVER)
+    names = page.locator(".run .run-name").all_inner_texts()
+    assert names == [words("en")[f"lesson_train_{which}_positions"] for which in ("with", "without")]
+    verdicts = page.locator(".run .verdict").all_inner_texts()
+    other = page.locator(".train-shows .lesson-row-of-tokens button").nth(1)
+    other.click()
+    both = list(zip(verdicts, page.locator(".run .verdict").all_inner_texts(), strict=True))
+    assert both[0] == (words("en")["lesson_train_right"],) * 2
+    assert words("en")["lesson_train_wrong"] in both[1]  # it says the same to both
+    with_, without = losses(page)
+    assert without > 2 * with_
+    # Another run is begun, and left.
+    page.click(".train-line .go")
+    page.wait_for_selector(".train-side[data-phase=runs]")
+    page.click(".lesson .crumb .link")
+    expect(page.locator(".lesson-list")).to_be_visible()
+    assert training.wait_until(lambda: training.line.running == 0 and not training._runs, PATIENCE / 1000)
+    assert state(page, "lesson") == ""
+    at_rest(page)

@@ -1,0 +1,115 @@
+"""Mistakes: each is caught by its test, on any model, and leaves the right model and its weights as they are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from threading import Thread
+
+import pytest
+import torch
+
+from headlight.model.core.config import TransformerConfig
+from headlight.model.core.transformer import Transformer
+from headlight.model.training.caught import CAUGHT_BY, check
+from headlight.model.training.mistakes import (
+    MISTAKES,
+    cross_entropy,
+    cross_entropy_of_chances,
+    put_in,
+    with_mistakes,
+)
+
+SMALL = TransformerConfig(
+    source_vocabulary=29, target_vocabulary=31, d_model=26, heads=2, d_ff=37, encoder_layers=2, decoder_layers=2
+)
+KINDS = {"post": SMALL, "pre": replace(SMALL, norm_first=True, final_norm=True)}
+
+
+@pytest.fixture(params=KINDS)
+def model(request: pytest.FixtureRequest) -> Transformer:
+    torch.manual_seed(3)
+    made = Transformer(KINDS[request.param]).eval()
+    for module in made.modules():
+        if isinstance(module, torch.nn.LayerNorm):  # as training leaves them
+            torch.nn.init.uniform_(module.weight, 0.5, 1.5)
+    return made
+
+
+def subject(model: Transformer, name: str, *, wrong: bool) -> object:
+    """What the test of a mistake is about: a model, or a loss."""
+    if MISTAKES[name].in_training:
+        return cross_entropy_of_chances if wrong else cross_entropy
+    return with_mistakes(model, [name] if wrong else [])
+
+
+def test_every_mistake_has_its_test() -> None:
+    assert list(CAUGHT_BY) == list(MISTAKES)
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_the_right_model_passes_and_the_wrong_one_fails(model: Transformer, name: str) -> None:
+    check(name, subject(model, name, wrong=False))
+    with pytest.raises(AssertionError):
+        check(name, subject(model, name, wrong=True))
+
+
+# A softmax over what is hidden tells of it, and vectors without words have none that could be louder.
+ALSO = {"late_mask": {"ahead"}, "replaced": {"unscaled"}}
+
+
+@pytest.mark.parametrize("name", [name for name in MISTAKES if name not in ("softmax", "swapped")])
+def test_tests_of_other_mistakes_pass(name: str, model: Transformer) -> None:
+    wrong = with_mistakes(model, [name])
+    for other in set(CAUGHT_BY) - {"softmax", name} - ALSO.get(name, set()):
+        check(other, wrong)
+
+
+@pytest.mark.parametrize("name", [name for name, mistake in MISTAKES.items() if not mistake.in_training])
+def test_a_copy_with_a_mistake_shares_weights_and_changes_nothing(name: str, model: Transformer) -> None:
+    source, target = torch.tensor([[5, 6, 7, 8, 9]]), torch.tensor([[1, 5, 6, 7, 8]])
+    before = model(source, target)
+    wrong = with_mistakes(model, [name])
+    assert {parameter.data_ptr() for parameter in wrong.parameters()} == {
+        parameter.data_ptr() for parameter in model.parameters()
+    }
+    assert not torch.allclose(wrong(source, target), before, atol=1e-3)  # of equal lengths even swapped ones run
+    torch.testing.assert_close(model(source, target), before, rtol=0, atol=0)
+
+
+def test_several_mistakes_at_once_are_all_made(model: Transformer) -> None:
+    names = [name for name in MISTAKES if name not in ("softmax", "swapped", "replaced", "residual")]
+    wrong = with_mistakes(model, names)
+    for name in names:
+        with pytest.raises(AssertionError):
+            check(name, wrong)
+
+
+def test_a_mistake_that_a_model_cannot_make_is_not_offered() -> None:
+    learned = replace(SMALL, positions="learned")
+    rms = replace(SMALL, norm="rms", positions="none", scale_embedding=False)
+    offered = {name for name, mistake in MISTAKES.items() if mistake.applies(learned)}
+    assert offered == set(MISTAKES) - {"exponent"}
+    offered = {name for name, mistake in MISTAKES.items() if mistake.applies(rms)}
+    assert offered == set(MISTAKES) - {"exponent", "replaced", "unscaled", "norm"}
+
+
+def test_a_wrong_copy_does_not_reach_a_run_beside_it(model: Transformer) -> None:
+    source, target = torch.tensor([[5, 6, 7]]), torch.tensor([[1, 5, 6]])
+    before, found = model(source, target), []
+
+    def wrong() -> None:
+        found.append(with_mistakes(model, ["residual"])(source, target))
+
+    threads = [Thread(target=wrong) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+        torch.testing.assert_close(model(source, target), before, rtol=0, atol=0)
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4
+
+
+def test_parts_keep_their_weights_and_names(model: Transformer) -> None:
+    names = list(model.state_dict())
+    put_in(model, ["late_mask", "norm"])
+    assert list(model.state_dict()) == names

@@ -1,0 +1,122 @@
+"""Steps that train: what the page may ask for, and what it gets."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headlight.model.training.watched_settings import WatchedRun
+from headlight.viz.answers.line import Visitor
+from headlight.viz.answers.service import Service
+from headlight.viz.answers.training_runs import TrainingRuns
+from headlight.viz.errors import PageError
+from headlight.viz.lessons.drawn import Trains
+from headlight.viz.lessons.running import STEPS
+from headlight.viz.lessons.training import MOST_SEEN, checked_runs, training_calls
+from headlight.viz.settings import Settings
+from headlight.viz.tabs.learn import page_closed
+from headlight.viz.wire.rpc import answering
+from headlight.viz.wire.visitors import VISITOR
+from tests.viz.lessons.asked import Asked
+
+SOON = 60.0
+SAYS = 'import sys; sys.stdin.readline(); print(\'{"what": "done"}\', flush=True); sys.stdin.read()'
+
+
+@pytest.fixture(scope="module")
+def service() -> Service:
+    return Service(Settings())
+
+
+@pytest.fixture
+def runs(service: Service, monkeypatch: pytest.MonkeyPatch) -> Iterator[TrainingRuns]:
+    """Runs that say one word, and wait."""
+    made = TrainingRuns(command=(sys.executable, "-c", SAYS))
+    monkeypatch.setattr(service, "training", made)
+    token = VISITOR.set(Visitor("203.0.113.1", "anna"))
+    yield made
+    made.left(VISITOR.get())
+    assert made.wait_until(lambda: made.line.running == 0, SOON)
+    VISITOR.reset(token)
+
+
+def test_a_run_is_begun_watched_and_stopped(service: Service, runs: TrainingRuns) -> None:
+    begin, more, stop = training_calls(service)
+    name = begin({"runs": [asdict(WatchedRun())]})["run"]
+    (run,) = runs._runs.values()
+    assert runs.wait_until(lambda: bool(run.messages), SOON)
+    assert more({"run": name, "seen": 0}) == {"before": 0, "messages": [{"what": "done"}], "over": False}
+    assert more({"run": name, "seen": 1})["messages"] == []
+    assert stop({}) == {}
+    assert runs.wait_until(lambda: run.over, SOON)
+    with pytest.raises(PageError):
+        more({"run": name, "seen": 0})
+
+
+def test_a_closed_page_ends_its_run(service: Service, runs: TrainingRuns) -> None:
+    begin, _, _ = training_calls(service)
+    begin({"runs": [asdict(WatchedRun())]})
+    (run,) = runs._runs.values()
+
+    class Request:
+        session_hash = "anna"
+
+    page_closed(service)(Request())  # type: ignore[arg-type]
+    assert runs.wait_until(lambda: run.over, SOON)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        None, {}, [], "runs", [{}, {}, {}], [None], [{"steps": 10**9}], [{"layers": 12}], [{"layers": "2"}],
+        [{"d_model": 4096}], [{"rate": float("nan")}], [{"corpus": "../../x"}], [{"mistake": "unknown"}], [[]],
+        [{"positions": 0}],
+    ],
+)  # fmt: skip
+def test_what_is_no_small_run_is_refused(given: Any, service: Service, runs: TrainingRuns) -> None:
+    with pytest.raises(PageError):
+        checked_runs(given)
+    told = json.loads(answering(training_calls(service)[0], computes=False)(json.dumps({"runs": given})))
+    assert told["what"] == "error"
+    assert runs.count() == 0
+
+
+@pytest.mark.parametrize("seen", [-1, MOST_SEEN + 1, "0", True, 0.5])
+def test_what_was_seen_is_a_small_count(seen: Any, service: Service, runs: TrainingRuns) -> None:
+    with pytest.raises(PageError):
+        training_calls(service)[1]({"run": "any", "seen": seen})
+
+
+def test_every_picture_of_runs_can_be_begun_and_holds_the_untrained_models(service: Service) -> None:
+    asked = Asked(service, "toy")
+    training = [
+        (lesson, step, figure)
+        for lesson, step in STEPS
+        if lesson in ("train", "mistakes")
+        for figure in asked.found(lesson, step).figures
+        if isinstance(figure, Trains)
+    ]
+    assert {step for lesson, step, _ in training if lesson == "train"} == {"watch", "order", "warmup", "unseen", "own"}
+    for _, _, figure in training:
+        assert len(checked_runs(list(figure.runs))) == len(figure.runs)
+        begun, *moments = figure.kept
+        assert [each["run"] for each in begun["runs"]] == list(figure.runs)
+        assert [(each["run"], each["step"]) for each in moments] == [(number, 0) for number in range(len(figure.runs))]
+        assert 0 <= figure.sentence < len(begun["runs"][0]["sources"])
+
+
+def test_the_process_needs_neither_gradio_nor_plotly() -> None:
+    code = (
+        "import sys, headlight.model.training.watched_process, headlight.model.training.watched\n"
+        "print(*sorted({'gradio', 'plotly', 'transformers'} & set(sys.modules)))"
+    )
+    root = Path(__file__).resolve().parents[3]
+    ran = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
+    assert ran.stdout.split() == []

@@ -1,0 +1,206 @@
+"""Training runs of visitors: each in a process of its own, a few at a time, with a queue before them.
+
+A run lives as long as its visitor asks for its moments. It ends when the visitor stops it, begins another one, leaves,
+or asks for nothing for `PATIENCE` seconds. Its process ends with its input, which the system closes when this process
+dies: no run outlives the page.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import secrets
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from threading import Condition, Thread
+from typing import Any
+
+import headlight
+from headlight.viz.answers.line import Line, Visitor
+from headlight.viz.errors import PageError
+
+AT_ONCE = 1  # runs: two cores also translate
+MOST = 8  # waiting runs
+PATIENCE = 10.0  # seconds without a question after which a visitor has left; hidden pages ask once a second
+GLANCE = 0.2  # seconds between two looks at whether a run must end
+LONGEST = 180.0  # seconds of a run beside others, at the lowest priority; alone it takes 2 to 12
+MOST_BYTES = 8_000_000  # of one run's moments: the largest has a third
+COMMAND = (sys.executable, "-P", "-m", "headlight.model.training.watched_process")
+
+LOG = logging.getLogger(__name__)
+
+
+class TrainingRun:
+    """One visitor's run, or two side by side, and what has come of it so far."""
+
+    def __init__(self, visitor: Visitor, settings: Sequence[Mapping[str, Any]], now: float) -> None:
+        self.name = secrets.token_urlsafe(12)  # the browser names it to ask for more
+        self.visitor, self.settings = visitor, settings
+        self.asked_at = now
+        self.messages: list[Any] = []
+        self.over = self.stopped = False
+        self.before = 0  # runs that have their turn first
+
+    def leave(self) -> None:
+        """The visitor wants no more of it."""
+        self.stopped = True
+
+
+class TrainingRuns:
+    """All runs. Threads may share it."""
+
+    def __init__(
+        self,
+        *,
+        at_once: int = AT_ONCE,
+        most: int = MOST,
+        command: Sequence[str] = COMMAND,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.line = Line(at_once, most)
+        self.command, self.clock = tuple(command), clock
+        self._runs: dict[str, TrainingRun] = {}
+        self._changed = Condition()
+
+    def begin(self, visitor: Visitor, settings: Sequence[Mapping[str, Any]]) -> TrainingRun:
+        """Queue a run; the visitor's last one ends. A full queue is a `PageError`."""
+        self.left(visitor)
+        place = self.line.join(visitor)
+        run = TrainingRun(visitor, settings, self.clock())
+        with self._changed:
+            self._runs[run.name] = run
+        Thread(target=self._live, args=(run, place), daemon=True).start()
+        return run
+
+    def more(self, visitor: Visitor, name: Any, seen: int) -> dict[str, Any]:
+        """What has come since the first `seen` messages, and how many runs are before this one."""
+        with self._changed:
+            run = self._runs.get(name) if isinstance(name, str) else None
+            if run is None or run.visitor != visitor:
+                raise PageError("data", "training_gone")
+            run.asked_at = self.clock()
+            new = run.messages[seen:]
+            if run.over and seen + len(new) == len(run.messages):
+                del self._runs[run.name]  # all of it is with the visitor now
+            return {"before": run.before, "messages": new, "over": run.over}
+
+    def left(self, visitor: Visitor) -> None:
+        """The visitor has left, stopped, or begins another run."""
+        self._leave(lambda run: run.visitor == visitor)
+
+    def left_session(self, session: str) -> None:
+        """The page of this session was closed."""
+        self._leave(lambda run: run.visitor.session == session)
+
+    def count(self) -> int:
+        """How many runs wait, run, or are not fetched yet."""
+        with self._changed:
+            return len(self._runs)
+
+    def wait_until(self, holds: Callable[[], bool], seconds: float) -> bool:
+        """Wait at most `seconds` for something to hold of the runs; for tests and for the end of a server."""
+        with self._changed:
+            return self._changed.wait_for(holds, seconds)
+
+    # ------------------------------------------------------------ the life of a run, in a thread of its own
+
+    def _live(self, run: TrainingRun, place: Any) -> None:
+        try:
+            with place:
+                while not place.wait(GLANCE):
+                    if self._must_end(run):
+                        return
+                    run.before = place.before()
+                run.before = 0
+                if not self._must_end(run):
+                    self._train(run)
+        except Exception:
+            LOG.exception("A training run failed.")
+            self._say(run, {"what": "failed"})
+        finally:
+            self._end(run)
+
+    def _train(self, run: TrainingRun) -> None:
+        try:
+            process = self._start()
+        except OSError:
+            LOG.exception("No process can be started to train in.")
+            self._say(run, {"what": "no_process"})
+            return
+        reader = Thread(target=self._read, args=(run, process), daemon=True)
+        reader.start()
+        try:
+            with process:
+                try:
+                    self._stay(run, process, reader)
+                finally:
+                    process.kill()
+                    reader.join()
+        except BrokenPipeError:
+            LOG.warning("The process of a training run ended before it began.")
+        if not run.stopped and not (run.messages and run.messages[-1]["what"] == "done"):
+            self._say(run, {"what": "failed"})
+
+    def _stay(self, run: TrainingRun, process: subprocess.Popen[bytes], reader: Thread) -> None:
+        """Until the process has said everything, or must end."""
+        until = self.clock() + LONGEST
+        assert process.stdin is not None  # noqa: S101 - it was asked for
+        process.stdin.write(json.dumps(list(run.settings)).encode() + b"\n")
+        process.stdin.flush()
+        while reader.is_alive() and not self._must_end(run) and self.clock() < until:
+            reader.join(GLANCE)
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        place = Path(headlight.__file__).resolve()
+        folder = place.parents[1] if place.name == "__init__.py" else place.parent  # installed, or a checkout
+        path = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH", ""))))
+        # No GPU: it is lent to answers alone.
+        more = {"PYTHONPATH": path, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+        return subprocess.Popen(  # noqa: S603 - our own module, and nothing that a visitor wrote
+            self.command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, **more},
+            creationflags=getattr(subprocess, "IDLE_PRIORITY_CLASS", 0),  # on Windows, which has no niceness
+        )
+
+    def _read(self, run: TrainingRun, process: subprocess.Popen[bytes]) -> None:
+        size = 0
+        assert process.stdout is not None  # noqa: S101 - it was asked for
+        for line in process.stdout:
+            size += len(line)
+            if size > MOST_BYTES:
+                return
+            try:
+                self._say(run, json.loads(line))
+            except ValueError:
+                LOG.warning("A training run said something that is not JSON.")
+                return
+
+    def _say(self, run: TrainingRun, message: Any) -> None:
+        with self._changed:
+            run.messages.append(message)
+            self._changed.notify_all()
+
+    def _must_end(self, run: TrainingRun) -> bool:
+        return run.stopped or self.clock() - run.asked_at > PATIENCE
+
+    def _end(self, run: TrainingRun) -> None:
+        with self._changed:
+            run.over = True
+            if self._must_end(run):
+                self._runs.pop(run.name, None)
+            for other in [each for each in self._runs.values() if each.over and self._must_end(each)]:
+                del self._runs[other.name]  # its visitor never fetched the end
+            self._changed.notify_all()
+
+    def _leave(self, is_theirs: Callable[[TrainingRun], bool]) -> None:
+        with self._changed:
+            for run in [each for each in self._runs.values() if is_theirs(each)]:
+                run.leave()
+                if run.over:
+                    del self._runs[run.name]

@@ -1,0 +1,30 @@
+// What the lessons ask the server for.
+
+import { call } from '../core/boot.js';
+
+/** The lessons themselves; tensors and experiments, which are counted; and the calls of a training run. */
+export async function asksOf(root, server) {
+  const asks = { open: 0 };
+  const [tensors, experiments] = [server.lesson_tensors, server.run_experiment].map((ask) =>
+    counted(root, asks, (values) => call(ask, values)),
+  );
+  const training = {
+    begin: (values) => call(server.begin_training, values),
+    more: (values) => call(server.more_training, values),
+    stop: (values) => call(server.stop_training, values),
+  };
+  return { lessons: await call(server.read_lessons, {}), tensors, experiments, training };
+}
+
+/** The same, and the element says how many answers are still to come: also those that are asked for in advance. */
+function counted(root, asks, ask) {
+  return async (values) => {
+    root.dataset.asks = String(++asks.open);
+    try {
+      return await ask(values);
+    } finally {
+      if (--asks.open) root.dataset.asks = String(asks.open);
+      else delete root.dataset.asks;
+    }
+  };
+}

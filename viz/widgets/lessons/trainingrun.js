@@ -1,0 +1,96 @@
+// A training run on the server, or two side by side: begun, asked for its moments, stopped. It draws nothing.
+
+import { faultSays, t } from '../core/words.js';
+import { unpacked } from '../core/packed.js';
+
+const GLANCE = 250; // milliseconds between two questions
+const WRONG = { failed: 'lesson_train_failed', no_process: 'lesson_train_no_process' };
+
+/**
+ * @typedef {{ written: string, chances: number[], cross: { shape: number[], numbers: Float32Array } }} Shown
+ * @typedef {{ step: number, shown: Shown[] }} Moment
+ * @typedef {{ beginning: any, losses: number[], moments: Moment[], ended: { why: string, says: string } | null }} Run
+ */
+
+export class TrainingRun {
+  /** `asks`: the server's `begin`, `more` and `stop`; `changed` is called after each answer. */
+  constructor(asks, changed) {
+    this.asks = asks;
+    this.changed = changed;
+    this.turn = 0;
+    this.clear([]);
+  }
+
+  /** What is there before anything runs: kept messages of untrained models. */
+  clear(kept) {
+    /** @type {Run[]} */
+    this.runs = [];
+    /** @type {'idle' | 'waiting' | 'running' | 'over'} what was kept is idle */
+    this.phase = 'idle';
+    this.before = 0;
+    this.error = '';
+    for (const message of kept) this.take(message);
+    this.phase = 'idle';
+  }
+
+  get goes() {
+    return this.phase === 'waiting' || this.phase === 'running';
+  }
+
+  /** `about`: the runs, by what is set of each. */
+  async begin(about) {
+    const turn = ++this.turn;
+    this.phase = 'waiting'; // what is shown stays until the first moment comes
+    this.error = '';
+    this.changed();
+    try {
+      const { run } = await this.asks.begin(about);
+      if (turn !== this.turn) return this.leave(); // stopped meanwhile
+      for (let seen = 0; ; ) {
+        const { before, messages, over } = await this.asks.more({ run, seen });
+        if (turn !== this.turn) return;
+        seen += messages.length;
+        this.before = before;
+        for (const message of messages) this.take(message);
+        if (over) this.phase = 'over';
+        this.changed();
+        if (over) return;
+        await new Promise((done) => setTimeout(done, GLANCE));
+        if (turn !== this.turn) return;
+      }
+    } catch (error) {
+      if (turn !== this.turn) return;
+      this.phase = 'over';
+      this.error = faultSays(error, 'error_unreachable');
+      this.changed();
+    }
+  }
+
+  /** Stop the run; what has come of it stays. */
+  stop() {
+    if (!this.goes) return;
+    this.turn++;
+    this.phase = this.runs.length ? 'over' : 'idle';
+    this.leave();
+    this.changed();
+  }
+
+  leave() {
+    this.asks.stop({}).catch(() => {}); // the server ends it by itself, too, when nobody asks
+  }
+
+  take(message) {
+    if (message.what === 'begun') {
+      this.phase = 'running';
+      this.runs = message.runs.map((beginning) => ({ beginning, losses: [], moments: [], ended: null }));
+    } else if (message.what === 'moment') {
+      const run = this.runs[message.run];
+      run.losses.push(...message.losses);
+      run.moments.push({ step: message.step, shown: message.shown.map((each) => ({ ...each, cross: unpacked(each.cross) })) });
+    } else if (message.what === 'ended') {
+      this.runs[message.run].ended = message;
+    } else if (message.what in WRONG) {
+      this.error = t(WRONG[message.what]);
+    }
+  }
+}
