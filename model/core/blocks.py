@@ -60,22 +60,25 @@ def make_norm(config: TransformerConfig) -> nn.Module:
 
 
 class Embedding(Watchable):
-    """Token ids to vectors: a table row × √d_model, then the position (sections 3.4 and 3.5)."""
+    """Token ids to vectors: a table row × √d_model, the position (sections 3.4 and 3.5), and in some models a norm."""
 
     def __init__(self, table: nn.Embedding, positions: Positions, config: TransformerConfig) -> None:
         super().__init__()
         self.table = table
         self.positions = positions
         self.scale = math.sqrt(config.d_model) if config.scale_embedding else 1.0
+        self.norm = make_norm(config) if config.embedding_norm else nn.Identity()
         self.dropout = nn.Dropout(config.dropout)
         self.embedded = Probe("batch tokens width")  # before positions
         self.positioned = Probe("batch tokens width")
+        self.stream = Probe("batch tokens width")  # what the first layer reads
 
     def forward(self, ids: Tensor, start: int = 0) -> Tensor:
         """`[batch, tokens]` → `[batch, tokens, d_model]`; the first token stands at `start`."""
         embedded = self.embedded(self.table(ids) * self.scale)
-        positioned: Tensor = self.dropout(self.positioned(self.positions(embedded, start)))
-        return positioned
+        positioned = self.positioned(self.positions(embedded, start))
+        stream: Tensor = self.stream(self.dropout(self.norm(positioned)))
+        return stream
 
 
 class Residual(Watchable):

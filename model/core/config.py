@@ -93,7 +93,7 @@ class Config:
 class TransformerConfig(Config):
     """An encoder-decoder Transformer. The defaults are the published base model ("Attention Is All You Need")."""
 
-    younger: ClassVar[frozenset[str]] = frozenset({"closed_waves"})
+    younger: ClassVar[frozenset[str]] = frozenset({"closed_waves", "embedding_norm"})
 
     source_vocabulary: int
     target_vocabulary: int
@@ -119,6 +119,7 @@ class TransformerConfig(Config):
     norm: str = "layer"
     norm_first: bool = False  # False: after the residual sum, as published; True: before the sub-layer
     final_norm: bool = False  # one more norm at the end of each stack; pre-norm needs it
+    embedding_norm: bool = False  # a norm after the embedding and its positions (BART)
     norm_epsilon: float = 1e-5
     attention_bias: bool = True
     feed_forward_bias: bool = True

@@ -50,7 +50,7 @@ def logit_lens(translator: Translator, translation: Translation) -> list[Layer]:
     ids = [token.id for token in translation.target_tokens]
     inputs = pad_rows([[config.start_id, *ids[:-1]]], config.pad_id).to(translator.device)
     names = [f"decoder.layers.{layer}.around_feed_forward.stream" for layer in range(config.decoder_layers)]
-    names = ["decoder.embedding.positioned", *names]
+    names = ["decoder.embedding.stream", *names]
     written = torch.tensor(ids, device=translator.device)[:, None]
     layers = []
     with torch.inference_mode():

@@ -43,6 +43,7 @@ def run_trace(translator: Translator, translation: Translation) -> Trace:
         memory = passes.encode(batch.source_ids, batch.source_mask, padded=batch.padded)
         logits = passes.decoder(inputs, passes.decoder.start(memory, cached=False))
     decoder: Any = model.decoder
+    positioned = _array(seen["decoder.embedding.positioned"])
     last = _array(seen[f"decoder.layers.{config.decoder_layers - 1}.around_feed_forward.stream"])
     return Trace(
         encoder=[
@@ -51,7 +52,8 @@ def run_trace(translator: Translator, translation: Translation) -> Trace:
         ],
         decoder=[_decoder_layer(seen, layer, place) for place, layer in enumerate(_layers(decoder))],
         embedded=_array(seen["decoder.embedding.embedded"]),
-        positioned=_array(seen["decoder.embedding.positioned"]),
+        positioned=positioned,
+        embedding_norm=norm_of(decoder.embedding.norm, positioned) if config.embedding_norm else None,
         final_norm=norm_of(decoder.final_norm, last) if config.final_norm else None,
         output_scale=decoder.output.scale or 1.0,
         logits=logits[0].double().cpu().numpy(),

@@ -43,7 +43,7 @@ from headlight.model.folders.storage import (
     write_weights,
 )
 from headlight.model.text.languages import Languages, load_languages
-from headlight.model.text.pieces import load_vocabulary
+from headlight.model.text.stored import load_vocabulary
 from headlight.model.text.vocabulary import Vocabulary
 
 SHARED, SOURCE, TARGET = "tokenizer.json", "source_tokenizer.json", "target_tokenizer.json"

@@ -7,6 +7,8 @@ A family is a file here with a function `reader()` and a line in `FAMILIES`. No 
 FAMILIES: dict[str, str] = {
     "marian": "headlight.model.foreign.marian",
     "m2m_100": "headlight.model.foreign.m2m",
+    "bart": "headlight.model.foreign.bart",
+    "mbart": "headlight.model.foreign.mbart",
     "t5": "headlight.model.foreign.t5",
     "mt5": "headlight.model.foreign.t5",
 }

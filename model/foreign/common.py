@@ -128,26 +128,6 @@ class Fields:
         return value
 
 
-def of_bart(fields: Fields) -> dict[str, Any]:
-    """The fields that Marian and M2M100 inherit from BART: sizes, sinusoids in halves, special ids."""
-    return {
-        "d_model": fields.whole("d_model"),
-        "heads": fields.equal("encoder_attention_heads", "decoder_attention_heads"),
-        "d_ff": fields.equal("encoder_ffn_dim", "decoder_ffn_dim"),
-        "encoder_layers": fields.whole("encoder_layers"),
-        "decoder_layers": fields.whole("decoder_layers"),
-        "positions": "sinusoidal_halves",
-        "max_length": fields.whole("max_position_embeddings"),
-        "activation": fields.choice("activation_function", ACTIVATIONS),
-        "scale_embedding": fields.switch("scale_embedding"),
-        "tie_output": fields.switch("tie_word_embeddings"),
-        "dropout": 0.0,
-        "pad_id": fields.token("pad_token_id"),
-        "start_id": fields.token("decoder_start_token_id"),
-        "end_id": fields.tokens("eos_token_id")[0],  # of several, `read_generation_defaults` takes the others
-    }
-
-
 class ForeignReader(FolderReader):
     """A family: its `renamed` gives, for each tensor of ours, its names there, the likeliest first."""
 
@@ -357,7 +337,7 @@ def filled_up(entries: list[Entry], size: int, origin: str) -> list[Entry]:
 NEUTRAL: dict[str, tuple[Any, ...]] = {
     "do_sample": (False,), "repetition_penalty": (1.0,), "encoder_repetition_penalty": (1.0,),
     "encoder_no_repeat_ngram_size": (0,), "min_new_tokens": (0,), "num_beam_groups": (1,), "diversity_penalty": (0.0,),
-    "suppress_tokens": ([],), "begin_suppress_tokens": ([],), "exponential_decay_length_penalty": (),
+    "begin_suppress_tokens": ([],), "exponential_decay_length_penalty": (),
     "penalty_alpha": (), "sequence_bias": (), "constraints": (), "force_words_ids": (), "guidance_scale": (1.0,),
     "remove_invalid_values": (False,),
 }  # fmt: skip
@@ -384,6 +364,10 @@ def read_generation_defaults(
     is_language = any(language.first == (forced,) for language in languages.targets)
     ends = fields.tokens("eos_token_id") if fields.has("eos_token_id") else (config.end_id,)
     never = [tuple(run) for run in fields.get("bad_words_ids") or ()]
+    suppressed = fields.get("suppress_tokens") or ()
+    if set(suppressed) & set(ends):  # an end that is never written
+        unknown, suppressed = [*unknown, "suppress_tokens"], ()
+    never += [(token,) for token in suppressed]
     numbers = [*ends, *(number for run in never for number in run)]
     numbers += [fields.token(key) for key in ("forced_bos_token_id", "forced_eos_token_id") if fields.has(key)]
     if not all(type(number) is int and 0 <= number < config.target_vocabulary for number in numbers):

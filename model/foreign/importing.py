@@ -25,7 +25,7 @@ def import_folder(source: Path, folder: Path, *, origin: str, revision: str = ""
         raise CheckpointError(f"{source}: is a folder of ours already. Copy it.")
     loaded = load_checkpoint(source)
     others = {generation_defaults.FILE: loaded.generation_defaults.to_json()}
-    if loaded.languages.sources or loaded.languages.targets:
+    if loaded.languages != languages.Languages():
         others[languages.FILE] = loaded.languages.to_json()
     save_checkpoint(
         folder,

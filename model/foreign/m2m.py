@@ -12,35 +12,33 @@ The source carries a token of its language, and the translation begins with one.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from headlight.model.core.config import TransformerConfig
 from headlight.model.errors import TokenizerError
 from headlight.model.folders.reader import FolderReader
+from headlight.model.foreign.bart_like import STORED_POSITIONS, BartLike, of_bart, of_start
 from headlight.model.foreign.common import (
-    GENERATION,
     TOKENIZER_CONFIG,
     Added,
     Fields,
-    ForeignReader,
     added_tokens,
     cutter_of,
     filled_up,
     numbered,
-    of_bart,
     safe_json,
     with_added,
     with_whole_pieces,
 )
-from headlight.model.foreign.marian import TABLES, renamed
+from headlight.model.foreign.fairseq import ENGLISH, OTHERS, PIECES, SPECIAL, many_languages, numbered_by_fairseq
 from headlight.model.text.languages import Language, Languages
 from headlight.model.text.pieces import PieceTokenizer
-from headlight.model.text.sentencepiece import SentencePieceModel, read_sentencepiece
+from headlight.model.text.sentencepiece import read_sentencepiece
 from headlight.model.text.vocabulary import Vocabulary
 
-PIECES, VOCABULARY = "sentencepiece.bpe.model", "vocab.json"
+VOCABULARY = "vocab.json"
 DEFAULTS: dict[str, Any] = {
     "vocab_size": 128_112, "d_model": 1024, "max_position_embeddings": 1024, "activation_function": "relu",
     "encoder_layers": 12, "encoder_ffn_dim": 4096, "encoder_attention_heads": 16,
@@ -48,9 +46,6 @@ DEFAULTS: dict[str, Any] = {
     "scale_embedding": True, "tie_word_embeddings": True,
     "decoder_start_token_id": 2, "pad_token_id": 1, "eos_token_id": 2,
 }  # fmt: skip
-# NLLB's vocabulary begins so; the SentencePiece file's own first three stand for the same.
-FIRST = ("<s>", "<pad>", "</s>", "<unk>")
-SPECIAL = {*FIRST, "<mask>"}
 # The languages of M2M100 and of its sibling of WMT 2021, in the order of their ids after the vocabulary.
 CODES = {
     "m2m100": (
@@ -60,44 +55,39 @@ CODES = {
     ),
     "wmt21": "en ha is ja cs ru zh de",
 }
-ENGLISH, OTHERS = ("eng_Latn", "en"), ("fra_Latn", "fr", "deu_Latn", "de")
-
-
 # SMaLL-100 (https://arxiv.org/abs/2210.11621) is told the target in front of the source, and nothing else.
 SMALL = "SMALL100Tokenizer"
 CODE = re.compile(r"__[a-z]{2,8}__|[a-z]{2,8}(_[A-Za-z0-9]{2,8})*")  # what a language's token looks like
 
 
-class M2M(ForeignReader):
+class M2M(BartLike):
     """Folders of `model_type` "m2m_100"."""
 
-    tables = TABLES
     cutters = ("M2M100Tokenizer", "NllbTokenizer", SMALL)
-    spares = (r"model\.(en|de)coder\.embed_positions\.weights",)
+    spares = (f"{STORED_POSITIONS}s",)
+    biased = False
 
     def mapped(self, folder: Path, values: dict[str, Any]) -> TransformerConfig:
-        fields = Fields(values, DEFAULTS, folder / "config.json")
+        fields = Fields(values | of_start(folder), DEFAULTS, folder / "config.json")
         fields.neutral(quantization_config=None)
         size, pad = fields.whole("vocab_size"), fields.token("pad_token_id")
         return TransformerConfig(
             source_vocabulary=size,
             target_vocabulary=size,
             **of_bart(fields),
+            positions="sinusoidal_halves",
             position_offset=pad + 1,
             closed_waves=True,
             norm_first=True,
             final_norm=True,
         )
 
-    def renamed(self, name: str) -> Sequence[str]:
-        return [renamed(name)]
-
     def tokenizers(self, folder: Path, config: TransformerConfig) -> tuple[Vocabulary, Vocabulary]:
         settings = safe_json(folder, TOKENIZER_CONFIG)
         is_m2m, added = _is_m2m(folder), added_tokens(folder)
         model, codes = read_sentencepiece(folder / PIECES), _codes(folder, settings, added)
         last = codes if is_m2m else [*codes, "<mask>"]
-        first = numbered(folder, VOCABULARY) if is_m2m else _pieces_of_nllb(folder, model)
+        first = numbered(folder, VOCABULARY) if is_m2m else numbered_by_fairseq(folder, model)
         entries = with_added(folder, model, first, last, added, SPECIAL | set(codes), config.source_vocabulary)
         made = PieceTokenizer(
             with_whole_pieces(model, added),
@@ -125,33 +115,13 @@ class M2M(ForeignReader):
             targets = tuple(Language(code=code, before=(mark,)) for code, mark in codes.items())
             return Languages(targets=targets, target=next(code for code in wished if code in codes))
         behind = not is_m2m and settings.get("legacy_behaviour") is True
-        sources = tuple(
-            Language(code=code, after=(mark,)) if behind else Language(code=code, before=(mark,))
-            for code, mark in codes.items()
-        )
-        forced = safe_json(folder, GENERATION).get("forced_bos_token_id")
-        wished = [settings.get("tgt_lang"), *(code for code, mark in codes.items() if mark == forced)]
-        reads = next((code for code in (settings.get("src_lang"), *ENGLISH, *codes) if code in codes), "")
-        writes = [code for code in (*wished, *ENGLISH, *OTHERS, *codes) if code in codes and code != reads]
-        return Languages(
-            sources=sources,
-            targets=tuple(Language(code=code, first=(mark,)) for code, mark in codes.items()),
-            source=reads,
-            target=writes[0] if writes else reads,
-        )
+        return many_languages(folder, codes, behind=behind)
 
 
 def _is_m2m(folder: Path) -> bool:
     """Whether the vocabulary is numbered as M2M100's: as the folder's class says, else as its files do."""
     named = cutter_of(folder)
     return named != "NllbTokenizer" if named in M2M.cutters else (folder / VOCABULARY).exists()
-
-
-def _pieces_of_nllb(folder: Path, model: SentencePieceModel) -> list[str]:
-    """Four special tokens, then the pieces after the file's own first three."""
-    if [piece.text for piece in model.pieces[:3]] != ["<unk>", "<s>", "</s>"]:
-        raise TokenizerError(f"{folder}: {PIECES} does not begin as NLLB's does. Download it again.")
-    return [*FIRST, *(piece.text for piece in model.pieces[3:])]
 
 
 def _codes(folder: Path, settings: dict[str, Any], added: Mapping[str, Added]) -> list[str]:

@@ -9,7 +9,6 @@ source.spm, target.spm how each language is cut into pieces
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,18 +20,14 @@ from headlight.model.core.positions import sinusoids
 from headlight.model.errors import TokenizerError
 from headlight.model.folders.reader import FolderReader
 from headlight.model.folders.storage import Weights
+from headlight.model.foreign.bart_like import BIAS, POSITIONS, STORED_POSITIONS, BartLike, of_bart, of_start
 from headlight.model.foreign.codes import likely_target
 from headlight.model.foreign.common import (
-    OUTPUT,
-    TABLE,
-    TARGET_TABLE,
     TOKENIZER_CONFIG,
     Fields,
-    ForeignReader,
     entries_of,
     filled_up,
     numbered,
-    of_bart,
     safe_json,
 )
 from headlight.model.text.languages import Language, Languages
@@ -41,8 +36,7 @@ from headlight.model.text.sentencepiece import read_sentencepiece
 from headlight.model.text.vocabulary import Vocabulary
 
 VOCABULARY, TARGET_VOCABULARY = "vocab.json", "target_vocab.json"
-BIAS = "final_logits_bias"
-POSITIONS, SIDES = "model.{}.embed_positions.weight", ("encoder", "decoder")
+SIDES = ("encoder", "decoder")
 ROUNDED = 2e-3  # sinusoids may be stored in half precision
 DEFAULTS: dict[str, Any] = {
     "vocab_size": 58_101, "d_model": 1024, "max_position_embeddings": 1024, "activation_function": "gelu",
@@ -51,35 +45,16 @@ DEFAULTS: dict[str, Any] = {
     "scale_embedding": False, "share_encoder_decoder_embeddings": True, "tie_word_embeddings": True,
     "decoder_start_token_id": 58_100, "pad_token_id": 58_100, "eos_token_id": 0,
 }  # fmt: skip
-ATTENTION = {"query": "q_proj", "key": "k_proj", "value": "v_proj", "output": "out_proj"}
-LAYER = {
-    **{f"self_attention.{ours}": f"self_attn.{theirs}" for ours, theirs in ATTENTION.items()},
-    **{f"cross_attention.{ours}": f"encoder_attn.{theirs}" for ours, theirs in ATTENTION.items()},
-    "around_self_attention.norm": "self_attn_layer_norm",
-    "around_cross_attention.norm": "encoder_attn_layer_norm",
-    "around_feed_forward.norm": "final_layer_norm",
-    "feed_forward.wide": "fc1",
-    "feed_forward.narrow": "fc2",
-}
-_ENCODER, _DECODER, _BOTH = (
-    f"model.{part}.weight" for part in ("encoder.embed_tokens", "decoder.embed_tokens", "shared")
-)
-TABLES = {
-    TABLE: (_ENCODER, _BOTH, _DECODER, "lm_head.weight"),
-    TARGET_TABLE: (_DECODER, _BOTH, "lm_head.weight", _ENCODER),
-    OUTPUT: ("lm_head.weight", _DECODER, _BOTH, _ENCODER),
-}
 
 
-class Marian(ForeignReader):
+class Marian(BartLike):
     """Folders of `model_type` "marian"."""
 
-    tables = TABLES
     cutters = ("MarianTokenizer", "MarianMTTokenizer")
-    spares = (POSITIONS.format("(en|de)coder").replace(".", r"\."), BIAS)
+    spares = (STORED_POSITIONS, BIAS)
 
     def mapped(self, folder: Path, values: dict[str, Any]) -> TransformerConfig:
-        fields = Fields(values, DEFAULTS, folder / "config.json")
+        fields = Fields(values | of_start(folder), DEFAULTS, folder / "config.json")
         fields.neutral(
             normalize_before=False, normalize_embedding=False, add_final_layer_norm=False, add_bias_logits=False,
             static_position_embeddings=True, quantization_config=None,
@@ -91,27 +66,22 @@ class Marian(ForeignReader):
             source_vocabulary=source,
             target_vocabulary=target,
             **of_bart(fields),
+            positions="sinusoidal_halves",
             final_logits_bias=True,
         )
 
     def settled(self, config: TransformerConfig, store: Weights) -> TransformerConfig:
-        found = replace(super().settled(config, store), final_logits_bias=BIAS in store)
+        found = super().settled(config, store)
         stored = [store.read(name) for side in SIDES if (name := POSITIONS.format(side)) in store]
         if all(_are_sinusoids(table) for table in stored):
             return found
         return replace(found, positions="learned", max_length=min(map(len, stored)))
 
-    def renamed(self, name: str) -> Sequence[str]:
-        return [renamed(name)]
-
     def weight(self, store: Weights, name: str) -> Tensor:
         side = name.partition(".")[0]
         if name == f"{side}.embedding.positions.table":  # only where one of both is no sinusoids
             return self._positions(store, side)
-        tensor = super().weight(store, name)
-        if name == "decoder.output.words.bias" and tensor.ndim == 2 and len(tensor) == 1:
-            return tensor[0]  # stored as a matrix of one row
-        return tensor
+        return super().weight(store, name)
 
     def _positions(self, store: Weights, side: str) -> Tensor:
         """The stored table of one side; without one, sinusoids."""
@@ -172,16 +142,6 @@ def _are_sinusoids(table: Tensor) -> bool:
 
 
 MARKS = (("eos", "/s"), ("unk", "unk"), ("pad", "pad"))
-
-
-def renamed(name: str) -> str:
-    """What a tensor of ours is called by Marian, and by its relatives."""
-    if name == "decoder.output.words.bias":
-        return BIAS
-    match = re.fullmatch(r"((?:en|de)coder\.layers\.\d+)\.(.+)\.(weight|bias)", name)
-    if match:
-        return f"model.{match[1]}.{LAYER[match[2]]}.{match[3]}"
-    return f"model.{name.replace('final_norm', 'layer_norm')}"
 
 
 def reader() -> FolderReader:

@@ -52,6 +52,7 @@ def direct_effects(trace: Trace, row: int, matrix: Numbers, biases: Numbers) -> 
         parts = [("embedding", None, None, None)]
         vectors = positioned[None]
     constant: Numbers = np.zeros(vectors.shape[-1])
+    vectors, constant = _normed(trace.embedding_norm, vectors, constant, row)
     for layer, block in enumerate(trace.decoder):
         for kind, part in zip(KINDS, block.parts, strict=True):
             if not part.carried.any():  # an intervention cut the residual

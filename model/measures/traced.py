@@ -107,6 +107,7 @@ class Trace:
     decoder: Sequence[DecoderLayerTrace]
     embedded: Numbers  # [target, d_model]: what the decoder reads, before positions
     positioned: Numbers  # [target, d_model]: and with them
+    embedding_norm: NormTrace | None  # the norm that follows them in some models
     final_norm: NormTrace | None  # of the decoder
     output_scale: float  # of the decoder's vectors before they become logits
     logits: Numbers  # [target, vocabulary]

@@ -58,6 +58,7 @@ class Languages:
     targets: tuple[Language, ...] = ()
     source: str = ""  # the one that counts where none is named; empty: no mark
     target: str = ""
+    before: tuple[int, ...] = ()  # tokens in front of every source, whatever its language
 
     def __post_init__(self) -> None:
         for side in ("source", "target"):
@@ -72,7 +73,7 @@ class Languages:
         """The marks of a translation; "" is the model's default."""
         read, written = self._find("source", source), self._find("target", target)
         return Route(
-            before=read.before + written.before,
+            before=self.before + read.before + written.before,
             after=read.after + written.after,
             text=read.text + written.text,
             first=read.first + written.first,
@@ -83,7 +84,7 @@ class Languages:
         if any(each.text and text.startswith(each.text) for each in self.targets):
             return dataclasses.replace(route, text="")
         if text.startswith(">>") and any(each.before and text.startswith(f">>{each.code}<<") for each in self.targets):
-            return dataclasses.replace(route, before=())
+            return dataclasses.replace(route, before=self.before)
         return route
 
     def _find(self, side: str, code: str) -> Language:
@@ -109,7 +110,7 @@ class Languages:
     def from_json(cls, text: str, *, origin: str = FILE) -> Self:
         """Read what `to_json` wrote."""
         try:
-            values = json.loads(text)
+            values = {"before": []} | json.loads(text)  # younger than the others
             if set(values) != {field.name for field in dataclasses.fields(cls)}:
                 raise ValueError("a field is missing or unknown")
             return cls(
@@ -117,6 +118,7 @@ class Languages:
                 targets=tuple(map(_language, values["targets"])),
                 source=_text(values["source"]),
                 target=_text(values["target"]),
+                before=tuple(int(token) for token in values["before"]),
             )
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise CheckpointError(

@@ -19,8 +19,7 @@ from headlight.model.records import Token
 from headlight.model.text.segmentation import word_indices
 from headlight.model.text.sentencepiece import Normalisation, Piece, PieceKind, SentencePieceModel
 from headlight.model.text.subwords import SPACE, Subwords
-from headlight.model.text.tokenizer import Tokenizer
-from headlight.model.text.vocabulary import Vocabulary, require_id
+from headlight.model.text.vocabulary import require_id
 
 FORMAT = "headlight-pieces"
 Kind = Literal["text", "byte", "silent", "special"]
@@ -254,17 +253,6 @@ SETTINGS = ("pad_id", "start_id", "end_id", "unknown_id", "trims", "cleans", "co
 RULES = (
     "charsmap", "add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces", "whitespace_as_suffix",
 )  # fmt: skip
-
-
-def load_vocabulary(path: Path) -> Vocabulary:
-    """A vocabulary's file, of either sort."""
-    try:
-        text = path.read_text(encoding="utf-8") if path.exists() else ""
-    except (OSError, UnicodeDecodeError):
-        text = ""
-    if f'"{FORMAT}"' in text[:100]:
-        return PieceTokenizer.from_json(text, name=str(path))
-    return Tokenizer.load(path)
 
 
 def _model(content: dict[str, Any]) -> SentencePieceModel:

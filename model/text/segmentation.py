@@ -201,14 +201,15 @@ def characters(data: bytes) -> Iterator[tuple[str, bytes]]:
             yield "\ufffd", bad
 
 
-def places_of_bytes(data: bytes) -> tuple[str, dict[int, int]]:
+def places_of_bytes(data: bytes, *, spaced: bool = True) -> tuple[str, dict[int, int]]:
     """The decoded text, and for each byte that begins a character (and for the end) its place in that text.
 
-    The space put in front is not part of the text. Of several spaces it is the last, the one of the first word.
+    `spaced`: a space was put in front, which is no part of the text. Of several spaces it is the last, the one of the
+    first word.
     """
     found = list(characters(data))
     whole = "".join(character for character, _ in found)
-    spaces = len(whole) - len(whole.lstrip(" "))
+    spaces = len(whole) - len(whole.lstrip(" ")) if spaced else 0
     left_out = spaces - 1 if spaces < len(whole) else 0
     offset, places = 0, {0: 0}
     for place, (_, own) in enumerate(found, start=1):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -21,15 +21,13 @@ from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, tra
 
 from headlight.model.errors import TokenizerError
 from headlight.model.records import Token
+from headlight.model.text.byte_tokens import BYTE_LETTERS, BYTE_OF_LETTER, ByteTokens, letters_of
 from headlight.model.text.segmentation import (
     PIECES,
     UNSPACED_START,
-    characters,
     mark_borders,
-    places_of_bytes,
-    word_indices,
 )
-from headlight.model.text.vocabulary import require_id
+from headlight.model.text.vocabulary import sound
 
 PAD, START, END = "<pad>", "<s>", "</s>"
 # Plain entries of the vocabulary that no text leads to, as "<", "pad" and ">" are never one piece.
@@ -38,32 +36,23 @@ SPECIAL = (PAD, START, END)
 PROBE = f"  Don’t  we\n 3个 {PAD}{START}{END} 我用Python編程 ▁Ġ"  # what a file must give back unchanged
 
 
-def _byte_letters() -> list[str]:
-    """One visible letter for each byte, as GPT-2 chose them: a printable byte stands for itself."""
-    printable = {*range(33, 127), *range(161, 173), *range(174, 256)}
-    spare = iter(range(256, 512))
-    return [chr(byte if byte in printable else next(spare)) for byte in range(256)]
-
-
-BYTE_LETTERS = _byte_letters()
-BYTE_OF_LETTER = {letter: byte for byte, letter in enumerate(BYTE_LETTERS)}
 SMALLEST = len(SPECIAL) + len(BYTE_LETTERS)
 
 
-class Tokenizer:
+class Tokenizer(ByteTokens):
     """Text ↔ ids, with the place and the word of every token. Safe to share between threads."""
 
     def __init__(self, library: tokenizers.Tokenizer) -> None:
         """Around a checked tokenizer of the library: use `train`, `load` or `from_json`."""
         self._library = library
         vocabulary = library.get_vocab()
-        self.vocabulary_size = len(vocabulary)
         self.pad_id, self.start_id, self.end_id = (vocabulary[name] for name in SPECIAL)
-        self._special = {vocabulary[name]: name for name in SPECIAL}
-        self._bytes = [b""] * len(vocabulary)  # of each id; special tokens write nothing
+        special = {vocabulary[name]: name for name in SPECIAL}
+        written = [b""] * len(vocabulary)  # of each id; special tokens write nothing
         for entry, token_id in vocabulary.items():
-            if token_id not in self._special:
-                self._bytes[token_id] = bytes(BYTE_OF_LETTER[letter] for letter in entry)
+            if token_id not in special:
+                written[token_id] = bytes(BYTE_OF_LETTER[letter] for letter in entry)
+        super().__init__(written, special)
         self._with_dropout: dict[float, tokenizers.Tokenizer] = {}
         self._lock = Lock()
 
@@ -94,7 +83,7 @@ class Tokenizer:
                 f"A vocabulary of {vocabulary_size} was asked for, but {len(SPECIAL)} special tokens and 256 bytes "
                 f"are always in it: ask for {SMALLEST} or more."
             )
-        sentences = [_sound(line if segment is None else mark_borders(segment(line))) for line in lines]
+        sentences = [sound(line if segment is None else mark_borders(segment(line))) for line in lines]
         if not any(sentences):
             raise TokenizerError("There is no text to learn a vocabulary from: give at least one sentence.")
         counts = Counter(character for line in sentences for character in line)
@@ -118,7 +107,7 @@ class Tokenizer:
         for left, right in json.loads(learner.to_str())["model"]["merges"]:
             if len(vocabulary) == vocabulary_size:
                 break
-            _add_merge(_letters(left), _letters(right), vocabulary, merges)
+            _add_merge(letters_of(left), letters_of(right), vocabulary, merges)
         return cls(_library(models.BPE(vocabulary, merges)))
 
     def save(self, path: str | Path) -> None:
@@ -152,7 +141,7 @@ class Tokenizer:
     def from_json(cls, text: str, *, name: str = "tokenizer.json") -> Tokenizer:
         """From what `to_json` gave; `name` is what complaints call it."""
         try:
-            complaint = _complaint(json.loads(_sound(text)))
+            complaint = _complaint(json.loads(sound(text)))
             library = None if complaint else tokenizers.Tokenizer.from_str(text)
         except KeyError as error:
             complaint, library = f"is not a tokenizer (lacks {error})", None
@@ -173,7 +162,7 @@ class Tokenizer:
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text, without special tokens."""
-        ids: list[int] = self._library.encode(_sound(text), add_special_tokens=False).ids
+        ids: list[int] = self._library.encode(sound(text), add_special_tokens=False).ids
         return ids
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
@@ -196,72 +185,11 @@ class Tokenizer:
                 self._with_dropout[dropout] = library
         return _encode(library, texts)
 
-    def decode(self, ids: Iterable[int]) -> str:
-        """The text of ids; special tokens write nothing, bytes that are no character become U+FFFD."""
-        text = b"".join(map(self._piece, ids)).decode("utf-8", errors="replace")
-        return text[1:] if text.startswith(" ") else text  # only the space put in front can come first
-
     # ------------------------------------------------------------ tokens to look at
 
     def source_tokens(self, text: str) -> tuple[Token, ...]:
         """The tokens of a sentence and the end token, each with its place in the sentence and its word."""
         return self.written_tokens([*self.encode(text), self.end_id])
-
-    def written_tokens(self, ids: Sequence[int]) -> tuple[Token, ...]:
-        """The tokens of ids, each with its place in `decode(ids)` and its word.
-
-        `text[start:end]` is each token's own text, without the space before a word. Pieces of one character share its
-        text and span. The space put in front of a sentence has no place: alone, it is a piece of the token after it.
-        """
-        text, places = places_of_bytes(b"".join(map(self._piece, ids)))
-        groups: list[tuple[int, int, list[int]]] = []  # start, end, the ids that write what is between
-        start, offset, group = 0, 0, list[int]()
-        for token_id in ids:
-            group.append(token_id)
-            offset += len(self._bytes[token_id])
-            end = places.get(offset, start)  # inside a character: not yet
-            if end > start:
-                start += text[start] == " " and not text[start:end].isspace()
-                groups.append((start, end, group))
-                start, group = end, []
-        groups.append((len(text), len(text), group))  # special tokens
-        spans = [(start, end) for start, end, group in groups for token_id in group if token_id not in self._special]
-        words = iter(word_indices(text, spans))
-        return tuple(token for group in groups for token in self._tokens(text, *group, words))
-
-    def _tokens(self, text: str, start: int, end: int, ids: list[int], words: Iterator[int]) -> Iterator[Token]:
-        """One token, or all pieces of one character; special tokens among them stand where these begin."""
-        pieces = sum(token_id not in self._special for token_id in ids)
-        piece = 0
-        for token_id in ids:
-            if token_id in self._special:
-                yield Token(text=self._special[token_id], id=token_id, start=start, end=start, special=True)
-                continue
-            yield Token(
-                text=text[start:end], id=token_id, start=start, end=end, word=next(words), piece=piece, pieces=pieces
-            )
-            piece += 1
-
-    def label(self, token_id: int) -> str:
-        """What one entry of the vocabulary reads, with its leading space: " want" is not "want".
-
-        Bytes that are no whole character are shown as such: "⟨E4⟩".
-        """
-        piece = self._piece(token_id)
-        if token_id in self._special:
-            return self._special[token_id]
-        try:
-            return piece.decode("utf-8")
-        except UnicodeDecodeError:
-            pass  # some bytes are no whole character
-        return "".join(
-            character if character.encode("utf-8") == own else "".join(f"⟨{byte:02X}⟩" for byte in own)
-            for character, own in characters(piece)
-        )
-
-    def _piece(self, token_id: int) -> bytes:
-        require_id(token_id, self.vocabulary_size)
-        return self._bytes[token_id]
 
 
 # ---------------------------------------------------------------- the library
@@ -308,27 +236,11 @@ def _complaint(content: dict[str, Any]) -> str:
 
 
 def _encode(library: tokenizers.Tokenizer, texts: Sequence[str]) -> list[list[int]]:
-    encodings = library.encode_batch_fast([_sound(text) for text in texts], add_special_tokens=False)
+    encodings = library.encode_batch_fast([sound(text) for text in texts], add_special_tokens=False)
     return [encoding.ids for encoding in encodings]
 
 
-def _sound(text: str) -> str:
-    """The text, if it is one: half of a surrogate pair has no UTF-8 form."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise TokenizerError(
-            f"The text has half a character (U+{ord(text[error.start]):04X}) at place {error.start + 1}, "
-            "as when an emoji is cut in two. Remove it, or paste the text again."
-        ) from error
-    return text
-
-
 # ---------------------------------------------------------------- learning: characters first
-
-
-def _letters(text: str) -> str:
-    return "".join(BYTE_LETTERS[byte] for byte in text.encode("utf-8"))
 
 
 def _add_merge(left: str, right: str, vocabulary: dict[str, int], merges: list[tuple[str, str]]) -> None:
@@ -349,7 +261,7 @@ def _add_characters(
     enough = coverage * sum(counts[character] for character in wanted)
     covered = 0
     for place, character in enumerate(wanted):
-        letters = _letters(character)
+        letters = letters_of(character)
         new = [end for end in range(2, len(letters) + 1) if letters[:end] not in vocabulary]
         if covered >= enough or counts[character] < least or len(vocabulary) + len(new) > limit:
             return wanted[place:]

@@ -1,4 +1,4 @@
-"""The interface of all vocabularies: our own byte-level one, and SentencePiece's pieces."""
+"""The interface of all vocabularies: our own byte-level one, others' byte pairs, and SentencePiece's pieces."""
 
 from __future__ import annotations
 
@@ -17,6 +17,18 @@ def require_id(token_id: int, size: int) -> None:
             f"There is no token {token_id}: this vocabulary has 0 to {size - 1}. "
             "Use the tokenizer that belongs to the model."
         )
+
+
+def sound(text: str) -> str:
+    """The text, if it is one: half of a surrogate pair has no UTF-8 form."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise TokenizerError(
+            f"The text has half a character (U+{ord(text[error.start]):04X}) at place {error.start + 1}, "
+            "as when an emoji is cut in two. Remove it, or paste the text again."
+        ) from error
+    return text
 
 
 class Vocabulary(Protocol):

@@ -24,7 +24,7 @@ MATRICES = Choice("matrices", ("trained", "random"), "trained")
 WIDTH = Choice("width", tuple(map(str, WIDTHS)), "512", slides=True)
 SEED = Button("seed")
 ATTENTION = "encoder.layers.{}.self_attention"
-STREAM = "encoder.embedding.positioned"
+STREAM = "encoder.embedding.stream"
 
 
 # ---------------------------------------------------------------- one head or many

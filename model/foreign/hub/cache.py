@@ -22,6 +22,7 @@ VOCABULARIES = (
     ("sentencepiece.bpe.model",),
     ("spiece.model",),
     ("tokenizer.json",),
+    ("vocab.json", "merges.txt"),
     ("source_tokenizer.json", "target_tokenizer.json"),
 )
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"

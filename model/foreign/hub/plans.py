@@ -40,6 +40,7 @@ SMALL = (
     "tokenizer.json",
     "vocab.json",
     "target_vocab.json",
+    "merges.txt",
     "source.spm",
     "target.spm",
     "sentencepiece.bpe.model",

@@ -170,6 +170,25 @@ def test_residual_dropout_drops_from_the_sublayer_never_from_the_stream(norm_fir
     assert_close(residual(x, lambda y: torch.full_like(y, 3.0)), x + 3)
 
 
+def test_a_norm_of_the_embedding_follows_its_positions() -> None:
+    config = small_config(embedding_norm=True, positions="learned", position_offset=2)
+    embedding = Embedding(
+        nn.Embedding(SOURCE_VOCABULARY, D_MODEL), make_positions(config, one_way=False), config
+    ).eval()
+    assert isinstance(embedding.norm, nn.LayerNorm)
+    nn.init.normal_(embedding.norm.weight)
+    nn.init.normal_(embedding.norm.bias)
+    ids = torch.tensor([[7, 3, 11]])
+    with watch(embedding, "positioned", "stream") as seen:
+        given = embedding(ids, 4)
+    table = next(positions.parameters())
+    added = embedding.table(ids) * math.sqrt(D_MODEL) + table[6:9]  # the offset, and four tokens before
+    assert_close(seen["positioned"], added)
+    normed = (added - added.mean(-1, keepdim=True)) / (added.var(-1, unbiased=False, keepdim=True) + 1e-5).sqrt()
+    assert_close(given, normed * embedding.norm.weight + embedding.norm.bias)
+    assert given.equal(seen["stream"])
+
+
 def test_the_stream_probe_shows_what_goes_on() -> None:
     residual, x = Residual(small_config()), vectors()
     with watch(residual, "stream") as seen:

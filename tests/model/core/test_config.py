@@ -216,7 +216,7 @@ def test_an_unknown_field_is_named_with_the_known_ones() -> None:
 
 
 def test_a_younger_field_may_be_missing_and_means_what_older_models_did() -> None:
-    assert TransformerConfig.younger == {"closed_waves"}
+    assert TransformerConfig.younger == {"closed_waves", "embedding_norm"}
     values = json.loads(small_config(positions="sinusoidal_halves", closed_waves=True).to_json())
     assert TransformerConfig.from_json(json.dumps(values)).closed_waves
     del values["closed_waves"]

@@ -105,7 +105,7 @@ def check_the_stream_survives(norm_first: bool) -> None:
     for side, layers in (("encoder", ENCODER_LAYERS), ("decoder", DECODER_LAYERS)):
         start = seen[f"{side}.embedding.positioned"]
         expected = start if norm_first else F.layer_norm(start, (D_MODEL,))
-        streams = [name for name in seen if name.startswith(side) and name.endswith("stream")]
+        streams = [name for name in seen if name.startswith(f"{side}.layers") and name.endswith("stream")]
         assert len(streams) == layers * (2 if side == "encoder" else 3)
         for name in streams:
             assert_close(seen[name], expected, within=1e-4, of=name)

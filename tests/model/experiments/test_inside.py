@@ -25,6 +25,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "post-norm": {},
     "pre-norm, packed": {"norm_first": True, "final_norm": True, "step_weights": "float16"},
     "rms, tied, relative": RMS_RELATIVE | {"tie_output": True, "scale_output": True, "final_logits_bias": False},
+    "normed embedding, learnt": {"embedding_norm": True, "positions": "learned", "position_offset": 2},
     "concatenated": {"position_width": 4, "activation": "swiglu"},
 }  # fmt: skip
 CHANGES: dict[str, Any] = {

@@ -21,7 +21,7 @@ from torch import Tensor
 from headlight.model.core.masks import pad_rows
 from headlight.model.records import Translation
 from headlight.model.translate.translator import Translator
-from tests.model.foreign.texts import CYRILLIC, DEVANAGARI, HAN, LATIN, LINES, learn
+from tests.model.foreign.texts import CYRILLIC, DEVANAGARI, HAN, LATIN, LINES, learn, learn_bytes
 
 transformers.utils.logging.set_verbosity_error()
 transformers.utils.logging.disable_progress_bar()
@@ -40,6 +40,10 @@ M2M = {
 T5 = {
     "d_model": 29, "d_kv": 11, "num_heads": 3, "d_ff": 37, "num_layers": 3, "num_decoder_layers": 2,
     "relative_attention_num_buckets": 10, "relative_attention_max_distance": 17, "decoder_start_token_id": 0,
+}  # fmt: skip
+BART = {
+    "d_model": 65, "encoder_attention_heads": 5, "decoder_attention_heads": 5, "encoder_ffn_dim": 23,
+    "decoder_ffn_dim": 23, "encoder_layers": 3, "decoder_layers": 2, "max_position_embeddings": 79, "dropout": 0.0,
 }  # fmt: skip
 CODES = ["ace_Latn", "deu_Latn", "eng_Latn", "fra_Latn", "rus_Cyrl", "zho_Hans"]
 
@@ -167,6 +171,54 @@ def nllb(
     return folder
 
 
+def bart(folder: Path, *, shaken: Shaken = (2, 3.0), apart: bool = False, **fields: Any) -> Path:
+    """A folder like BART's; `apart`: its vocabulary is not in one file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    pieces, merges = learn_bytes()
+    tokenizer = transformers.BartTokenizer(pieces, merges)
+    if apart:
+        (folder / "vocab.json").write_text(json.dumps(pieces))
+        (folder / "merges.txt").write_text("\n".join(["#version: 0.2", *map(" ".join, merges)]), encoding="utf-8")
+    else:
+        tokenizer.save_pretrained(folder)
+    config = transformers.BartConfig(**BART | {"vocab_size": len(pieces)} | fields)
+    model = transformers.BartForConditionalGeneration(config)
+    shake(model, 2, shaken)
+    with torch.no_grad():
+        model.final_logits_bias.normal_()
+    model.generation_config = transformers.GenerationConfig(
+        num_beams=4, max_length=37, eos_token_id=2, pad_token_id=1, decoder_start_token_id=2, early_stopping=True,
+        forced_bos_token_id=0, forced_eos_token_id=2, no_repeat_ngram_size=3, length_penalty=2.0, min_length=4,
+    )  # fmt: skip
+    model.save_pretrained(folder)
+    return folder
+
+
+def mbart(folder: Path, *, shaken: Shaken = (4, 5.0), of_50: bool = True, **fields: Any) -> Path:
+    """A folder like mBART-50's, or mBART's."""
+    folder.mkdir(parents=True, exist_ok=True)
+    data = learn(vocab_size=467)
+    (folder / "sentencepiece.bpe.model").write_bytes(data)
+    kind = "MBart50Tokenizer" if of_50 else "MBartTokenizer"
+    settings = {"src_lang": "de_DE", "tgt_lang": "zh_CN" if of_50 else None, "tokenizer_class": kind}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    first = len(pieces_of(data)) + 1  # id of the first language
+    start = 2 if of_50 else first + 19  # Romanian
+    config = transformers.MBartConfig(
+        **BART | {"vocab_size": first + (52 if of_50 else 25) + 1, "decoder_start_token_id": start} | fields
+    )
+    model = transformers.MBartForConditionalGeneration(config)
+    shake(model, 2, shaken)
+    with torch.no_grad():
+        model.final_logits_bias.normal_()
+    model.generation_config = transformers.GenerationConfig(
+        num_beams=5, max_length=33, eos_token_id=2, pad_token_id=1, decoder_start_token_id=start, early_stopping=True,
+        forced_eos_token_id=2,
+    )  # fmt: skip
+    model.save_pretrained(folder)
+    return folder
+
+
 def t5(folder: Path, *, shaken: Shaken = (1, 2.0), many: bool = False, tasks: bool = True, **fields: Any) -> Path:
     """A folder like T5's or, `many`, mT5's."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -204,7 +256,7 @@ def shake(model: Any, end: int, shaken: Shaken, *, spread: float = 0.15, tables:
     torch.manual_seed(seed)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
-            if "embed_positions" in name:
+            if not parameter.requires_grad:  # sinusoids
                 continue
             middle = 1.0 if name.endswith("norm.weight") else 0.0
             scale = 1.0 if "relative_attention_bias" in name else spread

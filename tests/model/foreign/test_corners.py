@@ -305,7 +305,8 @@ def generated_until(folder: Path, sources: list[list[int]], ends: tuple[int, ...
         ({"repetition_penalty": 1.2}, "repetition_penalty = 1.2"),
         ({"do_sample": True, "top_k": 50}, "do_sample = true"),
         ({"length_penalty": -1.5}, "length_penalty = -1.5"),
-        ({"suppress_tokens": list(range(99))}, "suppress_tokens = [0, 1, 2, 3"),
+        ({"begin_suppress_tokens": list(range(99))}, "begin_suppress_tokens = [0, 1, 2, 3"),
+        ({"suppress_tokens": [0, 9]}, "suppress_tokens = [0, 9]"),
     ],
 )
 def test_a_rule_that_is_not_known_is_left_out_and_said(
@@ -419,7 +420,7 @@ def test_a_folder_with_weights_that_can_be_read_is_not_strange(opus: Path) -> No
 
 def test_a_family_that_nobody_reads_is_refused_without_a_promise(tmp_path: Path, opus: Path) -> None:
     folder = copied(opus, tmp_path / "model")
-    edit(folder, "config.json", model_type="pegasus")
-    with pytest.raises(ModelError, match=r"'pegasus'.* choose a model of one of these") as caught:
+    edit(folder, "config.json", model_type="prophetnet")
+    with pytest.raises(ModelError, match=r"'prophetnet'.* choose a model of one of these") as caught:
         translator(folder)
     assert "Convert" not in str(caught.value)

@@ -10,7 +10,19 @@ import pytest
 import torch
 
 from tests.compare import assert_close
-from tests.model.foreign.folders import SENTENCES, generated, ids_of, m2m, marian, nllb, seen, t5, translator
+from tests.model.foreign.folders import (
+    SENTENCES,
+    bart,
+    generated,
+    ids_of,
+    m2m,
+    marian,
+    mbart,
+    nllb,
+    seen,
+    t5,
+    translator,
+)
 
 SHAPES: dict[str, tuple[Callable[..., Path], dict[str, Any]]] = {
     "marian": (marian, {}),
@@ -38,6 +50,27 @@ SHAPES: dict[str, tuple[Callable[..., Path], dict[str, Any]]] = {
     "m2m untied": (m2m, {"tie_word_embeddings": False, "activation_function": "swish", "shaken": (1, 3.0)}),
     "nllb": (nllb, {}),
     "nllb of old": (nllb, {"legacy": True, "algorithm": "unigram", "shaken": (1, 3.0)}),
+    "bart": (bart, {}),
+    "bart scaled, untied": (
+        bart,
+        {
+            "scale_embedding": True,
+            "tie_word_embeddings": False,
+            "activation_function": "relu",
+            "d_model": 60,
+            "shaken": (1, 2.0),
+        },
+    ),
+    "bart in two files": (bart, {"apart": True, "activation_function": "gelu_new", "shaken": (5, 3.0)}),
+    "mbart 50": (mbart, {}),
+    "mbart 50 scaled, untied": (
+        mbart,
+        {"scale_embedding": True, "tie_word_embeddings": False, "activation_function": "relu", "shaken": (2, 5.0)},
+    ),
+    "mbart": (
+        mbart,
+        {"of_50": False, "scale_embedding": True, "d_model": 60, "activation_function": "silu", "shaken": (3, 3.0)},
+    ),
     "t5": (t5, {"shaken": (1, 3.0)}),
     "t5 v1.1": (t5, {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False, "tasks": False}),
     "t5 gated otherwise": (t5, {"feed_forward_proj": "gated-silu", "relative_attention_max_distance": 23}),

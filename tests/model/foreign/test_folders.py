@@ -26,11 +26,13 @@ from headlight.viz.answers.cards import read_card
 from tests.hub_server import Repository, hub_of_our_own, marian_files
 from tests.model.foreign.folders import (
     SENTENCES,
+    bart,
     copied,
     generated,
     ids_of,
     m2m,
     marian,
+    mbart,
     nllb,
     reference,
     t5,
@@ -101,7 +103,7 @@ def test_weights_in_half_precision_are_computed_with_in_float32(tmp_path: Path, 
     assert ours.model.decoder.layers[0].feed_forward.wide.bias.equal(tensors["model.decoder.layers.0.fc1.bias"].float())
 
 
-@pytest.mark.parametrize(("make", "table"), [(marian, "model.shared"), (m2m, "model.shared"), (t5, "shared")])
+@pytest.mark.parametrize(("make", "table"), [(make, "model.shared") for make in (marian, m2m, bart)] + [(t5, "shared")])
 def test_tables_that_differ_stay_apart_whatever_the_config_says(
     tmp_path: Path, make: Callable[..., Path], table: str
 ) -> None:
@@ -156,6 +158,7 @@ def test_options_that_nobody_names_are_the_models_habits(opus: Path) -> None:
         {"no_repeat_ngram_size": 2},
         {"min_length": 9},
         {"bad_words_ids": [[3], [7, 11], [0], [5, 6, 9]]},
+        {"suppress_tokens": [3, 7, 11]},
         {"forced_bos_token_id": 17},
         {"num_beams": 3, "max_length": 11},
         {"max_new_tokens": 7},
@@ -245,7 +248,7 @@ def test_an_unknown_language_is_refused_with_the_choices(many: Path, opus: Path,
 
 
 @pytest.mark.parametrize("step_weights", ["float16", "float32"])
-@pytest.mark.parametrize("make", [marian, m2m, nllb, t5])
+@pytest.mark.parametrize("make", [marian, m2m, nllb, t5, bart, mbart])
 def test_the_prepared_path_writes_the_same(tmp_path: Path, make: Callable[..., Path], step_weights: str) -> None:
     folder = make(tmp_path / "model")
     assert written(translator(folder, step_weights=step_weights)) == written(translator(folder))
@@ -254,7 +257,7 @@ def test_the_prepared_path_writes_the_same(tmp_path: Path, make: Callable[..., P
 # ------------------------------------------------------------ into a folder of ours
 
 
-@pytest.mark.parametrize("make", [marian, m2m, nllb, t5])
+@pytest.mark.parametrize("make", [marian, m2m, nllb, t5, bart, mbart])
 def test_an_imported_folder_gives_the_same(
     tmp_path: Path, make: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -410,6 +413,12 @@ def packed(folder: Path) -> None:
             archive.writestr(name, content)
 
 
+def small_vocabulary(folder: Path) -> None:
+    """A configuration of fewer words than there are."""
+    edit(folder, "config.json", vocab_size=100, pad_token_id=9, decoder_start_token_id=9)
+    edit(folder, "generation_config.json", decoder_start_token_id=9)
+
+
 BROKEN: dict[str, tuple[Callable[[Path], Any], str]] = {
     "no source.spm": (remove("source.spm"), r"source\.spm is missing"),
     "no vocab": (remove("vocab.json"), r"vocab\.json is missing"),
@@ -419,13 +428,13 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str]] = {
     "vocab with gaps": (lambda f: (f / "vocab.json").write_text('{"<unk>": 0, "a": 2}'), "without gaps"),
     "vocab of text": (lambda f: (f / "vocab.json").write_text('{"<unk>": "a"}'), "without gaps"),
     "vocab without unknown": (lambda f: (f / "vocab.json").write_text('{"a": 0}'), "has no <unk>"),
-    "small vocabulary": (config(vocab_size=100, pad_token_id=9, decoder_start_token_id=9), "config.json leads to"),
+    "small vocabulary": (small_vocabulary, "config.json leads to"),
     "large vocabulary": (config(vocab_size=999), r"has shape \[\d+, 77\], but config.json leads to \[999, 77\]"),
     "wrong width": (config(d_model=84), "leads to"),
     "one layer more": (config(encoder_layers=3), "the weights lack encoder.layers.2"),
     "one layer less": (config(encoder_layers=1), "also hold model.encoder.layers.1"),
     "unknown activation": (config(activation_function="mish"), "activation_function is 'mish', but known are: relu"),
-    "unknown family": (config(model_type="pegasus"), "is of format 'pegasus'"),
+    "unknown family": (config(model_type="prophetnet"), "is of format 'prophetnet'"),
     "norm before": (config(normalize_before=True), "normalize_before is True, but only False is known"),
     "heads differ": (config(decoder_attention_heads=11), "encoder_attention_heads is 7 and decoder_attention_heads 11"),
     "width is text": (config(d_model="77"), "d_model is '77', but must be a whole number"),
@@ -449,6 +458,7 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str]] = {
     "pickle cut short": (lambda f: pickled(f, b"PK\x03\x04 and so on"), "no sound file of PyTorch"),
     "pickle of git-lfs": (lambda f: pickled(f, b"version https://git-lfs.github.com/spec/v1"), "git-lfs pointer"),
     "beam of none": (wishes(num_beams=0), "beam_size must be a whole number from 1 to 64"),
+    "suppressed beyond": (wishes(suppress_tokens=[10_000]), "tokens that the vocabulary does not have"),
     "stops oddly": (wishes(early_stopping="soon"), "early_stopping is 'soon'"),
     "bad words beyond": (wishes(bad_words_ids=[[10_000]]), "tokens that the vocabulary does not have"),
     "bad words no list": (wishes(bad_words_ids=5), "not what a folder of this family holds"),
@@ -495,12 +505,34 @@ def test_code_within_a_zipped_pickle_is_not_run(tmp_path: Path, opus: Path, monk
     assert not (tmp_path / "harmed").exists()
 
 
+def spoilt_pieces(folder: Path, **parts: Any) -> None:
+    """Change parts of what cuts a text into bytes and their merges."""
+    model = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["model"]
+    edit(folder, "tokenizer.json", model=model | parts)
+
+
 @pytest.mark.parametrize(
     ("make", "spoil", "complaint"),
     [
         (nllb, remove("special_tokens_map.json"), "no file names the languages"),
-        (nllb, lambda f: (f / "sentencepiece.bpe.model").write_bytes(learn(bos_id=-1)), "does not begin as NLLB's"),
+        (
+            nllb,
+            lambda f: (f / "sentencepiece.bpe.model").write_bytes(learn(bos_id=-1)),
+            "does not begin as this",
+        ),
         (m2m, lambda f: edit(f, "tokenizer_config.json", language_codes="martian"), "language_codes is 'martian'"),
+        (mbart, config(normalize_before=False), "normalize_before is False, but only True is known"),
+        (mbart, remove("sentencepiece.bpe.model"), r"sentencepiece\.bpe\.model is missing"),
+        (mbart, config(vocab_size=400), r"has the id|leads to"),
+        (bart, config(normalize_before=True), "normalize_before is True, but only False is known"),
+        (bart, config(static_position_embeddings=True), "static_position_embeddings is True"),
+        (bart, config(max_position_embeddings=40), r"positions\.table has shape \[81, 65\]"),
+        (bart, remove("tokenizer.json"), r"vocab\.json and merges\.txt is missing"),
+        (bart, lambda f: edit(f, "tokenizer.json", normalizer={"type": "NFC"}), "does not cut text as BART"),
+        (bart, lambda f: edit(f, "tokenizer.json", model={"type": "BPE", "vocab": {"a": 9}, "merges": []}), "of bytes"),
+        (bart, lambda f: spoilt_pieces(f, merges=["Ġ t h"]), "a merge that joins no two pieces"),
+        (bart, lambda f: spoilt_pieces(f, merges=["Ġ ĠĠĠĠĠĠ"]), "merges pieces that it does not have"),
+        (bart, lambda f: spoilt_pieces(f, vocab={"a": 0, "b": "c"}), "has no whole number as its id"),
         (t5, config(feed_forward_proj="gated-mish"), "feed_forward_proj is 'gated-mish'"),
         (t5, config(relative_attention_num_buckets=3), "at least 4 buckets"),
         (t5, remove("spiece.model"), r"spiece\.model is missing"),

@@ -16,8 +16,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from headlight.model.errors import TokenizerError
-from headlight.model.text.pieces import Entry, PieceTokenizer, load_vocabulary
+from headlight.model.text.pieces import Entry, PieceTokenizer
 from headlight.model.text.sentencepiece import PieceKind, parse_sentencepiece, read_sentencepiece
+from headlight.model.text.stored import load_vocabulary
 from headlight.model.text.subwords import Subwords
 from headlight.model.text.tokenizer import Tokenizer
 from tests.model.foreign.texts import LINES, ODD, learn, odd_texts

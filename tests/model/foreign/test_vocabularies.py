@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 import warnings
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import transformers
 
 from headlight.model.foreign.loading import load_checkpoint
 from headlight.model.text.languages import marked
-from tests.model.foreign.folders import CODES, m2m, marian, nllb, t5
+from tests.model.foreign.folders import CODES, bart, m2m, marian, mbart, nllb, pieces_of, t5
 from tests.model.foreign.texts import LINES, odd_texts
 
 PLAIN = [*LINES, *(f"{first} {second}" for first, second in zip(LINES, LINES[5:], strict=False))]
@@ -124,6 +125,80 @@ def test_nllb_reads_and_writes_plain_text_like_transformers(tmp_path: Path) -> N
     for start in range(1, size, 3):
         ids = [(start * step) % size for step in range(1, 7)]
         assert loaded.target_tokenizer.decode(ids) == theirs.decode(ids, skip_special_tokens=True), ids
+
+
+@pytest.mark.parametrize("apart", [False, True], ids=["tokenizer.json", "vocab.json and merges.txt"])
+def test_bart_reads_and_writes_like_transformers(tmp_path: Path, apart: bool) -> None:
+    folder = bart(tmp_path / "model", apart=apart)
+    loaded, theirs = load_checkpoint(folder), transformers.BartTokenizer.from_pretrained(folder)
+    for text in odd_texts(400):
+        if "<unk>" in text:  # a special token for them, and text for us
+            continue
+        assert ids_of(loaded, text) == theirs(text).input_ids, repr(text)
+        ids = loaded.target_tokenizer.encode(text)
+        assert loaded.target_tokenizer.decode(ids) == text == theirs.decode(ids, skip_special_tokens=True)
+    size = loaded.target_tokenizer.vocabulary_size
+    for start in range(1, size, 5):
+        ids = [(start * step) % size for step in range(1, 9)]
+        assert loaded.target_tokenizer.decode(ids) == theirs.decode(ids, skip_special_tokens=True), ids
+
+
+def test_tokens_of_bytes_stand_where_their_text_does(tmp_path: Path) -> None:
+    loaded = load_checkpoint(bart(tmp_path / "model"))
+    for text in [*LINES, "Ein 🙂  Smiley</s>", "½ Ω"]:
+        tokens = loaded.source_tokenizer.source_tokens(text)
+        assert (tokens[-1].text, tokens[-1].start, tokens[-1].special) == ("</s>", len(text), True)
+        covered = "".join(text[token.start : token.end] for token in tokens if token.piece == 0)
+        assert covered.replace(" ", "") == text.replace(" ", "")
+        assert all(token.text == text[token.start : token.end] for token in tokens[:-1])
+        words = [token.word for token in tokens[:-1]]
+        assert words == sorted(words)
+        assert len(set(words)) >= len(text.split())
+    smiley = loaded.source_tokenizer.source_tokens("🙂")[:-1]
+    assert [(token.text, token.piece, token.pieces) for token in smiley] == [("🙂", n, 4) for n in range(4)]
+
+
+def test_a_special_token_that_is_typed_is_text(tmp_path: Path) -> None:
+    loaded = load_checkpoint(bart(tmp_path / "model"))
+    tokens = loaded.source_tokenizer.source_tokens("a</s>b<mask>")
+    assert [token.special for token in tokens] == [False] * (len(tokens) - 1) + [True]
+
+
+@pytest.mark.parametrize("of_50", [True, False], ids=["mBART-50", "mBART"])
+def test_mbart_reads_like_sentencepiece_with_its_languages_around(tmp_path: Path, of_50: bool) -> None:
+    folder = mbart(tmp_path / "model", of_50=of_50)
+    loaded = load_checkpoint(folder)
+    theirs = sentencepiece.SentencePieceProcessor(str(folder / "sentencepiece.bpe.model"))
+    kind = transformers.MBart50Tokenizer if of_50 else transformers.MBartTokenizer
+    mark = len(theirs) + 1 + 7  # French is the eighth
+    named = kind.from_pretrained(folder, src_lang="fr_XX")
+    for text in odd_texts(300):
+        ids = [3 if token == 0 else token + 1 for token in theirs.encode(text)]  # <unk> is 3, all others one further on
+        expected = [mark, *ids, 2] if of_50 else [*ids, 2, mark]
+        assert ids_of(loaded, text, source="fr_XX") == expected, repr(text)
+    plain = [text for text in PLAIN if 3 not in loaded.source_tokenizer.encode(text)]
+    if of_50:
+        assert named.convert_tokens_to_ids("fr_XX") == mark
+    else:  # from a SentencePiece file alone, theirs does not read the rules of what is replaced
+        plain = [text for text in plain if unicodedata.normalize("NFKC", text) == text]
+    assert len(plain) > 20
+    for text in plain:
+        ids = named(text, add_special_tokens=False).input_ids
+        assert loaded.source_tokenizer.encode(text) == ids, repr(text)
+        assert loaded.target_tokenizer.decode(ids) == named.decode(ids, skip_special_tokens=True)
+
+
+def test_mbart_50_writes_any_of_its_languages_and_mbart_the_one_that_its_decoder_begins_with(tmp_path: Path) -> None:
+    many, one = (load_checkpoint(mbart(tmp_path / str(of_50), of_50=of_50)) for of_50 in (True, False))
+    first = len(pieces_of((tmp_path / "True" / "sentencepiece.bpe.model").read_bytes())) + 1
+    assert (len(many.languages.targets), len(many.languages.sources)) == (52, 52)
+    assert (many.languages.source, many.languages.target) == ("de_DE", "zh_CN")
+    assert many.languages.route(target="ar_AR").first == (first,)
+    assert many.languages.route(target="sl_SI").first == (first + 51,)
+    assert [language.code for language in one.languages.targets] == ["ro_RO"]
+    assert (len(one.languages.sources), one.languages.target) == (25, "ro_RO")
+    assert one.languages.route().first == ()
+    assert one.config.start_id == first + 19
 
 
 def test_t5_reads_like_sentencepiece_after_the_words_of_its_task(tmp_path: Path) -> None:

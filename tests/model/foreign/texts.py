@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
 import random
 from functools import cache
 from typing import Any
 
 import sentencepiece
+import tokenizers
 
 LATIN = (
     "Der alte Müller fährt früh am Morgen über die Brücke in die große Stadt.",
@@ -83,6 +85,16 @@ def _learn(lines: tuple[str, ...], options: tuple[tuple[str, Any], ...]) -> byte
         sentence_iterator=iter(lines * 2), model_writer=written, minloglevel=2, **(chosen | dict(options))
     )
     return written.getvalue()
+
+
+@cache
+def learn_bytes(size: int = 600) -> tuple[dict[str, int], list[tuple[str, str]]]:
+    """Byte-level pieces of these lines by id, after four special ones and before the mask, and their merges."""
+    made = tokenizers.ByteLevelBPETokenizer()
+    special = ["<s>", "<pad>", "</s>", "<unk>"]
+    made.train_from_iterator(LINES * 2, vocab_size=size - 1, special_tokens=special, show_progress=False)
+    model = json.loads(made.to_str())["model"]
+    return model["vocab"] | {"<mask>": len(model["vocab"])}, [(left, right) for left, right in model["merges"]]
 
 
 def odd_texts(count: int, seed: int = 0) -> list[str]:

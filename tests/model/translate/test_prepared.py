@@ -53,6 +53,8 @@ VARIANTS: list[dict[str, Any]] = [
     *({"norm": name} for name in NORM_NAMES),
     {"norm_first": True, "final_norm": True},
     {"norm_first": True, "final_norm": True, "norm": "rms"},
+    {"embedding_norm": True},
+    {"embedding_norm": True, "norm": "rms", "norm_first": True, "final_norm": True},
     {"attention_bias": False},
     {"feed_forward_bias": False},
     {"attention_bias": False, "feed_forward_bias": False, "final_logits_bias": False},

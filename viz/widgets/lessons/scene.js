@@ -106,7 +106,7 @@ export class Scene {
       { length: this.translation.layers('encoder') },
       (_, layer) => `encoder.layers.${layer}.around_feed_forward.stream`,
     );
-    return ['encoder.embedding.positioned', ...layers];
+    return ['encoder.embedding.stream', ...layers];
   }
 
   /** A short name as the path of a probe. */

@@ -1,0 +1,103 @@
+"""What BART's family has in common: Marian, M2M100, BART, mBART and Pegasus call their fields and tensors alike."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from headlight.model.core.config import TransformerConfig
+from headlight.model.folders.storage import Weights
+from headlight.model.foreign.common import (
+    ACTIVATIONS,
+    GENERATION,
+    OUTPUT,
+    TABLE,
+    TARGET_TABLE,
+    Fields,
+    ForeignReader,
+    safe_json,
+)
+
+BIAS = "final_logits_bias"
+START = "decoder_start_token_id"
+POSITIONS = "model.{}.embed_positions.weight"
+STORED_POSITIONS = POSITIONS.format("(en|de)coder").replace(".", r"\.")
+ATTENTION = {"query": "q_proj", "key": "k_proj", "value": "v_proj", "output": "out_proj"}
+LAYER = {
+    **{f"self_attention.{ours}": f"self_attn.{theirs}" for ours, theirs in ATTENTION.items()},
+    **{f"cross_attention.{ours}": f"encoder_attn.{theirs}" for ours, theirs in ATTENTION.items()},
+    "around_self_attention.norm": "self_attn_layer_norm",
+    "around_cross_attention.norm": "encoder_attn_layer_norm",
+    "around_feed_forward.norm": "final_layer_norm",
+    "feed_forward.wide": "fc1",
+    "feed_forward.narrow": "fc2",
+}
+_ENCODER, _DECODER, _BOTH = (
+    f"model.{part}.weight" for part in ("encoder.embed_tokens", "decoder.embed_tokens", "shared")
+)
+TABLES = {
+    TABLE: (_ENCODER, _BOTH, _DECODER, "lm_head.weight"),
+    TARGET_TABLE: (_DECODER, _BOTH, "lm_head.weight", _ENCODER),
+    OUTPUT: ("lm_head.weight", _DECODER, _BOTH, _ENCODER),
+}
+
+
+def of_bart(fields: Fields) -> dict[str, Any]:
+    """The fields that all of them have: sizes, activation, special ids."""
+    return {
+        "d_model": fields.whole("d_model"),
+        "heads": fields.equal("encoder_attention_heads", "decoder_attention_heads"),
+        "d_ff": fields.equal("encoder_ffn_dim", "decoder_ffn_dim"),
+        "encoder_layers": fields.whole("encoder_layers"),
+        "decoder_layers": fields.whole("decoder_layers"),
+        "max_length": fields.whole("max_position_embeddings"),
+        "activation": fields.choice("activation_function", ACTIVATIONS),
+        "scale_embedding": fields.switch("scale_embedding"),
+        "tie_output": fields.switch("tie_word_embeddings"),
+        "dropout": 0.0,
+        "pad_id": fields.token("pad_token_id"),
+        "start_id": fields.token("decoder_start_token_id"),
+        "end_id": fields.tokens("eos_token_id")[0],  # of several, `read_generation_defaults` takes the others
+    }
+
+
+def of_start(folder: Path) -> dict[str, Any]:
+    """What the decoder begins with, where the generation defaults say so: they go before `config.json`."""
+    values = safe_json(folder, GENERATION)
+    return {START: values[START]} if values.get(START) is not None else {}
+
+
+def renamed(name: str) -> str:
+    """What a tensor of ours is called by all of them."""
+    if name == "decoder.output.words.bias":
+        return BIAS
+    match = re.fullmatch(r"((?:en|de)coder\.layers\.\d+)\.(.+)\.(weight|bias)", name)
+    if match:
+        return f"model.{match[1]}.{LAYER[match[2]]}.{match[3]}"
+    if name.endswith("embedding.positions.table"):
+        return POSITIONS.format(name.partition(".")[0])
+    return f"model.{name.replace('embedding.norm', 'layernorm_embedding').replace('final_norm', 'layer_norm')}"
+
+
+class BartLike(ForeignReader):
+    """A family whose tensors are called as BART's."""
+
+    tables = TABLES
+    biased = True  # whether the output may have a bias
+
+    def settled(self, config: TransformerConfig, store: Weights) -> TransformerConfig:
+        return replace(super().settled(config, store), final_logits_bias=self.biased and BIAS in store)
+
+    def renamed(self, name: str) -> Sequence[str]:
+        return [renamed(name)]
+
+    def weight(self, store: Weights, name: str) -> Tensor:
+        tensor = super().weight(store, name)
+        if name == "decoder.output.words.bias" and tensor.ndim == 2 and len(tensor) == 1:
+            return tensor[0]  # stored as a matrix of one row
+        return tensor

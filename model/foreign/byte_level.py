@@ -1,0 +1,102 @@
+"""Vocabularies of bytes and their merges in others' folders: `tokenizer.json`, or `vocab.json` with `merges.txt`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from headlight.model.errors import ConfigError, TokenizerError
+from headlight.model.folders.reader import CONFIG
+from headlight.model.folders.storage import read_json
+from headlight.model.foreign.common import AGAIN, TOKENIZER_CONFIG, added_tokens, safe_json
+from headlight.model.text.byte_pairs import LETTERS, SPECIAL, WHOLE, ByteEntry, BytePairs, BytePairTokenizer
+
+VOCABULARY, MERGES, TOGETHER = "vocab.json", "merges.txt", "tokenizer.json"
+MARKS = {"<s>", "<pad>", "</s>", "<unk>", "<mask>"}
+
+
+class _Stored(NamedTuple):
+    pieces: dict[str, int]
+    merges: list[tuple[str, str]]
+    spaced: bool
+
+
+def read_byte_pairs(folder: Path, size: int, *, pad_id: int, start_id: int, end_id: int) -> BytePairTokenizer:
+    """The folder's vocabulary for a model with so many rows.
+
+    Special tokens beyond the last row, such as the mask of bart-large-cnn, are left out: no text leads to them.
+    """
+    stored = _together(folder) if (folder / TOGETHER).exists() else _apart(folder)
+    entries = [ByteEntry(f"⟨unused {place}⟩", SPECIAL) for place in range(size)]
+    taken: dict[int, str] = {}
+    added = added_tokens(folder)
+    numbers = stored.pieces | {text: each.token_id for text, each in added.items()}
+    for text, place in numbers.items():
+        if type(place) is not int or place < 0:
+            raise TokenizerError(f"{folder}: the piece {text!r} has no whole number as its id. {AGAIN}")
+        if taken.setdefault(place, text) != text:
+            raise TokenizerError(f"{folder}: {text} and {taken[place]} both have the id {place}. {AGAIN}")
+        special = added[text].special if text in added else text in MARKS
+        if place < size:
+            entries[place] = ByteEntry(text, SPECIAL if special else WHOLE if text in added else LETTERS)
+        elif not special:
+            raise ConfigError(f"{folder}: {text} has the id {place:,}, but {CONFIG} says {size:,} entries. {AGAIN}")
+    return BytePairTokenizer(
+        BytePairs(
+            entries=tuple(entries),
+            merges=tuple(stored.merges),
+            spaced=stored.spaced,
+            pad_id=pad_id,
+            start_id=start_id,
+            end_id=end_id,
+        )
+    )
+
+
+def token_named(folder: Path, tokenizer: BytePairTokenizer, name: str, default: str) -> int:
+    """The id of a special token that `tokenizer_config.json` names, such as "cls_token"."""
+    said = safe_json(folder, TOKENIZER_CONFIG).get(name)
+    text = said.get("content") if isinstance(said, dict) else said
+    text = text if isinstance(text, str) else default
+    for place, entry in enumerate(tokenizer.rules.entries):
+        if entry.text == text and entry.kind == SPECIAL:
+            return place
+    raise TokenizerError(f"{folder}: the vocabulary has no {text} ({name}). {AGAIN}")
+
+
+def _together(folder: Path) -> _Stored:
+    content = read_json(folder / TOGETHER)
+    model, cutter = content["model"], content.get("pre_tokenizer")
+    plain = {"continuing_subword_prefix": ("", None), "end_of_word_suffix": ("", None), "byte_fallback": (False, None)}
+    if (
+        model.get("type", "BPE") != "BPE"
+        or not isinstance(cutter, dict)
+        or cutter.get("type") != "ByteLevel"
+        or cutter.get("use_regex", True) is not True
+        or content.get("normalizer") is not None
+        or any(model.get(name) not in neutral for name, neutral in plain.items())
+    ):
+        raise ConfigError(
+            f"{folder}: {TOGETHER} does not cut text as BART and RoBERTa do (byte-level BPE). Choose another model."
+        )
+    merges = [_pair(folder, TOGETHER, merge) for merge in model["merges"]]
+    return _Stored(dict(model["vocab"]), merges, cutter.get("add_prefix_space") is True)
+
+
+def _apart(folder: Path) -> _Stored:
+    if missing := [name for name in (VOCABULARY, MERGES) if not (folder / name).exists()]:
+        raise TokenizerError(f"{folder}: {' and '.join(missing)} is missing, as is {TOGETHER}. {AGAIN}")
+    try:
+        lines = (folder / MERGES).read_text(encoding="utf-8").split("\n")
+    except UnicodeDecodeError as error:
+        raise TokenizerError(f"{folder}: {MERGES} is no UTF-8 text. {AGAIN}") from error
+    merges = [_pair(folder, MERGES, line) for line in lines if line.strip() and not line.startswith("#version")]
+    spaced = safe_json(folder, TOKENIZER_CONFIG).get("add_prefix_space") is True
+    return _Stored(read_json(folder / VOCABULARY), merges, spaced)
+
+
+def _pair(folder: Path, name: str, merge: Any) -> tuple[str, str]:
+    parts = merge.split(" ") if isinstance(merge, str) else merge
+    if not isinstance(parts, list) or len(parts) != 2 or not all(isinstance(part, str) and part for part in parts):
+        raise TokenizerError(f"{folder}: {name} has a merge that joins no two pieces: {str(merge)[:40]!r}. {AGAIN}")
+    return parts[0], parts[1]

@@ -1,0 +1,49 @@
+"""Vocabularies as fairseq numbers them (NLLB-200, mBART), and models with a token for each language."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from headlight.model.errors import TokenizerError
+from headlight.model.foreign.common import GENERATION, TOKENIZER_CONFIG, safe_json
+from headlight.model.text.languages import Language, Languages
+from headlight.model.text.sentencepiece import SentencePieceModel
+
+PIECES = "sentencepiece.bpe.model"
+# The vocabulary begins so; the SentencePiece file's own first three stand for the same.
+FIRST = ("<s>", "<pad>", "</s>", "<unk>")
+SPECIAL = {*FIRST, "<mask>"}
+ENGLISH = ("eng_Latn", "en", "en_XX")
+OTHERS = ("fra_Latn", "fr", "fr_XX", "deu_Latn", "de", "de_DE")
+
+
+def numbered_by_fairseq(folder: Path, model: SentencePieceModel) -> list[str]:
+    """Four special tokens, then the pieces after the file's own first three."""
+    if [piece.text for piece in model.pieces[:3]] != ["<unk>", "<s>", "</s>"]:
+        raise TokenizerError(f"{folder}: {PIECES} does not begin as this family's does. Download it again.")
+    return [*FIRST, *(piece.text for piece in model.pieces[3:])]
+
+
+def many_languages(folder: Path, codes: Mapping[str, int], *, behind: bool, fixed: str = "") -> Languages:
+    """All codes with their tokens, on both sides. Defaults are the folder's, else English, and French from it.
+
+    `behind`: the source's token follows its end. `fixed`: the one target, with whose token the decoder begins.
+    """
+    settings = safe_json(folder, TOKENIZER_CONFIG)
+    sources = tuple(
+        Language(code=code, after=(mark,)) if behind else Language(code=code, before=(mark,))
+        for code, mark in codes.items()
+    )
+    targets = tuple(Language(code=code, first=(mark,)) for code, mark in codes.items())
+    if fixed:
+        targets = (Language(code=fixed),)
+    written = [target.code for target in targets]
+    forced = safe_json(folder, GENERATION).get("forced_bos_token_id")
+    wished: list[str] = [settings.get("tgt_lang", ""), *(code for code, mark in codes.items() if mark == forced)]
+    meant = fixed or next((code for code in wished if code in written), "")
+    read: list[str] = [settings.get("src_lang", ""), *(code for code in (*ENGLISH, *OTHERS, *codes) if code != meant)]
+    source = next((code for code in read if code in codes), meant)
+    others = [code for code in (*ENGLISH, *OTHERS, *written) if code in written and code != source]
+    target = meant if meant and (fixed or meant != source) else next(iter(others), source)
+    return Languages(sources=sources, targets=targets, source=source, target=target)

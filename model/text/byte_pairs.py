@@ -1,0 +1,157 @@
+"""Byte-level byte-pair encoding as GPT-2, BART and RoBERTa cut text, and plain bytes as ByT5 does: text ↔ ids.
+
+Unlike our own `tokenizer.py`, a vocabulary of other makers has ids of its own, added tokens, and GPT-2's rules for
+where a word ends. Special tokens are no part of what cuts: "</s>", typed by a person, is text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import tokenizers
+from tokenizers import AddedToken, models, pre_tokenizers
+
+from headlight.model.errors import TokenizerError
+from headlight.model.records import Token
+from headlight.model.text.byte_tokens import BYTE_LETTERS, BYTE_OF_LETTER, ByteTokens
+from headlight.model.text.vocabulary import sound
+
+FORMAT = "headlight-byte-pairs"
+WHOLE, SPECIAL, LETTERS = "whole", "special", "letters"
+KINDS = (LETTERS, WHOLE, SPECIAL)
+
+
+class ByteEntry(NamedTuple):
+    """What one id stands for: bytes as letters, a text that stays whole wherever it stands, or a special token."""
+
+    text: str
+    kind: str = LETTERS
+
+
+@dataclass(frozen=True, kw_only=True)
+class BytePairs:
+    """All that decides how a text is cut, and what each id writes."""
+
+    entries: tuple[ByteEntry, ...]
+    merges: tuple[tuple[str, str], ...]
+    splits: bool = True  # words are cut apart first, by GPT-2's rules; False: merges may join any bytes
+    spaced: bool = False  # a text that begins with a word gets a space in front
+    pad_id: int
+    start_id: int
+    end_id: int
+
+
+class BytePairTokenizer(ByteTokens):
+    """Text ↔ ids by bytes and their merges. Safe to share between threads."""
+
+    def __init__(self, rules: BytePairs) -> None:
+        _check(rules)
+        super().__init__(
+            [_written(entry) for entry in rules.entries],
+            {place: entry.text for place, entry in enumerate(rules.entries) if entry.kind == SPECIAL},
+        )
+        self.rules = rules
+        self.spaced = rules.spaced
+        self.pad_id, self.start_id, self.end_id = rules.pad_id, rules.start_id, rules.end_id
+        self._library = _library(rules)
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text, without special tokens."""
+        ids: list[int] = self._library.encode(sound(text), add_special_tokens=False).ids
+        return ids
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of many texts."""
+        found = self._library.encode_batch_fast([sound(text) for text in texts], add_special_tokens=False)
+        return [encoding.ids for encoding in found]
+
+    def source_tokens(self, text: str) -> tuple[Token, ...]:
+        """The tokens of a sentence and the end token, each with its place in the sentence and its word."""
+        return self.written_tokens([*self.encode(text), self.end_id])
+
+    # ------------------------------------------------------------ stored, loaded
+
+    def save(self, path: str | Path) -> None:
+        """Write `tokenizer.json`."""
+        try:
+            Path(path).write_text(self.to_json(), encoding="utf-8")
+        except OSError as error:
+            raise TokenizerError(f"{path}: cannot be written ({error.strerror}). Choose another place.") from error
+
+    def to_json(self) -> str:
+        """All of it as text: what `save` writes."""
+        rules = self.rules
+        content = {
+            "format": FORMAT,
+            "version": 1,
+            **{name: getattr(rules, name) for name in SETTINGS},
+            "merges": [" ".join(pair) for pair in rules.merges],
+            "entries": [list(entry) for entry in rules.entries],
+        }
+        return json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str, *, name: str = "tokenizer.json") -> BytePairTokenizer:
+        """From what `to_json` gave; `name` is what complaints call it."""
+        try:
+            content = json.loads(text)
+            rules = BytePairs(
+                entries=tuple(_entry(*each) for each in content["entries"]),
+                merges=tuple(_pair(each) for each in content["merges"]),
+                **{setting: content[setting] for setting in SETTINGS},
+            )
+            return cls(rules)
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError) as error:
+            raise TokenizerError(
+                f"{name}: is not a sound vocabulary of bytes ({type(error).__name__}: {error}). "
+                "Save or download it again."
+            ) from error
+        except TokenizerError as error:
+            raise TokenizerError(f"{name}: {error}") from error
+
+
+SETTINGS = ("pad_id", "start_id", "end_id", "splits", "spaced")
+
+
+def _check(rules: BytePairs) -> None:
+    """A damaged vocabulary can crash the library, so this comes first."""
+    letters = {entry.text for entry in rules.entries if entry.kind == LETTERS}
+    if not letters.issuperset(BYTE_LETTERS) or not all(BYTE_OF_LETTER.keys() >= set(text) for text in letters):
+        raise TokenizerError("The vocabulary is not one of bytes. Download it again.")
+    cut = [entry.text for entry in rules.entries if entry.kind != SPECIAL]
+    if len(set(cut)) != len(cut) or not all(cut):
+        raise TokenizerError("The vocabulary has an entry that is empty or there twice. Download it again.")
+    if not all({left, right, left + right} <= letters for left, right in rules.merges):
+        raise TokenizerError("The vocabulary merges pieces that it does not have. Download it again.")
+    for name in ("pad_id", "start_id", "end_id"):
+        if not 0 <= getattr(rules, name) < len(rules.entries):
+            raise TokenizerError(f"The vocabulary has no entry {getattr(rules, name)} for {name}. Download it again.")
+
+
+def _library(rules: BytePairs) -> tokenizers.Tokenizer:
+    vocabulary = {entry.text: place for place, entry in enumerate(rules.entries) if entry.kind != SPECIAL}
+    library = tokenizers.Tokenizer(models.BPE(vocabulary, list(rules.merges)))
+    library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=rules.spaced, use_regex=rules.splits)
+    library.add_tokens([AddedToken(text, normalized=False) for text, kind in rules.entries if kind == WHOLE])
+    return library
+
+
+def _written(entry: ByteEntry) -> bytes:
+    if entry.kind == SPECIAL:
+        return b""
+    return entry.text.encode("utf-8") if entry.kind == WHOLE else bytes(BYTE_OF_LETTER[letter] for letter in entry.text)
+
+
+def _entry(text: Any, kind: Any) -> ByteEntry:
+    if not isinstance(text, str) or kind not in KINDS:
+        raise ValueError(f"an entry is {text!r}, {kind!r}")
+    return ByteEntry(text, kind)
+
+
+def _pair(merge: str) -> tuple[str, str]:
+    left, right = merge.split(" ")
+    return left, right

@@ -1,0 +1,98 @@
+"""Tokens that are runs of bytes: what they write, where it stands in the text, and what to call them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from headlight.model.records import Token
+from headlight.model.text.segmentation import characters, places_of_bytes, word_indices
+from headlight.model.text.vocabulary import require_id
+
+
+def _byte_letters() -> list[str]:
+    """One visible letter for each byte, as GPT-2 chose them: a printable byte stands for itself."""
+    printable = {*range(33, 127), *range(161, 173), *range(174, 256)}
+    spare = iter(range(256, 512))
+    return [chr(byte if byte in printable else next(spare)) for byte in range(256)]
+
+
+BYTE_LETTERS = _byte_letters()
+BYTE_OF_LETTER = {letter: byte for byte, letter in enumerate(BYTE_LETTERS)}
+
+
+def letters_of(text: str) -> str:
+    """A text's bytes, each as its letter."""
+    return "".join(BYTE_LETTERS[byte] for byte in text.encode("utf-8"))
+
+
+class ByteTokens:
+    """The bytes of each id. What turns text into ids is a subclass's own."""
+
+    spaced = True  # whether a space was put in front of every text, which no written text keeps
+
+    def __init__(self, written: Sequence[bytes], special: Mapping[int, str]) -> None:
+        """`written`: of each id, its bytes; those of `special` ids, which have names, are empty."""
+        self.vocabulary_size = len(written)
+        self._bytes = written
+        self._special = special
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of ids; special tokens write nothing, bytes that are no character become U+FFFD."""
+        text = b"".join(map(self._piece, ids)).decode("utf-8", errors="replace")
+        return text[1:] if self.spaced and text.startswith(" ") else text  # only the space put in front can come first
+
+    def written_tokens(self, ids: Sequence[int]) -> tuple[Token, ...]:
+        """The tokens of ids, each with its place in `decode(ids)` and its word.
+
+        `text[start:end]` is each token's own text, without the space before a word. Pieces of one character share its
+        text and span. The space put in front of a sentence has no place: alone, it is a piece of the token after it.
+        """
+        text, places = places_of_bytes(b"".join(map(self._piece, ids)), spaced=self.spaced)
+        groups: list[tuple[int, int, list[int]]] = []  # start, end, the ids that write what is between
+        start, offset, group = 0, 0, list[int]()
+        for token_id in ids:
+            group.append(token_id)
+            offset += len(self._bytes[token_id])
+            end = places.get(offset, start)  # inside a character: not yet
+            if end > start:
+                start += text[start] == " " and not text[start:end].isspace()
+                groups.append((start, end, group))
+                start, group = end, []
+        groups.append((len(text), len(text), group))  # special tokens
+        spans = [(start, end) for start, end, group in groups for token_id in group if token_id not in self._special]
+        words = iter(word_indices(text, spans))
+        return tuple(token for group in groups for token in self._tokens(text, *group, words))
+
+    def _tokens(self, text: str, start: int, end: int, ids: list[int], words: Iterator[int]) -> Iterator[Token]:
+        """One token, or all pieces of one character; special tokens among them stand where these begin."""
+        pieces = sum(token_id not in self._special for token_id in ids)
+        piece = 0
+        for token_id in ids:
+            if token_id in self._special:
+                yield Token(text=self._special[token_id], id=token_id, start=start, end=start, special=True)
+                continue
+            yield Token(
+                text=text[start:end], id=token_id, start=start, end=end, word=next(words), piece=piece, pieces=pieces
+            )
+            piece += 1
+
+    def label(self, token_id: int) -> str:
+        """What one entry of the vocabulary reads, with its leading space: " want" is not "want".
+
+        Bytes that are no whole character are shown as such: "⟨E4⟩".
+        """
+        piece = self._piece(token_id)
+        if token_id in self._special:
+            return self._special[token_id]
+        try:
+            return piece.decode("utf-8")
+        except UnicodeDecodeError:
+            pass  # some bytes are no whole character
+        return "".join(
+            character if character.encode("utf-8") == own else "".join(f"⟨{byte:02X}⟩" for byte in own)
+            for character, own in characters(piece)
+        )
+
+    def _piece(self, token_id: int) -> bytes:
+        require_id(token_id, self.vocabulary_size)
+        return self._bytes[token_id]

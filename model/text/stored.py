@@ -1,0 +1,22 @@
+"""The vocabulary in a file of ours, whatever its sort."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from headlight.model.text import byte_pairs, pieces
+from headlight.model.text.tokenizer import Tokenizer
+from headlight.model.text.vocabulary import Vocabulary
+
+
+def load_vocabulary(path: Path) -> Vocabulary:
+    """A vocabulary's file."""
+    try:
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+    except (OSError, UnicodeDecodeError):
+        text = ""
+    if f'"{pieces.FORMAT}"' in text[:100]:
+        return pieces.PieceTokenizer.from_json(text, name=str(path))
+    if f'"{byte_pairs.FORMAT}"' in text[:100]:
+        return byte_pairs.BytePairTokenizer.from_json(text, name=str(path))
+    return Tokenizer.load(path)

@@ -1,0 +1,78 @@
+"""Published configurations: the fields that decide what runs, as `config.json` states them, and what becomes of them.
+
+Sources: huggingface.co/NAME/blob/main/config.json of each NAME below; facts alone, no weights and no words.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from headlight.model.core.config import TransformerConfig
+from headlight.model.core.transformer import Transformer
+from headlight.model.folders.reader import FolderReader
+from headlight.model.foreign import FAMILIES
+
+LARGE = {
+    "d_model": 1024, "encoder_layers": 12, "decoder_layers": 12, "encoder_ffn_dim": 4096, "decoder_ffn_dim": 4096,
+    "encoder_attention_heads": 16, "decoder_attention_heads": 16, "max_position_embeddings": 1024,
+    "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "forced_eos_token_id": 2,
+}  # fmt: skip
+BART = LARGE | {
+    "model_type": "bart", "activation_function": "gelu", "normalize_before": False, "add_final_layer_norm": False,
+    "scale_embedding": False, "decoder_start_token_id": 2,
+}  # fmt: skip
+MBART = LARGE | {
+    "model_type": "mbart", "normalize_before": True, "add_final_layer_norm": True, "normalize_embedding": True,
+    "add_bias_logits": False, "static_position_embeddings": False, "scale_embedding": True,
+}  # fmt: skip
+# Of each: its fields, what our configuration has to say, and how many numbers the model has, in millions.
+PUBLISHED: dict[str, tuple[dict[str, Any], dict[str, Any], int]] = {
+    "facebook/bart-large-cnn": (
+        BART | {"vocab_size": 50264, "forced_bos_token_id": 0, "num_beams": 4, "length_penalty": 2.0},
+        {"norm_first": False, "final_norm": False, "position_offset": 2, "embedding_norm": True, "activation": "gelu"},
+        406,
+    ),
+    "facebook/bart-base": (
+        BART
+        | {
+            "vocab_size": 50265, "d_model": 768, "encoder_layers": 6, "decoder_layers": 6, "encoder_ffn_dim": 3072,
+            "decoder_ffn_dim": 3072, "encoder_attention_heads": 12, "decoder_attention_heads": 12,
+        },
+        {"d_model": 768, "heads": 12, "positions": "learned", "max_length": 1024},
+        139,
+    ),
+    "facebook/mbart-large-50-many-to-many-mmt": (
+        MBART
+        | {
+            "vocab_size": 250054, "activation_function": "relu", "decoder_start_token_id": 2,
+            "tokenizer_class": "MBart50Tokenizer",
+        },
+        {"norm_first": True, "final_norm": True, "embedding_norm": True, "scale_embedding": True, "activation": "relu"},
+        610,
+    ),
+    "facebook/mbart-large-en-ro": (
+        MBART | {"vocab_size": 250027, "activation_function": "gelu", "decoder_start_token_id": 250020},
+        {"start_id": 250020, "norm_first": True, "positions": "learned", "activation": "gelu"},
+        610,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_a_published_configuration_leads_to_a_model_of_its_size(tmp_path: Path, name: str) -> None:
+    fields, expected, millions = PUBLISHED[name]
+    (tmp_path / "config.json").write_text(json.dumps(fields))
+    reader: FolderReader = import_module(FAMILIES[fields["model_type"]]).reader()
+    config = reader.config(tmp_path, fields)
+    assert isinstance(config, TransformerConfig)
+    assert {key: getattr(config, key) for key in expected} == expected
+    assert (config.d_model, config.source_vocabulary) == (fields["d_model"], fields["vocab_size"])
+    with torch.device("meta"):
+        model = Transformer(type(config)(**vars(config) | {"share_embeddings": True}))
+    assert model.parameter_count() // 10**6 == millions
