@@ -41,7 +41,7 @@ def many_languages(folder: Path, codes: Mapping[str, int], *, behind: bool, fixe
     written = [target.code for target in targets]
     forced = safe_json(folder, GENERATION).get("forced_bos_token_id")
     wished: list[str] = [settings.get("tgt_lang", ""), *(code for code, mark in codes.items() if mark == forced)]
-    meant = fixed or next((code for code in wished if code in written), "")
+    meant = fixed or next((code for code in wished if code in codes), "")
     read: list[str] = [settings.get("src_lang", ""), *(code for code in (*ENGLISH, *OTHERS, *codes) if code != meant)]
     source = next((code for code in read if code in codes), meant)
     others = [code for code in (*ENGLISH, *OTHERS, *written) if code in written and code != source]

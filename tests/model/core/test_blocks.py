@@ -172,9 +172,8 @@ def test_residual_dropout_drops_from_the_sublayer_never_from_the_stream(norm_fir
 
 def test_a_norm_of_the_embedding_follows_its_positions() -> None:
     config = small_config(embedding_norm=True, positions="learned", position_offset=2)
-    embedding = Embedding(
-        nn.Embedding(SOURCE_VOCABULARY, D_MODEL), make_positions(config, one_way=False), config
-    ).eval()
+    positions = make_positions(config, one_way=False)
+    embedding = Embedding(nn.Embedding(SOURCE_VOCABULARY, D_MODEL), positions, config).eval()
     assert isinstance(embedding.norm, nn.LayerNorm)
     nn.init.normal_(embedding.norm.weight)
     nn.init.normal_(embedding.norm.bias)

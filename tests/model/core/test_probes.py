@@ -72,10 +72,13 @@ def hooks_of(model: nn.Module) -> int:
 # ---------------------------------------------------------------- names
 
 
+PLACES = ("embedded", "positioned", "stream", "positions.places")  # of an embedding
+
+
 def test_every_place_worth_seeing_has_its_name(model: Transformer) -> None:
     expected = set()
     for side, layers in (("encoder", ENCODER_LAYERS), ("decoder", DECODER_LAYERS)):
-        expected |= {f"{side}.embedding.{place}" for place in ("embedded", "positioned", "positions.places")}
+        expected |= {f"{side}.embedding.{place}" for place in PLACES}
         for layer in range(layers):
             for attention in ["self_attention"] + ["cross_attention"] * (side == "decoder"):
                 expected |= {f"{side}.layers.{layer}.{attention}.{place}" for place in ATTENTION}
