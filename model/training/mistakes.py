@@ -54,8 +54,9 @@ class Unscaled(Embedding):
     def forward(self, ids: Tensor, start: int = 0) -> Tensor:
         """`[batch, tokens]` → `[batch, tokens, d_model]`."""
         embedded = self.embedded(self.table(ids))
-        positioned: Tensor = self.dropout(self.positioned(self.positions(embedded, start)))
-        return positioned
+        positioned = self.positioned(self.positions(embedded, start))
+        stream: Tensor = self.stream(self.dropout(self.norm(positioned)))
+        return stream
 
 
 class Swapped(MultiHeadAttention):
