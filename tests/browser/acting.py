@@ -14,10 +14,17 @@ from headlight.viz.answers.letters import CELLS
 
 def translate(page: Page, text: str) -> str:
     """Type, press Enter, wait for the answer."""
+    unfold(page)
     page.fill("#sentence", text)
     page.press("#sentence", "Enter")
     settled(page, text)
     return translation(page)
+
+
+def unfold(page: Page) -> None:
+    """The sentence can be typed, also in a tab that folds it away."""
+    if page.locator(".translate.folded").count():
+        page.click(".desk-line .change")
 
 
 def settled(page: Page, text: str) -> None:

@@ -317,15 +317,6 @@ def test_the_bars_have_others_beside_them_across_the_page(shared: Page) -> None:
     open_tab(shared, "heads")
 
 
-def test_a_long_search_fades_where_it_goes_on(visit: Visit) -> None:
-    page = visit(width=820)
-    open_tab(page, "decoding")
-    tree = page.locator(".headlight-decoding .tree")
-    expect(tree).to_have_class(holds("more-after"))
-    tree.evaluate("(it) => (it.scrollLeft = it.scrollWidth)")
-    expect(tree).not_to_have_class(holds("more-after"))
-
-
 def test_the_first_dimension_is_the_first(shared: Page) -> None:
     open_tab(shared, "positions")
     expect(shared.locator(".headlight-positions .block").last.locator("h3")).to_have_text("Dimension 1")

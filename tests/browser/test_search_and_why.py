@@ -12,7 +12,8 @@ from headlight import Translator
 from headlight.model.experiments.inside import parts_of_logit
 from headlight.model.records import KINDS, BeamTree, Translation
 from tests.browser.acting import at_rest, drawn, held, modules, open_tab, state
-from tests.browser.conftest import visiting
+from tests.browser.axe import barriers
+from tests.browser.conftest import Visit, visiting
 
 NEAR = 1.01 / 20_000  # a weight travels as one letter, known to a unit of the fourth decimal
 ROUNDED = 5e-5  # four decimals are shown
@@ -114,6 +115,104 @@ def test_arrow_keys_walk_the_tree_and_what_was_dropped_opens_with_its_attention(
     expect(page.locator(".headlight-decoding .finished li")).to_have_count(len(finished))
     page.locator(".headlight-decoding .finished .link").first.click()
     page.wait_for_function("(text) => !headlight.busy && headlight.translation.text === text", arg=example.text)
+
+
+TREE, NODE = ".headlight-decoding .tree", ".headlight-decoding .node"
+
+
+def shown(page: Page) -> list[int]:
+    """The nodes that are drawn."""
+    found: list[int] = page.locator(NODE).evaluate_all("(all) => all.map((node) => Number(node.dataset.node))")
+    return sorted(found)
+
+
+def assert_fits(page: Page) -> None:
+    """The tree keeps to the width that it has, and no two boxes stand on each other."""
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.evaluate(
+        """(tree) => {
+          const all = document.querySelector(tree).getBoundingClientRect();
+          const boxes = [...document.querySelectorAll(`${tree} .node`)].map((node) => node.getBoundingClientRect());
+          const within = (box) => box.left >= all.left && box.right <= all.right && box.bottom <= all.bottom + 1;
+          const apart = (one, two) =>
+            one.right <= two.left || two.right <= one.left || one.bottom <= two.top || two.bottom <= one.top;
+          return boxes.every(within) && boxes.every((one, at) => boxes.slice(at + 1).every((two) => apart(one, two)));
+        }""",
+        TREE,
+    )
+
+
+def test_the_tree_fits_the_width_and_shows_what_was_asked_for(page: Page, example: Translation) -> None:
+    open_tab(page, "decoding")
+    nodes = example.tree.nodes
+    best = max((at for at, node in enumerate(nodes) if node.outcome == "finished"), key=lambda at: nodes[at].score)
+    living = [place for place, node in enumerate(nodes) if node.outcome != "dropped"]
+    page.locator(TREE).focus()
+    page.keyboard.press("Home")
+    assert shown(page) == living
+    assert_fits(page)
+    page.get_by_label("Show what was dropped").check()
+    assert shown(page) == list(range(len(nodes)))
+    assert_fits(page)
+    page.get_by_label("Hide what can no longer win").check()
+    assert shown(page) == [place for place, node in enumerate(nodes) if node.step <= nodes[best].step]
+    page.get_by_label("Show what was dropped").uncheck()
+    page.get_by_label("Hide what can no longer win").uncheck()
+
+    # Each token's probability, given what stands before it, is the number in its box and in the read-out.
+    place = way(example.tree, best)[2]
+    chance = np.exp(nodes[place].log_probability - nodes[nodes[place].parent].log_probability)
+    page.click(f'{NODE}[data-node="{place}"]')
+    expect(page.locator(".headlight-decoding .readout .about")).to_contain_text(f"probability {chance:.4f}")
+    assert abs(float(page.inner_text(f'{NODE}[data-node="{place}"] .numeric')) - chance) < 0.006
+    assert barriers(page, ".headlight-decoding .search") == []
+
+
+def test_the_search_is_played_step_by_step_and_a_token_is_lit_in_tree_and_bars(
+    page: Page, example: Translation
+) -> None:
+    open_tab(page, "decoding")
+    nodes, stepper = example.tree.nodes, page.locator(".headlight-decoding .stepper")
+    best = max((at for at, node in enumerate(nodes) if node.outcome == "finished"), key=lambda at: nodes[at].score)
+    path = way(example.tree, best)
+    slider = stepper.locator("input")
+    slider.fill("3")
+    assert shown(page) == [at for at, node in enumerate(nodes) if node.outcome != "dropped" and node.step < 3]
+    expect(page.locator(f"{NODE}.chosen")).to_have_attribute("data-node", str(path[2]))
+    stepper.get_by_role("button", name="Next step").click()
+    expect(stepper).to_contain_text(f"4 / {len(steps(example.tree))}")
+    expect(page.locator(f"{NODE}.chosen")).to_have_attribute("data-node", str(path[3]))
+    stepper.get_by_role("button", name="Play the search").click()
+    page.wait_for_function("(slider) => slider.valueAsNumber >= 6", arg=slider.element_handle())
+    stepper.locator(".round").nth(2).click()  # plays no more
+    expect(stepper.get_by_role("button", name="Play the search")).to_be_visible()
+    here = int(slider.input_value())
+    expect(page.locator(f"{NODE}.chosen")).to_have_attribute("data-node", str(path[min(here, len(path)) - 1]))
+    slider.fill(str(len(steps(example.tree))))
+
+    page.locator(".headlight-decoding details summary").click()
+    row = page.locator(".headlight-decoding .sure tbody tr")
+    row.nth(4).hover()
+    expect(page.locator(f"{NODE}.lit")).to_have_attribute("data-node", str(path[4]))
+    page.hover(f'{NODE}[data-node="{path[6]}"]')
+    expect(row.nth(6)).to_have_class("lit")
+    page.click(f'{NODE}[data-node="{path[1]}"]')
+    page.mouse.move(640, 5)
+    expect(row.nth(1)).to_have_class("lit")
+    opacity = "document.querySelector('.headlight-decoding .chart').data[0].marker.opacity"
+    page.wait_for_function(f"() => {opacity}.indexOf(1) === 1 && {opacity}.lastIndexOf(1) === 1")
+    page.locator(".headlight-decoding details summary").click()
+
+
+def test_on_a_phone_in_chinese_the_tree_grows_downward(visit: Visit) -> None:
+    page = visit(width=360, height=780, locale="zh-CN", color_scheme="dark", has_touch=True)
+    open_tab(page, "decoding")
+    assert_fits(page)
+    tops = [(page.locator(NODE).nth(place).bounding_box() or {})["y"] for place in (0, 1, 4)]
+    assert tops[0] == tops[1] < tops[2]  # four of a step stand in a row
+    page.locator(".headlight-decoding .choice").first.tap()
+    assert_fits(page)
+    assert barriers(page, ".headlight-decoding .search") == []
 
 
 def number(text: str) -> float:
@@ -239,23 +338,8 @@ def test_a_tree_after_an_answer_without_one_takes_clicks(
     )
     at_rest(page)
     place = steps(tree)[2][1]
-    box = page.locator(".headlight-decoding .tree")
-    box.scroll_into_view_if_needed()
-    at = box.evaluate(
-        """(element, node) => {
-          const { xaxis, yaxis } = element._fullLayout;
-          const trace = element.data.find((each) => each.customdata?.includes(node));
-          const place = trace.customdata.indexOf(node);
-          const { left, top } = element.querySelector('.main-svg').getBoundingClientRect();
-          return [left + xaxis._offset + xaxis.d2p(trace.x[place]), top + yaxis._offset + yaxis.d2p(trace.y[place])];
-        }""",
-        place,
-    )
     readout = page.locator(".headlight-decoding .readout .about")
     before = readout.inner_text()
-    page.mouse.move(at[0] - 3, at[1] - 3)
-    page.mouse.move(*at)
-    page.wait_for_selector(".headlight-decoding .tree .hoverlayer .hovertext")
-    page.mouse.click(*at)
+    page.click(f'{NODE}[data-node="{place}"]')
     expect(readout).not_to_have_text(before)
     assert_at(page, translator, tree, place)

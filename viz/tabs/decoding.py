@@ -28,10 +28,9 @@ def build(service: Service) -> gr.HTML:
 
 
 def search_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """The function that gives the tree of a request, drawn and in numbers."""
+    """The function that gives the tree of a request in numbers: the page draws it."""
 
     def draw_search(values: Mapping[str, Any]) -> dict[str, Any]:
-        look = look_from(values)
         translation = service.translate(service.check(values.get("request")))
         translator = service.translator(translation.request.model)
         nodes = translation.tree.nodes
@@ -39,7 +38,6 @@ def search_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]
         texts = texts_of(nodes, lambda ids: translator.target_tokenizer.decode(list(ids)), translation)
         why = reasons(nodes, translation.request.options.beam_size, ends)
         return {
-            "figure": drawn("beam", look, translation.tree) if nodes else None,
             "beam": translation.request.options.beam_size,
             "samples": translation.request.options.samples,
             "nodes": [

@@ -36,6 +36,7 @@ SHEETS = (
     "translate/translate",
     "translate/live",
     "translate/chooser",
+    "translate/folded",
     "headview/headview",
     "heads/explorer",
     "heads/roles",

@@ -93,9 +93,8 @@ def test_any_node_opens_with_all_its_attention(service: Service, outcome: str) -
 
 
 @pytest.mark.parametrize("request_", [{"beam_size": 1}, {"temperature": 1.0, "seed": 3}, {"target": "I want a beer"}])
-def test_without_a_beam_there_is_no_tree_and_no_picture_of_one(service: Service, request_: dict[str, Any]) -> None:
+def test_without_a_beam_there_is_no_tree(service: Service, request_: dict[str, Any]) -> None:
     found = search(service, **request_)
-    assert found["figure"] is None
     assert found["nodes"] == found["finished"] == []
     assert found["samples"] is ("temperature" in request_)
     assert found["written"]["ids"]
@@ -150,9 +149,6 @@ def test_every_reason_and_fate_has_words() -> None:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_figures_speak_the_language_of_the_page(service: Service, theme: str, language: str) -> None:
     asked = {"request": {"text": BEER, "beam_size": 3}, "theme": theme, "language": language}
-    tree = search_of(service)(asked)["figure"]
-    names = {trace.get("name") for trace in tree["data"] if trace.get("name")}
-    assert names == {words(language)[f"figure_beam_{part}"] for part in ("kept", "finished", "dropped", "best")}
     bars = chances_of(service)(asked)["figure"]
     said = [each["text"] for each in bars["layout"]["annotations"][:2]]
     assert said == [words(language)[f"figure_probabilities_{part}"] for part in ("probability", "others")]

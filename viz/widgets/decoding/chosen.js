@@ -1,7 +1,8 @@
 // The chosen node of the tree: what it reads so far, why it was kept or dropped, and the candidates of its step.
 
 import { make, replace, tableHead } from '../core/dom.js';
-import { minus } from '../core/view.js';
+import { four, minus } from '../core/view.js';
+import { probabilities } from './layout.js';
 import { t } from '../core/words.js';
 import { turnButtons } from '../parts/turning.js';
 import { section } from './section.js';
@@ -29,7 +30,8 @@ export class Chosen {
     const { text, kept, label } = tree.reads(node);
     replace(this.reads, ...tokenIn(text, kept, label));
     const { log_probability, score, reason } = tree.about(node);
-    const numbers = `${t('decoding_log_probability')} ${minus(log_probability)} · ${t('decoding_score')} ${minus(score)}`;
+    const chance = `${t('decoding_probability')} ${four(probabilities(tree)[node])}`;
+    const numbers = `${chance} · ${t('decoding_log_probability')} ${minus(log_probability)} · ${t('decoding_score')} ${minus(score)}`;
     const says = t(`decoding_reason_${reason}`, { beam });
     replace(this.about, make('span', { class: 'nowrap' }, numbers), ' ', make('span', {}, says));
     this.open.textContent = t('decoding_open');

@@ -11,6 +11,7 @@ import { Chosen } from './chosen.js';
 import { DrawnTree } from './drawntree.js';
 import { Finished } from './finished.js';
 import { section } from './section.js';
+import { Stepper } from './stepper.js';
 import { SearchTree } from './tree.js';
 
 export async function mount({ element, server }) {
@@ -32,15 +33,17 @@ class Decoding {
   build() {
     const choose = (node) => this.choose(node);
     const open = (node) => this.open(node);
-    this.tree = new DrawnTree({ choose, open });
+    this.tree = new DrawnTree({ choose, open, point: (node) => this.point(node) });
+    this.stepper = new Stepper({ go: (step) => this.see(step), open: () => state.tab === 'decoding' });
+    this.controls = make('div', { class: 'controls' }, this.stepper.element, ...this.tree.choices);
     this.chosen = new Chosen({ choose, turn: (step) => this.goStep(step), open: () => this.open(this.node) });
     this.finished = new Finished({ choose, open });
-    this.probabilities = new Probabilities();
+    this.probabilities = new Probabilities({ choose: (place) => this.chooseToken(place), point: (place) => this.pointToken(place) });
     this.error = make('p', { class: 'error', role: 'alert' });
     this.single = make('p', { class: 'single' });
     this.offer = make('button', { type: 'button', class: 'go', onclick: () => this.offered() });
     this.none = make('div', { class: 'none', hidden: true }, this.single, this.offer);
-    this.search = section('search', this.none, this.chosen.readout, this.tree.element, this.tree.keys);
+    this.search = section('search', this.none, this.controls, this.tree.element, this.tree.legend, this.chosen.readout, this.tree.keys);
     this.pair = make('div', { class: 'pair' }, this.chosen.step.element, this.finished.section.element);
     this.root.append(this.error, this.search.element, this.pair, this.probabilities.section.element);
   }
@@ -89,26 +92,28 @@ class Decoding {
 
   // ---------------------------------------------------------------- drawing
 
-  draw(plotly, asked, { nodes, beam, finished, samples, figure }, sure) {
+  draw(plotly, asked, { nodes, beam, finished, samples }, sure) {
     const same = JSON.stringify(this.asked) === JSON.stringify(asked);
     this.asked = asked;
     this.drawn = { tree: new SearchTree(nodes), beam, finished, best: finished[0], penalty: asked.length_penalty };
     this.given = asked.target !== null;
     this.opens = document.getElementById('panel-heads') !== null;
     const any = nodes.length > 0;
+    const { tree } = this;
     this.none.hidden = any;
-    for (const element of [this.chosen.readout, this.tree.element, this.tree.keys, this.pair, this.search.says]) element.hidden = !any;
+    for (const element of [this.chosen.readout, this.controls, tree.element, tree.legend, tree.keys, this.pair, this.search.says])
+      element.hidden = !any;
     this.search.title.textContent = t('decoding_search');
+    this.probabilities.draw(plotly, sure.figure);
     if (any) {
       this.search.says.textContent = t('decoding_search_says', { beam });
-      this.tree.name(this.drawn, this.opens);
+      tree.show(this.drawn, this.opens);
       this.finished.draw(this.drawn, this.opens);
-      this.drawTree(plotly, figure, same);
+      this.drawTree(same);
     } else {
-      this.tree.clear(plotly);
+      tree.clear();
       this.drawNone(samples);
     }
-    this.probabilities.draw(plotly, sure.figure);
   }
 
   drawNone(samples) {
@@ -118,21 +123,61 @@ class Decoding {
     this.offer.hidden = !this.given && beam < 2;
   }
 
-  async drawTree(plotly, figure, same) {
-    const { drawn } = this;
-    await this.tree.draw(plotly, figure);
-    if (drawn !== this.drawn) return; // another search came meanwhile
-    const { tree, best } = drawn;
+  drawTree(same) {
+    const { tree, best } = this.drawn;
     const first = best === undefined ? 0 : tree.path(best)[0];
+    this.stepper.start(tree.steps.length);
+    this.tree.until = Infinity;
     this.choose(same && this.node < tree.nodes.length ? this.node : first);
   }
 
-  /** Another node: its ring, its path, what it says, and the candidates beside it. */
+  /** Another node: its path, what it says, the candidates beside it, and its token among those that were written. */
   choose(node) {
+    const { tree } = this.drawn;
     this.node = node;
+    if (tree.nodes[node].step >= this.tree.until) this.stepper.to(tree.nodes[node].step + 1);
     this.tree.mark(node);
     this.chosen.show(this.drawn, node, this.opens);
-    this.pair.style.setProperty('--rows', Math.max(...this.drawn.tree.steps.map((nodes) => nodes.length)));
+    this.probabilities.mark(this.tokenOf(node));
+    this.pair.style.setProperty('--rows', Math.max(...tree.steps.map((nodes) => nodes.length)));
+  }
+
+  /** So many steps of the search, and the last of them on the way to the chosen node or to the best one. */
+  see(step) {
+    const { tree, best } = this.drawn;
+    this.tree.grow(step);
+    const way = [best, this.node].filter((node) => node !== undefined).map((node) => tree.path(node));
+    const node = way.find((path) => path.length >= step)?.[step - 1] ?? tree.steps[step - 1][0];
+    this.choose(node);
+  }
+
+  // ---------------------------------------------------------------- a node is a token that was written
+
+  /** The path whose tokens are those of the page's translation, if the search has one. */
+  written() {
+    const { tree, best } = this.drawn;
+    const ids = best === undefined ? [] : tree.ids(best);
+    return ids.join() === state.translation.target.map(({ id }) => id).join() ? tree.path(best) : [];
+  }
+
+  tokenOf(node) {
+    const place = node === null ? -1 : this.written().indexOf(node);
+    return place < 0 ? null : place;
+  }
+
+  point(node) {
+    this.tree.light(node);
+    this.probabilities.light(this.tokenOf(node));
+  }
+
+  pointToken(place) {
+    this.tree.light(place === null ? null : (this.written()[place] ?? null));
+    this.probabilities.light(place);
+  }
+
+  chooseToken(place) {
+    const node = this.written()[place];
+    if (node !== undefined) this.choose(node);
   }
 
   goStep(step) {

@@ -1,84 +1,140 @@
-// The search tree as it is drawn: the figure, the chosen node's ring and path on it, and the keys that walk through it.
+// The search tree as it is drawn: a box a node, as strong in colour as its token was probable, lines between them, and the keys that walk it.
 
-import { fadeEdges, make, replace, touch } from '../core/dom.js';
+import { make, replace, svg, touch } from '../core/dom.js';
+import { state } from '../core/state.js';
+import { css, inkOn, shade } from '../core/theme.js';
+import { two } from '../core/view.js';
 import { t } from '../core/words.js';
+import { ramp } from '../parts/legend.js';
+import { isLate, layout, line, probabilities, visible } from './layout.js';
 
-const QUIET = { displayModeBar: false, responsive: false };
-const STRETCH = 1.5; // of the tree, where there is room
-const EDGE = 64; // pixels at either side in which the chosen node is not in sight
+const NARROW = 700; // pixels below which the tree grows downward
 
 export class DrawnTree {
-  /** `choose(node)`: another node is wanted. `open(node)`: its path is, as a translation. */
-  constructor({ choose, open }) {
+  /** `choose(node)`: another node is wanted. `open(node)`: its path is, as a translation. `point(node)`: the pointer is on it, or on none. */
+  constructor({ choose, open, point }) {
     this.choose = choose;
     this.open = open;
-    this.element = make('div', { class: 'tree', tabindex: 0, role: 'application' });
+    this.lines = svg('svg', { 'aria-hidden': 'true' });
+    this.boxes = make('div', { class: 'boxes' });
+    this.element = make('div', { class: 'tree', tabindex: 0, role: 'application' }, this.lines, this.boxes);
     this.element.addEventListener('keydown', (event) => this.key(event));
-    this.fade = fadeEdges(this.element);
+    const nodeAt = (event) => {
+      const box = event.target.closest?.('[data-node]');
+      return box ? Number(box.dataset.node) : null;
+    };
+    this.element.addEventListener('click', (event) => nodeAt(event) !== null && choose(nodeAt(event)));
+    this.element.addEventListener('pointerover', (event) => point(nodeAt(event)));
+    this.element.addEventListener('pointerleave', () => point(null));
+    this.dropped = this.choice('decoding_show_dropped', false);
+    this.late = this.choice('decoding_hide_late', false);
+    this.legend = make('p', { class: 'tree-legend quiet' });
     this.keys = make('p', { class: 'tree-keys' });
+    this.until = Infinity; // so many steps are there
+    this.lit = null;
+    new ResizeObserver(() => this.element.clientWidth !== this.width && this.draw()).observe(this.element);
+  }
+
+  choice(name, checked) {
+    const box = make('input', { type: 'checkbox', checked });
+    const says = make('span', {});
+    box.addEventListener('change', () => this.draw());
+    return { box, says, name, element: make('label', { class: 'choice' }, box, says) };
+  }
+
+  get choices() {
+    return [this.dropped.element, this.late.element];
   }
 
   /** What is known of a search: its `tree`, its `best` node if any finished. `opens`: whether a path can be opened. */
-  name(search, opens) {
+  show(search, opens) {
     this.search = search;
     this.opens = opens;
+    this.node = undefined;
+    this.chances = probabilities(search.tree);
     const { nodes, steps } = search.tree;
     this.element.setAttribute('aria-label', t('decoding_tree', { nodes: nodes.length, steps: steps.length }));
+    for (const { says, name } of [this.dropped, this.late]) says.textContent = t(name);
+    this.late.element.hidden = !isLate(search);
     const key = (letters, says) => make('span', {}, make('kbd', {}, letters.join(' ')), ` ${t(says)}`);
     const open = opens ? key(['Enter'], 'decoding_key_open') : null;
     replace(this.keys, key(['←', '→'], 'decoding_key_path'), key(['↑', '↓'], 'decoding_key_step'), open);
     this.keys.hidden = touch();
-  }
-
-  /** The figure as it came, with an empty path and ring. */
-  async draw(plotly, { data, layout }) {
-    this.plotly = plotly;
-    this.places = new Map();
-    for (const trace of data) trace.customdata?.forEach((node, place) => this.places.set(node, [trace.x[place], trace.y[place]]));
-    const ink = getComputedStyle(this.element).getPropertyValue('--ink').trim();
-    const mark = { x: [], y: [], hoverinfo: 'skip', showlegend: false };
-    const path = { ...mark, mode: 'lines', line: { color: ink, width: 2 } };
-    const ring = {
-      ...mark,
-      mode: 'markers',
-      marker: { symbol: 'circle-open', size: 11, color: ink, line: { width: 2 } },
-      cliponaxis: false,
-    };
-    const width = Math.max(layout.width, Math.min(this.element.clientWidth, layout.width * STRETCH));
-    const lines = data.filter((trace) => trace.mode === 'lines');
-    const nodes = data.filter((trace) => trace.mode !== 'lines');
-    this.marks = [lines.length, data.length + 1]; // the path runs below the words, the ring stands above all
-    await plotly.react(this.element, [...lines, path, ...nodes, ring], { ...layout, width }, QUIET);
-    this.fade();
-    if (!this.listening)
-      this.element.on('plotly_click', ({ points: [node] }) => node?.customdata !== undefined && this.choose(node.customdata));
-    this.listening = true;
+    const winner = make('span', {}, make('i', { class: 'winner' }), t('decoding_legend_winner'));
+    const ended = make('span', {}, make('i', { class: 'ended' }), t('decoding_legend_finished'));
+    replace(this.legend, ramp(state.palette, '0', '1'), make('span', {}, t('decoding_legend')), ended, winner);
   }
 
   /** No search: nothing is drawn. */
-  clear(plotly) {
-    plotly.purge(this.element);
+  clear() {
     this.search = null;
-    this.listening = false; // its listeners are gone, too
+    replace(this.boxes);
+    replace(this.lines);
   }
 
-  /** The chosen node's ring and its path; it comes in sight, without moving the page. */
+  /** Only so many steps of the search are there. */
+  grow(steps) {
+    this.until = steps;
+    this.draw();
+  }
+
   mark(node) {
     this.node = node;
-    const path = this.search.tree.path(node).map((each) => this.places.get(each));
-    const last = path.at(-1);
-    const [x, y] = [0, 1].map((axis) => path.map((place) => place[axis]));
-    this.plotly.restyle(this.element, { x: [x, [last[0]]], y: [y, [last[1]]] }, this.marks);
-    this.reveal(last[0]);
+    this.draw();
   }
 
-  reveal(step) {
-    const axis = this.element._fullLayout?.xaxis;
-    if (!axis) return;
-    const at = axis._offset + axis.d2p(step);
-    const { scrollLeft, clientWidth } = this.element;
-    if (at < scrollLeft + EDGE || at > scrollLeft + clientWidth - EDGE) this.element.scrollLeft = at - clientWidth / 2;
+  /** The node that the pointer means, here or elsewhere. */
+  light(node) {
+    this.lit = node;
+    for (const box of this.boxes.children) box.classList.toggle('lit', Number(/** @type {any} */ (box).dataset.node) === node);
   }
+
+  // ---------------------------------------------------------------- drawing
+
+  draw() {
+    if (!this.search || !this.element.clientWidth) return;
+    const { tree, best } = this.search;
+    this.width = this.element.clientWidth;
+    const down = this.width < NARROW;
+    const shown = visible(this.search, { dropped: this.dropped.box.checked, late: !this.late.box.checked, chosen: this.node });
+    const drawn = layout(tree, shown, this.width, down);
+    const winner = new Set(best === undefined ? [] : tree.path(best));
+    const chosen = new Set(this.node === undefined ? [] : tree.path(this.node));
+    const there = shown.filter((node) => tree.nodes[node].step < this.until);
+    const about = (node) => ({ node, drawn, down, isWinner: winner.has(node), isChosen: chosen.has(node) });
+    Object.assign(this.element.style, { height: `${drawn.height}px` });
+    for (const [name, value] of Object.entries({ width: this.width, height: drawn.height })) this.lines.setAttribute(name, String(value));
+    const order = [...there].sort((one, other) => this.weight(one, winner, chosen) - this.weight(other, winner, chosen));
+    replace(this.lines, ...order.map((node) => this.line(about(node))));
+    replace(this.boxes, ...there.map((node) => this.box(about(node))));
+    this.light(this.lit);
+  }
+
+  /** What matters most is drawn last. */
+  weight(node, winner, chosen) {
+    return Number(this.search.tree.nodes[node].outcome !== 'dropped') + 2 * Number(winner.has(node)) + 4 * Number(chosen.has(node));
+  }
+
+  line({ node, drawn, down, isWinner, isChosen }) {
+    const { parent, outcome } = this.search.tree.nodes[node];
+    const kind = isChosen ? 'chosen' : isWinner ? 'winner' : outcome;
+    return svg('path', { d: line(drawn.places.get(parent), drawn.places.get(node), drawn.box, down), class: kind });
+  }
+
+  box({ node, drawn, isWinner, isChosen }) {
+    const { label, outcome, text } = this.search.tree.nodes[node];
+    const { x, y } = drawn.places.get(node);
+    const chance = this.chances[node];
+    const colour = shade(state.palette, chance);
+    const place = `left:${x}px;top:${y}px;width:${drawn.box.width}px;height:${drawn.box.height}px`;
+    const classes = ['node', outcome, isWinner && 'winner', isChosen && 'path', node === this.node && 'chosen'];
+    const about = { class: classes.filter(Boolean).join(' '), style: `${place};background:${css(colour)};color:${inkOn(colour)}` };
+    const name = drawn.words ? make('bdi', {}, label) : null;
+    const number = drawn.numbers ? make('span', { class: 'numeric' }, two(chance).replace(/^0/, '')) : null;
+    return make('div', { ...about, title: text, data: { node } }, name, number);
+  }
+
+  // ---------------------------------------------------------------- keys
 
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || !this.search || this.node === undefined) return;

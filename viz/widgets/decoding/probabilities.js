@@ -12,8 +12,15 @@ const LEAST = 200; // pixels of the bars alone
 const ALONE = 16; // pixels right of bars that nothing stands beside
 const OTHERS = 3; // tokens named in the table beside the one that was written
 
+const PALE = 0.45; // of bars while another token is meant
+
 export class Probabilities {
-  constructor() {
+  /** `choose(place)`: a token was clicked. `point(place)`: the pointer is on one, or on none. */
+  constructor({ choose, point }) {
+    this.choose = choose;
+    this.point = point;
+    this.chosen = null;
+    this.lit = null;
     this.chart = make('div', { class: 'chart', 'aria-hidden': 'true' });
     this.table = make('table', {});
     this.numbers = make('summary', {});
@@ -29,9 +36,9 @@ export class Probabilities {
     this.section.title.textContent = t('decoding_probabilities');
     this.numbers.textContent = t('decoding_numbers');
     this.region.setAttribute('aria-label', t('decoding_probabilities'));
-    this.fit();
     const names = ['decoding_token', 'decoding_probability', 'decoding_others'].map((name) => t(name));
     replace(this.table, tableHead(names), make('tbody', {}, ...state.translation.target.map(tokenRow)));
+    this.fit();
   }
 
   /** As wide as there is room, with as many of the others as fit beside the bars; all of them are in the numbers below. */
@@ -47,6 +54,41 @@ export class Probabilities {
     const annotations = layout.annotations.filter((each) => !beside(each) || fitting.includes(each.xshift));
     const margin = { ...layout.margin, r: fitting.length ? fitting.at(-1) + wide : ALONE };
     this.plotly.react(this.chart, data, { ...layout, width, annotations, margin }, QUIET);
+    this.listen();
+    this.paint();
+  }
+
+  listen() {
+    if (this.listening) return;
+    this.listening = true;
+    this.chart.on('plotly_hover', ({ points: [bar] }) => this.point(bar.y));
+    this.chart.on('plotly_unhover', () => this.point(null));
+    this.chart.on('plotly_click', ({ points: [bar] }) => this.choose(bar.y));
+    const placeOf = (event) => event.target.closest('tbody tr')?.sectionRowIndex ?? null;
+    this.table.addEventListener('pointerover', (event) => this.point(placeOf(event)));
+    this.table.addEventListener('pointerleave', () => this.point(null));
+    this.table.addEventListener('click', (event) => placeOf(event) !== null && this.choose(placeOf(event)));
+  }
+
+  /** The token of the node that is chosen in the tree, if it was written. */
+  mark(place) {
+    this.chosen = place;
+    this.paint();
+  }
+
+  /** The one that the pointer means, here or there. */
+  light(place) {
+    if (place === this.lit) return;
+    this.lit = place;
+    this.paint();
+  }
+
+  paint() {
+    if (!this.figure) return;
+    const place = this.lit ?? this.chosen;
+    const opacity = state.translation.target.map((_, row) => (place === null || row === place ? 1 : PALE));
+    this.plotly.restyle(this.chart, { 'marker.opacity': [opacity] }, [0]);
+    for (const [row, element] of [...this.table.querySelectorAll('tbody tr')].entries()) element.classList.toggle('lit', row === place);
   }
 
   resized() {

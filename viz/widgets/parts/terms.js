@@ -13,7 +13,7 @@ const VIEWS = '.headlight.translate, [role=tabpanel]';
 // Where no term is explained: what one presses or types in, what is read out when it changes, and what a visitor wrote.
 const LEFT =
   'button, a, input, select, textarea, label, summary, option, b, bdi, dt, svg, math, pre, code, kbd, canvas, h1, .text, .token, .label, .plot, ' +
-  '.all-terms, .error, .sentence, .hidden-text, [lang], [dir=auto], [aria-live], [role=status], [role=alert], [role=button], [hidden]';
+  '.all-terms, .keys, .tree-keys, .error, .sentence, .hidden-text, [lang], [dir=auto], [aria-live], [role=status], [role=alert], [role=button], [hidden]';
 const SPLIT = /flex|grid/; // whose texts would become items of their own
 
 /** Once for a page. */

@@ -11,6 +11,7 @@ import { Chooser } from './chooser.js';
 import { Examples } from './examples.js';
 import { SentenceField } from './field.js';
 import { Fields } from './fields.js';
+import { Folded } from './folded.js';
 import { isAsked, lookAt, defaultInstead, wantedBy } from './linked.js';
 import { LooksLike } from './looks.js';
 import { Live } from './live.js';
@@ -82,7 +83,8 @@ class TranslateWidget {
     });
     this.fields = new Fields({ sentence: this.field, chooser: this.chooser, options, unfold: () => this.reading.unfold(true) });
     this.root.classList.add('translate');
-    this.root.append(this.reading.element, this.written.element, options.element, this.written.popup);
+    this.desk = new Folded(this.root, () => this.field.focus());
+    this.root.append(this.reading.element, this.written.element, options.element, this.desk.element, this.written.popup);
   }
 
   /** Another model, with a sentence that it can read. */
@@ -263,6 +265,7 @@ class TranslateWidget {
 
   fail(fault) {
     this.fields.fail(fault, this.asked, this.following);
+    this.desk.turn(true, false); // it must be seen
   }
 
   // ---------------------------------------------------------------- drawing

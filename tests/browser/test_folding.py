@@ -1,0 +1,73 @@
+"""Where a tab has something of its own to show, the desk folds to one line, which one click unfolds."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from headlight.viz.words import words
+from tests.browser.acting import at_rest, open_tab, settled, state, translation
+from tests.browser.axe import barriers
+from tests.browser.conftest import Visit
+
+LINE, CHANGE = ".desk-line .both", ".desk-line .change"
+HIGHEST = 430  # pixels from the top of a window of 1280 x 900 to the figure of a lesson
+TEXT = "Guten Tag."
+
+
+def top(page: Page, part: str) -> float:
+    box = page.locator(part).first.bounding_box()
+    assert box is not None
+    return box["y"]
+
+
+def test_the_figure_of_a_lesson_stands_high_and_the_sentence_is_one_click_away(visit: Visit) -> None:
+    page = visit("#tab=learn&lesson=walk.softmax.3", drawn=".lesson-row-of-tokens button")
+    at_rest(page)
+    assert top(page, ".lesson-row-of-tokens") <= HIGHEST
+    expect(page.locator(LINE)).to_contain_text(page.input_value("#sentence"))
+    expect(page.locator("#sentence")).to_be_hidden()
+    page.locator(CHANGE).focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#sentence")).to_be_focused()
+    assert page.evaluate("document.activeElement.scrollHeight <= document.activeElement.clientHeight + 1")
+    page.fill("#sentence", TEXT)
+    page.press("#sentence", "Enter")
+    settled(page, TEXT)
+    expect(page.locator(LINE)).to_be_hidden()  # it stays open, with all that is said of the answer
+    page.click(CHANGE)
+    expect(page.locator(LINE)).to_contain_text(TEXT)
+    assert page.evaluate("document.activeElement.matches('.desk-line .change')")
+    at_rest(page)
+    # The same sentence stands everywhere; the desk is whole where heads are.
+    open_tab(page, "heads")
+    expect(page.locator(".desk-line")).to_be_hidden()
+    assert (page.input_value("#sentence"), state(page, "translation")["source_text"]) == (TEXT, TEXT)
+    assert translation(page)
+
+
+@pytest.mark.parametrize("tab", ["sentiment", "models"])
+def test_other_tabs_fold_it_too_also_on_a_phone_in_chinese(visit: Visit, tab: str) -> None:
+    page = visit(width=360, height=780, locale="zh-CN", color_scheme="dark", has_touch=True)
+    open_tab(page, tab)
+    line = page.locator(LINE)
+    expect(line).to_be_visible()
+    expect(page.locator(CHANGE)).to_have_text(words("zh")["desk_change"])
+    box = page.locator(CHANGE).bounding_box()
+    assert box is not None
+    assert box["x"] + box["width"] <= 360
+    assert barriers(page, ".translate") == []
+    line.tap()
+    expect(page.locator("#sentence")).to_be_focused()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    open_tab(page, "heads")
+    open_tab(page, tab)
+    expect(line).to_be_visible()  # folded anew
+
+
+def test_what_is_wrong_with_a_sentence_unfolds_the_desk(page: Page) -> None:
+    open_tab(page, "learn")
+    page.evaluate("dispatchEvent(new CustomEvent('headlight-request', {detail: {model: 'nothing'}}))")
+    expect(page.locator("#sentence")).to_be_visible()
+    expect(page.locator(".translate")).to_contain_text("nothing")
+    at_rest(page)

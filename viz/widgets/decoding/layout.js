@@ -1,0 +1,61 @@
+// Where the nodes of a search stand: a column a step, and in it the best on top; on a narrow page a row a step. It always fits the width.
+
+const TALL = 30; // pixels of a box
+const PITCH = 44; // from box to box below it
+const WIDEST = 132; // of a step
+const GAP = 18; // between boxes of two steps, for the lines
+const ROOT = 18; // left of the first step, or above it
+const NUMBERS = 62; // pixels of a box that holds a probability beside its token
+const WORDS = 26; // of one that holds a token at all
+
+/** The probability of each node's token, given what stands before it. */
+export function probabilities(tree) {
+  const before = (node) => (node.parent < 0 ? 0 : tree.nodes[node.parent].log_probability);
+  return tree.nodes.map((node) => Math.min(1, Math.exp(node.log_probability - before(node))));
+}
+
+/** The nodes that are drawn: `dropped`: also what was dropped; `late`: also what came once the best had ended; the path of `chosen` always. */
+export function visible({ tree, best }, { dropped, late, chosen }) {
+  const path = new Set(chosen === undefined ? [] : tree.path(chosen));
+  const last = best === undefined ? Infinity : tree.nodes[best].step;
+  return tree.nodes.flatMap(({ outcome, step }, place) => {
+    const there = (dropped || outcome !== 'dropped') && (late || step <= last);
+    return there || path.has(place) ? [place] : [];
+  });
+}
+
+/** Whether any node came once the best had ended. */
+export const isLate = ({ tree, best }) => best !== undefined && tree.nodes.some(({ step }) => step > tree.nodes[best].step);
+
+/** Places of boxes, their size, and the size of all. `down`: the tree grows downward. */
+export function layout(tree, shown, width, down) {
+  const isShown = new Set(shown);
+  const steps = tree.steps.map((places) => places.filter((place) => isShown.has(place))).filter((places) => places.length);
+  const ranks = Math.max(1, ...steps.map((places) => places.length));
+  const lanes = down ? ranks : steps.length;
+  const lane = Math.min(WIDEST, (width - (down ? 0 : ROOT)) / lanes);
+  const gap = down ? Math.min(8, lane / 4) : Math.min(GAP, lane / 6);
+  const box = { width: lane - gap, height: TALL };
+  const places = new Map();
+  for (const [step, nodes] of steps.entries()) {
+    for (const [rank, node] of nodes.entries()) {
+      const at = down ? { x: rank * lane, y: ROOT + step * PITCH } : { x: ROOT + step * lane + gap / 2, y: rank * PITCH };
+      places.set(node, at);
+    }
+  }
+  const rows = down ? steps.length : ranks;
+  const height = rows * PITCH - (PITCH - TALL) + (down ? ROOT : 0);
+  return { places, box, height, words: box.width >= WORDS, numbers: box.width >= NUMBERS };
+}
+
+/** A line from a box, or from the root, to the box of a next token. */
+export function line(from, to, box, down) {
+  const end = down ? { x: to.x + box.width / 2, y: to.y } : { x: to.x, y: to.y + box.height / 2 };
+  const root = down ? { x: box.width / 2, y: 2 } : { x: 2, y: box.height / 2 };
+  const start =
+    from && (down ? { x: from.x + box.width / 2, y: from.y + box.height } : { x: from.x + box.width, y: from.y + box.height / 2 });
+  const { x, y } = start ?? root;
+  const middle = down ? (y + end.y) / 2 : (x + end.x) / 2;
+  const bends = down ? `${x} ${middle} ${end.x} ${middle}` : `${middle} ${y} ${middle} ${end.y}`;
+  return `M${x} ${y}C${bends} ${end.x} ${end.y}`;
+}

@@ -1,0 +1,100 @@
+// The search step by step: back, on, play, and a slider. All of it is there at first.
+
+import { calm, icon, make, replace } from '../core/dom.js';
+import { t } from '../core/words.js';
+import { turnButtons } from '../parts/turning.js';
+
+const BEAT = 900; // milliseconds a step
+const PLAY = ['M5 3l9 5.5L5 14z'];
+const PAUSE = ['M4.5 3h3v11h-3z', 'M9.5 3h3v11h-3z'];
+
+export class Stepper {
+  /** `go(step)`: so many steps are to be seen. `open()`: whether anybody sees it. */
+  constructor({ go, open }) {
+    this.go = go;
+    this.open = open;
+    this.timer = 0;
+    const [back, next] = turnButtons((by) => this.move(by));
+    this.back = back;
+    this.next = next;
+    this.button = make('button', { type: 'button', class: 'round', onclick: () => this.toggle() });
+    this.slider = make('input', { type: 'range', min: 1, step: 1 });
+    this.slider.addEventListener('input', () => {
+      const step = this.slider.valueAsNumber;
+      this.halt(); // draws the slider where it was
+      this.to(step);
+    });
+    this.far = make('span', { class: 'quiet numeric' });
+    this.element = make('div', { class: 'stepper', role: 'group' }, this.back, this.next, this.button, this.slider, this.far);
+  }
+
+  /** Of another search, all steps. */
+  start(steps) {
+    this.halt();
+    this.steps = steps;
+    this.step = steps;
+    this.slider.max = String(steps);
+    this.draw();
+  }
+
+  move(by) {
+    this.halt();
+    this.to(this.step + by);
+  }
+
+  to(step) {
+    this.step = Math.max(1, Math.min(this.steps, step));
+    this.go(this.step);
+    this.draw();
+  }
+
+  /** With reduced motion each press is one step. */
+  toggle() {
+    if (this.timer) this.halt();
+    else {
+      if (this.step >= this.steps) this.to(1);
+      else this.to(this.step + 1);
+      if (!calm()) this.wait();
+    }
+    this.draw();
+  }
+
+  wait() {
+    this.timer = window.setTimeout(() => {
+      this.timer = 0;
+      if (!this.open() || this.step >= this.steps) {
+        this.draw();
+        return;
+      }
+      this.to(this.step + 1);
+      if (this.step < this.steps) this.wait();
+      this.draw();
+    }, BEAT);
+  }
+
+  halt() {
+    clearTimeout(this.timer);
+    this.timer = 0;
+    if (this.steps) this.draw();
+  }
+
+  draw() {
+    const says = t('decoding_step', { step: this.step, steps: this.steps });
+    this.slider.value = String(this.step);
+    this.slider.setAttribute('aria-label', t('decoding_steps'));
+    this.slider.setAttribute('aria-valuetext', says);
+    this.far.textContent = `${this.step} / ${this.steps}`;
+    this.element.setAttribute('aria-label', t('decoding_steps'));
+    replace(this.button, icon(17, this.timer ? PAUSE : PLAY, { fill: 'currentColor' }));
+    for (const [button, name] of [
+      [this.button, this.timer ? 'decoding_pause' : 'decoding_play'],
+      [this.back, 'decoding_previous_step'],
+      [this.next, 'decoding_next_step'],
+    ]) {
+      button.setAttribute('aria-label', t(name));
+      button.title = t(name);
+    }
+    this.back.disabled = this.step <= 1;
+    this.next.disabled = this.step >= this.steps;
+  }
+}
