@@ -1,0 +1,31 @@
+"""`docs/lessons.md` says which step answers which question: each step that it names is there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from headlight.viz.lessons import LESSONS
+
+DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "lessons.md"
+ROW = re.compile(r"^\| (?P<question>[^|]+\?) \| (?P<steps>.+) \|$", re.MULTILINE)
+QUESTIONS = {
+    "Where do Q, K and V come from?",
+    "Why divide by √d_k?",
+    "Why several heads?",
+    "What does the mask do?",
+    "Why layer norm?",
+    "Why add positions?",
+    "What shape is it now?",
+}
+
+
+def test_each_question_of_readers_has_steps_that_are_there() -> None:
+    found = {
+        row["question"]: re.findall(r"`([^`]+)`", row["steps"]) for row in ROW.finditer(DOCUMENT.read_text("utf-8"))
+    }
+    assert set(found) >= QUESTIONS
+    known = {f"{lesson.name}.{step.name}" for lesson in LESSONS for step in lesson.steps}
+    for question, steps in found.items():
+        assert steps, question
+        assert set(steps) <= known, question
