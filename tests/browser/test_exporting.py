@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import html
 import io
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,7 +19,8 @@ import headlight
 from headlight.model.records import KINDS, FloatArray, Translation
 from headlight.viz.theme import THEMES, colour_scale
 from tests.browser.acting import drawn, title
-from tests.browser.conftest import Watch
+from tests.browser.axe import barriers
+from tests.browser.conftest import Visit, Watch
 
 NEAR = 1.01 / 20_000
 ROUNDED = 5e-4 + 1e-7  # three decimals are shown, and of one weight they are exact
@@ -154,3 +157,40 @@ def test_a_link_is_copied(page: Page) -> None:
     page.get_by_role("menuitem", name="Link").click()
     expect(page.locator(".toast")).to_contain_text("Link copied")
     assert page.evaluate("navigator.clipboard.readText()").startswith(page.url.split("#")[0])
+
+
+def test_a_head_stands_alone_in_a_frame_and_python_computes_the_same(page: Page, visit: Visit) -> None:
+    page.click('.wall-grid button[data-layer="2"][data-head="1"]')
+    copied = []
+    for form in ("Frame", "Python"):
+        page.click(".take-away > .link")
+        page.get_by_role("menuitem", name=re.compile(f"^{form}")).click()
+        expect(page.locator(".toast")).to_contain_text(f"{form} copied")
+        copied.append(page.evaluate("navigator.clipboard.readText()"))
+    frame, code = copied
+    told = re.fullmatch(
+        r'<iframe src="([^"]+)" title="Cross-attention, Layer 3 · Head 2"[^<>]*></iframe>', frame.strip()
+    )
+    assert told
+    given = html.unescape(told[1])
+    *lines, last, _ = code.split("\n")
+    known: dict[str, Any] = {}
+    exec("\n".join(lines), known)  # noqa: S102 - what a reader would paste
+    np.testing.assert_allclose(eval(last, known).weights, drawn(page), atol=NEAR)  # noqa: S307
+
+    alone = visit(given.partition(page.url.split("#")[0])[2], width=760, height=720)
+    assert title(alone) == "Layer 3 · Head 2"
+    np.testing.assert_allclose(drawn(alone), drawn(page), atol=NEAR)
+    for part in (".top", ".translate", ".tabs", ".wall-grid", ".list", ".kinds"):
+        assert not alone.locator(part).first.is_visible(), part
+    box = alone.locator(".explorer .plane").bounding_box()
+    assert box is not None
+    assert box["y"] + box["height"] <= 720
+    alone.keyboard.press("ArrowRight")
+    assert title(alone) == "Layer 3 · Head 3"
+    whole = alone.get_by_role("link", name="Open in Headlight")
+    whole.hover()
+    href = whole.get_attribute("href") or ""
+    assert "embed" not in href
+    assert "head=2" in href
+    assert barriers(alone, ".gradio-container") == []

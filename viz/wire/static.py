@@ -49,6 +49,7 @@ SHEETS = (
     "models/models",
     "whatif/whatif",
     "beside/beside",
+    "frame/embed",
 )  # in this order: later rules override earlier ones
 LATER_SHEETS = ("lessons/lessons", "lessons/figures", "lessons/experiments", "lessons/training")
 

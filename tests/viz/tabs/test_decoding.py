@@ -168,27 +168,25 @@ def test_bars_are_the_probabilities_of_the_pass_that_captures_attention(service:
     assert figure["data"][0]["x"] == pytest.approx([token.probability for token in tokens])
 
 
-def test_every_marker_knows_its_node(service: Service) -> None:
-    found = search(service, beam_size=3)
-    places = [place for trace in found["figure"]["data"] for place in trace.get("customdata", [])]
-    assert sorted(places) == list(range(len(found["nodes"])))
-
-
 # ---------------------------------------------------------------- the door
 
 
+REQUESTS = [
+    ({"request": {"text": "  "}}, "text", "blank_text"),
+    ({"request": {"text": BEER, "beam_size": 8}}, "beam_size", "not_whole"),
+    ({"request": [BEER]}, "text", "not_names"),
+]
+LOOKS = [
+    ({"theme": "sepia"}, "theme", "not_choice"),
+    ({"theme": None}, "theme", "not_choice"),
+    ({"language": 3}, "language", "not_choice"),
+]
+
+
 @pytest.mark.parametrize(
-    ("changed", "field", "word"),
-    [
-        ({"theme": "sepia"}, "theme", "not_choice"),
-        ({"theme": None}, "theme", "not_choice"),
-        ({"language": 3}, "language", "not_choice"),
-        ({"request": {"text": "  "}}, "text", "blank_text"),
-        ({"request": {"text": BEER, "beam_size": 8}}, "beam_size", "not_whole"),
-        ({"request": [BEER]}, "text", "not_names"),
-    ],
+    ("server", "changed", "field", "word"),
+    [(search_of, *each) for each in REQUESTS] + [(chances_of, *each) for each in (*REQUESTS, *LOOKS)],
 )
-@pytest.mark.parametrize("server", [search_of, chances_of])
 def test_what_makes_no_sense_is_refused_by_name(
     service: Service, server: Any, changed: dict[str, Any], field: str, word: str
 ) -> None:

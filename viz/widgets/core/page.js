@@ -1,5 +1,6 @@
 // What must be there before anything is drawn: the language, the colours, and what the address asks for.
 
+import { embedded } from './embed.js';
 import { lookOf, readLink, watchState } from './link.js';
 import { DEFAULTS, set, state } from './state.js';
 import { followTheme } from './theme.js';
@@ -10,6 +11,10 @@ export const ready = (async () => {
   speak(language ?? browserLanguage());
   followTheme();
   set(language ? { ...selection, chosenLanguage: language } : selection);
+  if (embedded()) {
+    document.documentElement.classList.add('embed');
+    set({ tab: DEFAULTS.tab });
+  }
   watchState();
   addEventListener('hashchange', follow);
 })();

@@ -1,6 +1,8 @@
 // The one note that everybody should read once, and the way to the page for programs.
 
 import { make } from '../core/dom.js';
+import { addressOf, embedded } from '../core/embed.js';
+import { writeLink } from '../core/link.js';
 import { ready } from '../core/page.js';
 import { on, set } from '../core/state.js';
 import { t } from '../core/words.js';
@@ -26,7 +28,15 @@ export async function mount({ element, props }) {
   element.append(line, licence);
   if (window.gradio_config) element.append(programs); // a saved page has no server behind it
   element.append(doubt);
+  const whole = make('a', { class: 'link whole', target: '_blank', rel: 'noopener' });
+  const lead = () => whole.setAttribute('href', addressOf(writeLink(), { alone: false }));
+  for (const event of ['pointerdown', 'focus', 'pointerover']) whole.addEventListener(event, lead);
+  if (embedded()) {
+    element.append(whole);
+    lead();
+  }
   const draw = () => {
+    whole.textContent = t('footer_whole');
     line.textContent = t('footer');
     doubt.hidden = !document.getElementById('panel-word');
     doubt.textContent = t('footer_doubt');

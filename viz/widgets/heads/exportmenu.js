@@ -2,15 +2,19 @@
 
 import { call, loadPlotly } from '../core/boot.js';
 import { make, replace } from '../core/dom.js';
+import { addressOf } from '../core/embed.js';
 import { selectionValues } from '../core/fields.js';
 import { writeLink } from '../core/link.js';
 import { state } from '../core/state.js';
 import { shown } from '../core/store.js';
 import { faultSays, has, t } from '../core/words.js';
+import { headName } from '../parts/naming.js';
 import { animate } from './animation.js';
+import { frameOf, pythonOf } from './snippets.js';
 
 const PICTURES = ['png', 'svg', 'wall_png', 'wall_svg'];
-const FORMS = [...PICTURES, 'gif', 'csv', 'npz', 'json', 'html', 'link'];
+const FORMS = [...PICTURES, 'gif', 'csv', 'npz', 'json', 'html', 'iframe', 'python', 'link'];
+const COPIED = { iframe: 'iframe_copied', python: 'python_copied', link: 'link_copied' };
 const TYPES = { csv: 'text/csv', npz: 'application/octet-stream', json: 'application/json', html: 'text/html' };
 
 export function mountExportMenu(server) {
@@ -53,10 +57,10 @@ export function mountExportMenu(server) {
     open(false);
     button.focus();
     try {
-      if (form === 'link') await copyLink();
+      if (form in COPIED) await copyText(COPIES[form]());
       else if (form === 'gif') await saveAnimation();
       else await save(form, server);
-      tell(form === 'link' ? t('link_copied') : t('saved', { form: nameOf(form) }));
+      tell(form in COPIED ? t(COPIED[form]) : t('saved', { form: nameOf(form) }));
     } catch (error) {
       console.warn(error);
       tell(faultSays(error, 'not_saved'));
@@ -85,10 +89,14 @@ export function mountExportMenu(server) {
 
 const nameOf = (form) => (has(`form_${form}`) ? t(`form_${form}`) : form.toUpperCase());
 
-async function copyLink() {
-  const link = new URL(writeLink(), location.href).href;
-  await copyText(link);
-}
+const COPIES = {
+  link: () => new URL(writeLink(), location.href).href,
+  iframe() {
+    const { layer, head } = shown(state);
+    return frameOf(addressOf(writeLink(), { alone: true }), `${t(`kind_${state.kind}`)}, ${headName(layer, head)}`);
+  },
+  python: () => pythonOf(state.translation.asked(), { kind: state.kind, ...shown(state) }),
+};
 
 /** Over plain http, or in a frame without leave, there is no clipboard to write to; the older way works there, too. */
 async function copyText(text) {

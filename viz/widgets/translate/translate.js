@@ -122,9 +122,7 @@ class TranslateWidget {
 
   ask(request, cut = false) {
     this.asked = request;
-    this.cut = cut;
-    this.tokens = [];
-    this.following = null;
+    Object.assign(this, { cut, tokens: [], following: null });
     this.fields.show(request);
     this.written.stopped('');
     this.live.replaced();
@@ -134,9 +132,7 @@ class TranslateWidget {
   /** The sentence as it stands, while it is typed. What was asked for last remains so: its options are the visitor's. */
   askLive() {
     this.fields.clear();
-    this.cut = false;
-    this.tokens = [];
-    this.following = null;
+    Object.assign(this, { cut: false, tokens: [], following: null });
     this.turns.askLive(this.fields.request({ prefix: null, target: null }, this.asked));
   }
 

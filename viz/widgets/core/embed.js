@@ -1,0 +1,14 @@
+// The page within another one: `?embed=head` shows the head and nothing round it.
+
+const asked = () => new URLSearchParams(location.search).get('embed');
+
+/** Whether the page is one head for the page of another site. */
+export const embedded = () => asked() === 'head';
+
+/** The address of what is shown, as one head alone or as the whole page. */
+export function addressOf(hash, { alone }) {
+  const address = new URL(location.pathname, location.href);
+  address.search = alone ? '?embed=head' : '';
+  address.hash = hash;
+  return address.href;
+}
