@@ -32,6 +32,7 @@ class TranslateWidget {
     this.root = root;
     this.server = server;
     this.config = JSON.parse(props.config);
+    this.cut = false;
     this.turns = new Turns(trigger, () => this.lose());
     this.readBack = new ReadBack(server, (translation) => this.judge(translation));
     state.defaultRequest = this.config.defaults;
