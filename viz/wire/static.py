@@ -41,6 +41,7 @@ SHEETS = (
     "heads/explorer",
     "heads/roles",
     "heads/player",
+    "heads/sheet",
     "decoding/decoding",
     "why/why",
     "word/word",

@@ -31,9 +31,9 @@ export function plotlyScale(name) {
 }
 
 /** 256 colours, red, green, blue, one after the other. */
-export function table(name) {
-  const key = `${state.theme} ${name}`;
-  if (!tables.has(key)) tables.set(key, interpolate(themes[state.theme].scales[name].map(channels)));
+export function table(name, theme = state.theme) {
+  const key = `${theme} ${name}`;
+  if (!tables.has(key)) tables.set(key, interpolate(themes[theme].scales[name].map(channels)));
   return tables.get(key);
 }
 
@@ -52,10 +52,10 @@ function interpolate(samples) {
   return colours;
 }
 
-/** The colour of a level from 0 to 1, as red, green, blue. */
-export function shade(name, level) {
+/** The colour of a level from 0 to 1, as red, green, blue; on paper those of the light theme. */
+export function shade(name, level, theme = state.theme) {
   const place = Math.max(0, Math.min(255, Math.round(level * 255))) * 3;
-  return table(name).subarray(place, place + 3);
+  return table(name, theme).subarray(place, place + 3);
 }
 
 export const css = ([red, green, blue]) => `rgb(${red},${green},${blue})`;

@@ -13,6 +13,7 @@ import { mountExportMenu } from './exportmenu.js';
 import { Finder } from './finder.js';
 import { HeadTable } from './headtable.js';
 import { Player } from './player.js';
+import { printSheets } from './sheet.js';
 import { mountTools } from './tools.js';
 import { Writing } from './writing.js';
 
@@ -66,6 +67,7 @@ export async function mount({ element, server }) {
   view.end.before(player.element);
   view.show.append(writing.element, tools, note, view.hints);
   view.end.append(exportMenu.element);
+  printSheets(open);
   listenToKeys(() => (open() ? view : null));
   const draw = () => {
     if (!open()) return;

@@ -13,7 +13,7 @@ import { animate } from './animation.js';
 import { frameOf, pythonOf } from './snippets.js';
 
 const PICTURES = ['png', 'svg', 'wall_png', 'wall_svg'];
-const FORMS = [...PICTURES, 'gif', 'csv', 'npz', 'json', 'html', 'iframe', 'python', 'link'];
+const FORMS = [...PICTURES, 'gif', 'csv', 'npz', 'json', 'html', 'sheet', 'iframe', 'python', 'link'];
 const COPIED = { iframe: 'iframe_copied', python: 'python_copied', link: 'link_copied' };
 const TYPES = { csv: 'text/csv', npz: 'application/octet-stream', json: 'application/json', html: 'text/html' };
 
@@ -56,6 +56,10 @@ export function mountExportMenu(server) {
   const take = async (form) => {
     open(false);
     button.focus();
+    if (form === 'sheet') {
+      print();
+      return;
+    }
     try {
       if (form in COPIED) await copyText(COPIES[form]());
       else if (form === 'gif') await saveAnimation();

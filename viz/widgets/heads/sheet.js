@@ -1,0 +1,81 @@
+// A sheet for a class: the sentence, one map of each kind, and questions made from its numbers, with the answers on the last page. It is
+// made when the page is printed from Heads, and shows the heads that one looked at.
+
+import { make, tableHead } from '../core/dom.js';
+import { lookInKind } from '../core/look.js';
+import { state } from '../core/state.js';
+import { shown } from '../core/store.js';
+import { css, shade } from '../core/theme.js';
+import { KINDS } from '../core/translation.js';
+import { isWord } from '../core/besthead.js';
+import { rowOf, strongest, two, view } from '../core/view.js';
+import { t } from '../core/words.js';
+import { headName } from '../parts/naming.js';
+
+const MOST = 32; // words of a side that fit on paper
+const CLEAR = 0.3; // by which the strongest weight of a row leads, so that one sees it in print
+const ASKED = 3; // questions about a map
+const SHOWING = { words: true, special: true, rescale: false };
+
+/** Rows of a map whose strongest word can be read off it: `{query, key, weight}`, the first ones. */
+export function telling({ rows, columns, weights }) {
+  const found = rows.slice(0, MOST).map((query, row) => {
+    const own = [...rowOf({ weights, columns }, row)].slice(0, MOST).map((weight) => weight || 0);
+    const at = strongest(own);
+    const second = Math.max(0, ...own.filter((_, column) => column !== at));
+    const tells = isWord(query) && columns[at] && isWord(columns[at]) && own[at] - second >= CLEAR;
+    return tells ? { query: query.label, key: columns[at].label, weight: own[at] } : null;
+  });
+  return found.filter(Boolean).slice(0, ASKED);
+}
+
+/** Print from Heads gives the sheet; what was on the page comes back afterwards. */
+export function printSheets(open) {
+  let sheet = null;
+  addEventListener('beforeprint', () => {
+    sheet?.remove();
+    sheet = open() ? made() : null;
+    if (sheet) document.querySelector('.gradio-container').append(sheet);
+  });
+  addEventListener('afterprint', () => {
+    sheet?.remove();
+    sheet = null;
+  });
+}
+
+function made() {
+  const { translation, kind } = state;
+  const looks = KINDS.filter((each) => translation.tensors[each]).map((each) =>
+    each === kind ? { kind, ...shown(state) } : lookInKind(translation, state, each),
+  );
+  const maps = looks.map((look) => view(translation, look.kind, look.layer, look.head, SHOWING));
+  const asked = maps.map(telling);
+  let number = 0;
+  const numbered = asked.map((questions) => questions.map((question) => ({ ...question, number: ++number })));
+  const name = make('p', { class: 'pupil' }, t('sheet_name'));
+  const sentence = (text, lang) => make('p', { class: 'said', lang, dir: 'auto' }, text);
+  const about = [sentence(translation.source_text, translation.model.source), sentence(translation.text, translation.model.target)];
+  const parts = maps.map((map, place) => part(map, numbered[place]));
+  const answers = numbered.flat().map(({ number: of, key, weight }) => make('li', { value: of }, make('bdi', {}, key), ` ${two(weight)}`));
+  const last = make('section', { class: 'answers' }, make('h2', {}, t('sheet_answers')), make('ol', {}, ...answers));
+  return make('article', { class: 'headlight sheet' }, name, ...about, make('p', {}, t('sheet_says')), ...parts, last);
+}
+
+function part(map, questions) {
+  const title = make('h2', {}, `${t(`kind_${map.kind}`)} · ${headName(map.layer, map.head)}`);
+  const lines = questions.map(({ number, query }) => make('li', { value: number }, t('sheet_asks', { word: query }), make('i', {})));
+  return make('section', {}, title, picture(map), make('ol', {}, ...lines));
+}
+
+function picture({ rows, columns, weights }) {
+  const head = tableHead(['', ...columns.slice(0, MOST).map(({ label }) => label)]);
+  const body = rows.slice(0, MOST).map((query, row) => {
+    const cells = columns.slice(0, MOST).map((_, column) => {
+      const weight = weights[row * columns.length + column];
+      const colour = weight === weight ? `background:${css(shade(state.palette, weight, 'light'))}` : '';
+      return make('td', { style: colour, class: weight === weight ? '' : 'never' });
+    });
+    return make('tr', {}, make('th', { scope: 'row' }, make('bdi', {}, query.label)), ...cells);
+  });
+  return make('table', {}, head, make('tbody', {}, ...body));
+}
