@@ -35,7 +35,7 @@ class Decoding {
     const open = (node) => this.open(node);
     this.tree = new DrawnTree({ choose, open, point: (node) => this.point(node) });
     this.stepper = new Stepper({ go: (step) => this.see(step), open: () => state.tab === 'decoding' });
-    this.controls = make('div', { class: 'controls' }, this.stepper.element, ...this.tree.choices);
+    this.controls = make('div', { class: 'controls', hidden: true }, this.stepper.element, ...this.tree.choices);
     this.chosen = new Chosen({ choose, turn: (step) => this.goStep(step), open: () => this.open(this.node) });
     this.finished = new Finished({ choose, open });
     this.probabilities = new Probabilities({ choose: (place) => this.chooseToken(place), point: (place) => this.pointToken(place) });
