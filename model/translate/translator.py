@@ -102,7 +102,8 @@ class Translator:
         if on_cpu and step_weights != "plain":
             self.step, self.passes, self.packing = prepare(self.model, step_weights, own_bytes)
             self._rounds = step_weights == "float16" and can_pack_float16()
-        logger.info("%s: %s", self.name or "model", self.packing.reason)
+        told = {"model": self.name, "weights": self.packing.reason}
+        logger.info("A model is ready: %s: %s", self.name or "model", self.packing.reason, extra={"values": told})
         self.copied_bytes = self.packing.step_bytes + self.packing.pass_bytes
         self.weight_bytes = own_bytes + self.copied_bytes
 

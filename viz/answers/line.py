@@ -10,8 +10,9 @@ so that a second visitor never waits for all work of the first.
 A request of somebody who still types waits apart (`join_live`). It has a turn only while no other request waits or
 runs, and gives it up once one comes (`is_quiet`), so that typing delays no answer that somebody asked for.
 
-A background request, which the page makes by itself, comes after all that somebody asked for. Neither it nor a request
-of somebody who types counts against its visitor's turns: the visitor's next request runs beside it.
+A background request, which the page makes by itself, waits apart, too: it begins while nothing else waits or runs, and
+takes no place of those who ask. Neither it nor a request of somebody who types counts against its visitor's turns: the
+visitor's next request runs beside it.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from headlight.viz.errors import PageError
 REMEMBERED = 1000  # visitors whose last turn is remembered
 GLANCE = 0.3  # seconds between two looks at whether a visitor has left
 MOST_LIVE = 32  # waiting requests of people who type: each keeps a thread
+MOST_BACKGROUND = 64  # waiting requests that pages make by themselves
 FORGOTTEN = 10.0  # seconds after which an abandoned place is dropped
 
 
@@ -74,50 +76,59 @@ class Place:
 class Line:
     """A queue with `at_once` turns at a time and at most `most` waiting places. Threads may share it."""
 
-    def __init__(self, at_once: int, most: int) -> None:
+    def __init__(self, at_once: int, most: int, on_refused: Callable[[str], None] = lambda word: None) -> None:
         self.at_once, self.most = at_once, most
+        self._on_refused = on_refused  # gets the word of each refusal
         self.closed = False
         self._number = 0
         self._waiting: list[Place] = []
         self._running: list[Place] = []
         self._live: list[Place] = []  # waiting requests of those who type
+        self._background: list[Place] = []  # waiting requests that pages make by themselves
         self._last: OrderedDict[Visitor | str, int] = OrderedDict()  # the number of each visitor's last turn
         self._lock = Lock()
         self._changed = Condition(self._lock)
 
-    def join(self, visitor: Visitor, *, background: bool = False) -> Place:
+    def join(self, visitor: Visitor) -> Place:
         """A place at the end of the queue. A full queue, or a full part of this visitor's, raises a `PageError`."""
         with self._changed:
             self._drop_forgotten()
             if self.closed:
-                raise PageError("text", "leaving")
+                raise self._refusal("leaving")
             theirs = sum(place.visitor.address == visitor.address for place in self._waiting)
             # One address may fill half of the queue; the other half is for all others.
             if len(self._waiting) >= self.most or theirs >= max(1, self.most // 2):
                 if self._free(visitor) and not self._waiting:
                     pass  # without places, a free turn is taken at once
                 else:
-                    raise PageError("text", "line_full", {"before": len(self._waiting)})
+                    raise self._refusal("line_full", before=len(self._waiting))
             self._number += 1
-            place = Place(self, visitor, self._number, background=background)
+            place = Place(self, visitor, self._number)
             self._waiting.append(place)
             self._grant()
             return place
 
     def join_live(self, visitor: Visitor) -> Place:
         """A place after all others, of which a visitor has one at a time: an older one is over."""
+        return self._join_apart(self._live, MOST_LIVE, visitor, live=True)
+
+    def join_background(self, visitor: Visitor) -> Place:
+        """The same for what a page does by itself."""
+        return self._join_apart(self._background, MOST_BACKGROUND, visitor, background=True)
+
+    def _join_apart(self, places: list[Place], most: int, visitor: Visitor, **kind: bool) -> Place:
         with self._changed:
             if self.closed:
-                raise PageError("text", "leaving")
+                raise self._refusal("leaving")
             self._drop_forgotten()
-            for place in [each for each in self._live if each.visitor == visitor]:
+            for place in [each for each in places if each.visitor == visitor]:
                 place.over = True
-                self._live.remove(place)
-            if len(self._live) >= MOST_LIVE:
-                raise PageError("text", "line_full", {"before": len(self._live)})
+                places.remove(place)
+            if len(places) >= most:
+                raise self._refusal("line_full", before=len(places))
             self._number += 1
-            place = Place(self, visitor, self._number, live=True)
-            self._live.append(place)
+            place = Place(self, visitor, self._number, **kind)
+            places.append(place)
             self._grant()
             return place
 
@@ -131,7 +142,7 @@ class Line:
         """The place of this name, if it was parked by this visitor and is not forgotten yet."""
         with self._changed:
             self._drop_forgotten()
-            for place in self._waiting:
+            for place in (*self._waiting, *self._background):
                 if place.name == name and place.visitor == visitor:
                     place.left_at = None
                     self._grant()
@@ -170,7 +181,7 @@ class Line:
         """See `Place.leave`."""
         with self._changed:
             place.over = True
-            for places in (self._waiting, self._running, self._live):
+            for places in (self._waiting, self._running, self._live, self._background):
                 if place in places:
                     places.remove(place)
             self._grant()
@@ -210,13 +221,19 @@ class Line:
 
     # ------------------------------------------------------------ whose turn it is; the lock is held
 
+    def _refusal(self, word: str, **values: int) -> PageError:
+        self._on_refused(word)
+        return PageError("text", word, values)
+
     def _grant(self) -> None:
         while len(self._running) < self.at_once:
-            able = [place for place in self._order() if place.left_at is None and self._may_run(place)]
-            place = able[0] if able else self._next_live()
+            able = [place for place in self._order() if place.left_at is None and self._free(place.visitor)]
+            place = able[0] if able else self._next_live() or self._next_background()
             if place is None:
                 break
-            (self._live if place.live else self._waiting).remove(place)
+            for places in (self._waiting, self._live, self._background):
+                if place in places:
+                    places.remove(place)
             self._running.append(place)
             place.granted = True
             self._served(self._last, place)
@@ -225,22 +242,23 @@ class Line:
         self._changed.notify_all()
 
     def _is_quiet(self) -> bool:
-        return not self._waiting and all(place.live for place in self._running)
+        return not self._waiting and all(place.live or place.background for place in self._running)
 
     def _next_live(self) -> Place | None:
-        """Who types and is next."""
-        if not self._is_quiet() or self._only_one_left():
+        """Who types and is next: one turn stays free for a request that somebody asks for."""
+        typed = sum(not place.background for place in self._running)
+        if not self._is_quiet() or typed >= max(1, self.at_once - 1):
             return None
-        running = Counter(key for place in self._running for key in _keys(place))
+        running = Counter(key for place in self._running if not place.background for key in _keys(place))
         able = [place for place in self._live if not running[place.visitor]]  # the last one of a visitor ends first
         return min(able, key=lambda place: _rank(place, running, self._last), default=None)
 
-    def _only_one_left(self) -> bool:
-        """Whether the free turn, if there is one, is kept for a request that somebody asks for."""
-        return len(self._running) >= max(1, self.at_once - 1)
-
-    def _may_run(self, place: Place) -> bool:
-        return self._free(place.visitor) and not (place.background and self._only_one_left())
+    def _next_background(self) -> Place | None:
+        """What a page does by itself and is next: it cannot be stopped halfway, so one turn stays free, too."""
+        able = [place for place in self._background if place.left_at is None]
+        if self._waiting or self._live or len(self._running) >= max(1, self.at_once - 1):
+            return None
+        return min(able, key=lambda place: place.number, default=None)
 
     def _free(self, visitor: Visitor) -> bool:
         """Whether a turn is free for this visitor."""
@@ -272,10 +290,10 @@ class Line:
 
     def _drop_forgotten(self) -> None:
         long_ago = time.monotonic() - FORGOTTEN
-        for place in list(self._waiting):
-            if place.left_at is not None and place.left_at < long_ago:
+        for places in (self._waiting, self._background):
+            for place in [each for each in places if each.left_at is not None and each.left_at < long_ago]:
                 place.over = True
-                self._waiting.remove(place)
+                places.remove(place)
 
 
 def _keys(place: Place) -> tuple[Visitor | str, ...]:
@@ -285,7 +303,7 @@ def _keys(place: Place) -> tuple[Visitor | str, ...]:
 def _rank(place: Place, running: Counter[Visitor | str], last: OrderedDict[Visitor | str, int]) -> tuple[int, ...]:
     address, visitor = _keys(place)
     turns = running[address], last.get(address, 0), running[visitor], last.get(visitor, 0)
-    return place.background, *turns, place.number
+    return *turns, place.number
 
 
 def own_machine(address: str) -> bool:

@@ -30,7 +30,7 @@ from headlight.viz.answers.line import Line
 from headlight.viz.answers.model_cache import ModelCache
 from headlight.viz.answers.shared import ALONE, SharedAnswers, Turn
 from headlight.viz.answers.single_flight import Lead
-from headlight.viz.answers.tallies import Tallies
+from headlight.viz.answers.tallies import Purpose, Tallies
 from headlight.viz.answers.training_runs import TrainingRuns
 from headlight.viz.answers.zero_gpu import on_zero_gpu
 from headlight.viz.errors import PageError, page_error
@@ -56,8 +56,9 @@ class Service:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.line = Line(settings.concurrency, settings.line)  # before everything that computes
         self.tallies = Tallies()
+        # Before everything that computes:
+        self.line = Line(settings.concurrency, settings.line, on_refused=self.tallies.refused)
         self.answer_cache = AnswerCache(settings.cache_mb * MEGABYTE)
         self.shared = SharedAnswers(settings.cache_url) if settings.cache_url else None
         self.catalogue = Catalogue(settings)
@@ -174,7 +175,7 @@ class Service:
         """The translation of a checked request: from the cache, from an equal request that runs now, or a new one."""
         return self.translated(request)[0]
 
-    def translated(self, request: TranslationRequest) -> tuple[Translation, bool]:
+    def translated(self, request: TranslationRequest, purpose: Purpose = "view") -> tuple[Translation, bool]:
         """The same, and whether it was made for another request."""
         made: list[Translation] = []
 
@@ -185,9 +186,13 @@ class Service:
                 made.append(turn.keep(self._make(request)))
                 return made[0]
 
-        with _in_our_words():
-            translation = self.answer_cache.answer(self.key(request), make)
-        self._tell(request, translation, cached=not made)
+        try:
+            with _in_our_words():
+                translation = self.answer_cache.answer(self.key(request), make)
+        except Exception:
+            self.tallies.ended(request.model or self.default, purpose, "failed")
+            raise
+        self._tell(request, purpose, translation, cached=not made)
         return translation, not made
 
     def stream(self, request: TranslationRequest, stop: Event) -> Generator[Progress]:
@@ -199,10 +204,10 @@ class Service:
         with _in_our_words():
             seat = self.answer_cache.enter(self.key(request), stop)
             if seat is None:
-                self.tallies.stopped(request.model or self.default)
+                self.tallies.ended(request.model or self.default, "page", "stopped")
                 return
             if isinstance(seat, Translation):
-                self._tell(request, seat, cached=True)
+                self._tell(request, "page", seat, cached=True)
                 yield _last(seat, Cached)
                 return
             with seat as lead:
@@ -211,7 +216,7 @@ class Service:
     def _steps(self, request: TranslationRequest, lead: Lead[Translation], stop: Event) -> Generator[Progress]:
         """The steps of a request that no other one of this process makes."""
         made: Translation | None = None
-        cached = False
+        cached = failed = False
         try:
             with self._shared(request, stop) as turn:
                 if turn.found is not None:
@@ -229,11 +234,14 @@ class Service:
                         if progress.translation is not None:
                             made = lead.done(turn.keep(progress.translation))
                         yield progress
+        except Exception:
+            failed = True
+            raise
         finally:
             if made is not None:
-                self._tell(request, made, cached=cached)
+                self._tell(request, "page", made, cached=cached)
             else:
-                self.tallies.stopped(request.model or self.default)
+                self.tallies.ended(request.model or self.default, "page", "failed" if failed else "stopped")
 
     @contextmanager
     def _shared(self, request: TranslationRequest, left: Event | None = None) -> Iterator[Turn]:
@@ -244,14 +252,14 @@ class Service:
         with self.shared.turn(self.key(request), self.translator(request.model).rule, left) as turn:
             yield turn
 
-    def _tell(self, request: TranslationRequest, translation: Translation, *, cached: bool) -> None:
+    def _tell(self, request: TranslationRequest, purpose: Purpose, translation: Translation, *, cached: bool) -> None:
         """Count an answer, and log it where somebody collects logs."""
         name = request.model or self.default
-        self.tallies.answer(name, translation, cached=cached)
+        self.tallies.answer(name, purpose, translation, cached=cached)
         tokens = {"read": len(translation.source_tokens), "written": len(translation.target_tokens)}
         beam = request.options.beam_size
         seconds = round(sum(astuple(translation.timing)), 4)
-        values = {"model": name, "cached": cached, "beam": beam, "seconds": seconds, **tokens}
+        values = {"model": name, "for": purpose, "cached": cached, "beam": beam, "seconds": seconds, **tokens}
         LOG.info("An answer was given.", extra={"values": values})
 
     def way_back(self, translation: Translation) -> str:

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from threading import Event
 from typing import Any
 
+from headlight import __version__
 from headlight.model.records import ReliabilityRule, Translation
 from headlight.viz.answers.answer_cache import Key
 from headlight.viz.answers.stored import FORMAT, PackedError, pack, told, unpack
@@ -51,8 +52,8 @@ class Turn:
 
     def keep(self, translation: Translation) -> Translation:
         """Give an answer to all processes."""
-        if self._shared is not None and not self._shared.rests and len(packed := pack(translation)) <= LARGEST:
-            self._shared.ask("set", self._name, packed, ex=SECONDS)
+        if self._shared is not None and not self._shared.rests:
+            self._shared.put(self._name, translation)
         return translation
 
 
@@ -97,6 +98,16 @@ class SharedAnswers:
             )
             return None
 
+    def put(self, name: str, translation: Translation) -> None:
+        """Store an answer, if it is one that can be stored."""
+        try:
+            packed = pack(translation)
+        except PackedError:
+            LOG.exception("An answer cannot be shared.")
+            return
+        if len(packed) <= LARGEST:
+            self.ask("set", name, packed, ex=SECONDS)
+
     @contextmanager
     def turn(self, key: Key, rule: ReliabilityRule | None, left: Event | None = None) -> Iterator[Turn]:
         """The answer of an equal request, which may run in another process now; else the lead, to compute it."""
@@ -127,5 +138,6 @@ class SharedAnswers:
 
 def name_of(key: Key) -> str:
     """An answer's name in the cache: no text of a visitor can be read from it."""
-    digest = hashlib.sha256(f"{key.revision}\n{told(key.request)}".encode()).hexdigest()
+    # Another version of the code may answer otherwise.
+    digest = hashlib.sha256(f"{__version__}\n{key.revision}\n{told(key.request)}".encode()).hexdigest()
     return f"headlight:{FORMAT}:{digest}"

@@ -19,7 +19,7 @@ from headlight.model.records import ReliabilityRule, Translation
 
 FORMAT = 1  # another number: older bytes are of no use
 _RECORD, _ARRAY, _MAP = "@", "#", "%"
-_KINDS = ("float32", "float64", "int64", "bool")
+_KINDS = ("float16", "float32", "float64", "int32", "int64", "bool")
 CLASSES: Mapping[str, type] = MappingProxyType(
     {
         name: found
@@ -76,9 +76,11 @@ def told(record: Any) -> str:
 
 
 def _told(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
     if value is None or isinstance(value, str | bool | int | float):
-        return value.item() if isinstance(value, np.generic) else value
-    if isinstance(value, np.ndarray):
+        return value
+    if isinstance(value, np.ndarray) and value.dtype.name in _KINDS:
         arrays.append(value)
         return {_ARRAY: len(arrays) - 1}
     if isinstance(value, Mapping):
@@ -91,7 +93,7 @@ def _told(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
         return {_RECORD: [name, *(_told(each, arrays) for each in values)]}
     if kind is tuple:
         return [_told(each, arrays) for each in value]
-    raise TypeError(f"{kind} is no part of a translation")
+    raise PackedError(f"{kind} is no part of a translation")
 
 
 def _made(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:

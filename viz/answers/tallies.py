@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from threading import Lock
+from typing import Literal
 
 from headlight.model.records import Translation
 
+Purpose = Literal["page", "api", "view"]  # a visitor's sentence, a program's, or what a tab reads beside it
 BOUNDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)  # seconds: where the counts of a stage are cut
 
 
@@ -16,16 +18,16 @@ class Tallies:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._answers: Counter[tuple[str, str]] = Counter()  # model, outcome
+        self._answers: Counter[tuple[str, str, str]] = Counter()  # model, for whom, outcome
         self._refused: Counter[str] = Counter()  # by the word of the error
         self._tokens: Counter[str] = Counter()  # read, written
         self._stages: dict[str, list[int]] = {}  # stage → how many took at most each of `BOUNDS`, then all
         self._seconds: dict[str, float] = {}
 
-    def answer(self, model: str, translation: Translation, *, cached: bool) -> None:
+    def answer(self, model: str, purpose: Purpose, translation: Translation, *, cached: bool) -> None:
         """An answer was given."""
         with self._lock:
-            self._answers[model, "cached" if cached else "made"] += 1
+            self._answers[model, purpose, "cached" if cached else "made"] += 1
             if cached:
                 return
             self._tokens["read"] += len(translation.source_tokens)
@@ -33,10 +35,10 @@ class Tallies:
             for field in dataclasses.fields(translation.timing):
                 self._observe(field.name, getattr(translation.timing, field.name))
 
-    def stopped(self, model: str) -> None:
-        """A request ended before its answer: its visitor left, or asked for something else."""
+    def ended(self, model: str, purpose: Purpose, outcome: Literal["stopped", "failed"]) -> None:
+        """A request ended before its answer: its visitor left or asked for something else, or it went wrong."""
         with self._lock:
-            self._answers[model, "stopped"] += 1
+            self._answers[model, purpose, outcome] += 1
 
     def refused(self, word: str) -> None:
         """A request was refused, with this word of the tables."""
@@ -68,7 +70,7 @@ class Stage:
 class Read:
     """The numbers of `Tallies` at one moment."""
 
-    answers: dict[tuple[str, str], int]
+    answers: dict[tuple[str, str, str], int]
     refused: dict[str, int]
     tokens: dict[str, int]
     stages: dict[str, Stage]

@@ -50,7 +50,7 @@ class Endpoints:
 
     def translate(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The translation of a sentence, with the probability of each token."""
-        answer, cached = self.service.translated(self.service.check(values))
+        answer, cached = self.service.translated(self.service.check(values), "api")
         timing, known = answer.timing, model_of(self.service, answer)
         return {
             "text": answer.text,
@@ -80,7 +80,7 @@ class Endpoints:
         layers = config.encoder_layers if selection.kind == "encoder" else config.decoder_layers
         place: int = check_place("layer", looks["layer"], count=layers)
         which: Place = check_place("head", looks["head"], count=config.heads, merged=get_args(Merged))
-        answer = self.service.translate(request)
+        answer, _ = self.service.translated(request, "api")
         seen = answer.attention_map(selection.kind, place, None if isinstance(which, str) else which)
         weights = seen.weights
         if which == "max":
@@ -171,7 +171,7 @@ def guarded(
         except PageError as error:
             raise gr.Error(str(error), print_exception=False) from None
         except Exception:
-            LOG.exception("/%s failed.", name)
+            LOG.exception("An endpoint failed: /%s.", name)
             raise gr.Error(str(PageError("text", "our_fault")), print_exception=False) from None
 
     call.__name__ = call.__qualname__ = name

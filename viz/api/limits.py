@@ -135,7 +135,8 @@ class RequestLimits:
         except Exception as error:
             refusal = self._refusal(scope, error)
             if refusal.word == "our_fault":
-                LOG.exception("%s %s failed.", scope["method"], shown(scope["path"]))
+                told = {"method": scope["method"]}  # the path may name a session
+                LOG.exception("A request failed: %s %s.", scope["method"], shown(scope["path"]), extra={"values": told})
             if not begun:
                 await refuse(sending, refusal)
             elif streams:  # a stream gets one more event; any other response can only be cut short

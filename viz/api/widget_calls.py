@@ -46,13 +46,15 @@ async def place_in(line: Line, visitor: Visitor, data: str, *, background: bool 
     """This visitor's turn; or the JSON for the browser, after `PATIENCE` seconds or when the queue is full."""
     place = line.find(_named(data), visitor)
     try:
-        place = place or line.join(visitor, background=background)
+        place = place or (line.join_background(visitor) if background else line.join(visitor))
     except PageError as error:
         return error_json(error.field, error.word, error.values)
     try:
         for _ in range(round(PATIENCE / GLANCE)):
             if place.granted:
                 return place
+            if place.over:  # a later one of this visitor has taken its place
+                return error_json("data", "no_answer", {})
             await asyncio.sleep(GLANCE)
         before = place.before()
         return waiting_json(before, place.name) if line.park(place) else place

@@ -7,6 +7,7 @@ session is among the numbers.
 from __future__ import annotations
 
 import json
+import socket
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -54,8 +55,10 @@ class Watch:
         """Name, kind, meaning, and the values by label, but for histograms."""
         service, read = self.service, self.service.tallies.read()
         line = service.line.now()
-        answers = [({"model": model, "outcome": outcome}, float(n)) for (model, outcome), n in read.answers.items()]
-        yield "headlight_answers", "counter", "Answers by model and outcome: made, cached, stopped.", answers
+        names = ("model", "purpose", "outcome")
+        answers = [(dict(zip(names, labels, strict=True)), float(n)) for labels, n in read.answers.items()]
+        meaning = "Answers for the page's visitors, for programs (api), or read by a tab beside them (view)."
+        yield "headlight_answers", "counter", meaning, answers
         yield "headlight_refused", "counter", "Refused requests, by the error's word.", _by("word", read.refused)
         yield "headlight_tokens", "counter", "Tokens read and written.", _by("side", read.tokens)
         yield (
@@ -109,9 +112,14 @@ def exposed(watch: Watch) -> bytes:
 class _Answers(BaseHTTPRequestHandler):
     """The three addresses."""
 
+    timeout = 10  # seconds: a connection that says nothing keeps no thread
+
     def __init__(self, watch: Watch, *given: Any) -> None:
         self.watch = watch
         super().__init__(*given)
+
+    def do_HEAD(self) -> None:  # as some balancers ask
+        self.do_GET()
 
     def do_GET(self) -> None:
         if self.path == "/metrics":
@@ -131,7 +139,19 @@ class _Answers(BaseHTTPRequestHandler):
         self.send_header("content-type", kind)
         self.send_header("content-length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body)
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+
+class _Server(ThreadingHTTPServer):
+    """At an address of either kind."""
+
+    daemon_threads = True
+
+    def __init__(self, place: tuple[str, int], *given: Any) -> None:
+        if ":" in place[0]:
+            self.address_family = socket.AF_INET6
+        super().__init__(place, *given)
 
 
 def serve_metrics(page: gr.Blocks, service: Service, settings: Settings) -> ThreadingHTTPServer | None:
@@ -147,12 +167,11 @@ def serve_metrics(page: gr.Blocks, service: Service, settings: Settings) -> Thre
         ) from error
     host = (settings.host or "127.0.0.1").strip("[]")
     try:
-        server = ThreadingHTTPServer((host, settings.metrics_port), partial(_Answers, Watch(page, service)))
+        server = _Server((host, settings.metrics_port), partial(_Answers, Watch(page, service)))
     except OSError as error:
         raise SettingsError(
             f"Nothing can be served at {host!r}, port {settings.metrics_port}: {error.strerror}. "
             "Change or unset HEADLIGHT_METRICS_PORT."
         ) from error
-    server.daemon_threads = True
     Thread(target=server.serve_forever, name="metrics", daemon=True).start()
     return server

@@ -19,20 +19,20 @@ class Parcels:
     """Texts by names that nobody guesses, each of which is fetched once. Threads may share it."""
 
     def __init__(self, limit_bytes: int = ROOM) -> None:
-        self._texts: ByteLru[str] = ByteLru(limit_bytes)
+        self._texts: ByteLru[bytes] = ByteLru(limit_bytes)
         self._lock = Lock()
 
     def keep(self, text: str) -> str:
         """The name to fetch a text by."""
-        name = secrets.token_urlsafe(12)
+        name, data = secrets.token_urlsafe(12), text.encode()
         with self._lock:
-            self._texts.put(name, text, len(text))
+            self._texts.put(name, data, len(data))
         return name
 
     def take(self, name: object) -> str:
         """The text of this name, which leaves. An error where it has left before."""
         with self._lock:
-            text = self._texts.pop(name) if isinstance(name, str) else None
-        if text is None:
+            data = self._texts.pop(name) if isinstance(name, str) else None
+        if data is None:
             raise PageError("data", "no_answer")
-        return text
+        return data.decode()

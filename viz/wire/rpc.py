@@ -41,7 +41,8 @@ def answering(
             told = page_error(error)
             return error_json(told.field, told.word, told.values)
         except Exception:
-            LOG.exception("%s failed.", function.__name__)
+            name = function.__name__
+            LOG.exception("A call of a widget failed: %s.", name, extra={"values": {"function": name}})
             return error_json("text", "our_fault", {})
 
     call.__annotations__ = {"asked": str, "return": str}

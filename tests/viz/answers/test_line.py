@@ -167,7 +167,7 @@ def typing(line: Line, session: str, address: str = CROWD) -> Place:
 
 
 def background(line: Line, session: str, address: str = CROWD) -> Place:
-    return line.join(Visitor(address, session), background=True)
+    return line.join_background(Visitor(address, session))
 
 
 def test_those_who_type_have_turns_only_while_nobody_else_waits_or_runs() -> None:
@@ -237,11 +237,43 @@ def test_background_requests_come_after_all_others_and_leave_one_turn_free() -> 
     assert asked.granted
     later = joined(line, THIRD, "y")[0]
     first.leave()
-    assert (later.granted, second.granted, second.before()) == (False, False, 1)  # its address has its turn already
+    assert (later.granted, second.granted) == (False, False)  # its address has its turn already
     asked.leave()
     assert (later.granted, second.granted) == (True, False)
     later.leave()
     assert second.granted
+
+
+def test_background_requests_fill_no_place_and_silence_nobody() -> None:
+    line = Line(2, 2)
+    own = background(line, "a")
+    for number in range(12):
+        background(line, f"s{number}")
+    assert not line.full
+    assert line.is_quiet()
+    live = typing(line, "b")
+    assert live.granted  # beside what the page does by itself
+    live.leave()
+    assert joined(line, CROWD, "x")[0].granted
+    own.leave()
+
+
+def test_a_newer_background_request_of_a_visitor_takes_the_older_one_s_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = Line(1, 20)
+    (asked,) = joined(line, OTHER, ["s"])
+    older, newer = background(line, "a"), background(line, "a")
+    assert older.over
+    assert line.park(newer)
+    assert line.find(newer.name, Visitor(CROWD, "a")) is newer
+    other = background(line, "b")
+    assert line.park(other)
+    monkeypatch.setattr(line_module, "FORGOTTEN", -1.0)
+    asked.leave()
+    line.is_quiet()  # forgets who does not come back
+    assert (newer.granted, other.over) == (True, True)
+    monkeypatch.setattr(line_module, "MOST_BACKGROUND", 0)
+    with pytest.raises(PageError):
+        background(line, "c")
 
 
 def test_a_place_that_nobody_comes_back_to_does_not_silence_those_who_type(monkeypatch: pytest.MonkeyPatch) -> None:

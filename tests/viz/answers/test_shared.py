@@ -142,7 +142,7 @@ def test_what_one_process_made_another_one_finds(services: tuple[Service, Servic
     assert same(made, found.translation)
     assert found.translation.reliability == made.reliability
     read = other.tallies.read()
-    assert read.answers == {("toy", "cached"): 1}
+    assert read.answers == {("toy", "page", "cached"): 1}
     assert other.translated(other.check({"text": TEXT, "beam_size": 2}))[1] is False  # another request is made
     assert TEXT not in str(one.shared._client.keys("*"))  # type: ignore[union-attr]
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import io
 import json
 import logging
+import re
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 from threading import Event
 from types import SimpleNamespace
 from typing import Any
 from urllib.error import HTTPError
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -27,6 +31,7 @@ from headlight.viz.wire.logs import JsonLines
 from headlight.viz.wire.metrics import Watch, exposed, serve_metrics
 
 TYPED = "Ein Mann liest."
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture
@@ -76,6 +81,7 @@ def test_answers_are_counted_by_model_and_outcome_with_their_stages(watch: Watch
     request = service.check({"text": TYPED})
     tokens = len(service.translate(request).source_tokens)
     service.translate(request)
+    service.translated(request, "api")
     (cached,) = service.stream(request, Event())
     assert cached.translation is not None
     steps = service.stream(service.check({"text": TYPED, "beam_size": 2}), Event())
@@ -84,9 +90,14 @@ def test_answers_are_counted_by_model_and_outcome_with_their_stages(watch: Watch
     with pytest.raises(PageError):
         service.check({"text": " "})
     told = values(watch)
-    assert told["headlight_answers_total", "toy", "made"] == 1
-    assert told["headlight_answers_total", "toy", "cached"] == 2
-    assert told["headlight_answers_total", "toy", "stopped"] == 1
+    answers = {name[1:]: count for name, count in told.items() if name[0] == "headlight_answers_total"}
+    assert answers == {
+        ("toy", "made", "view"): 1,
+        ("toy", "cached", "view"): 1,
+        ("toy", "cached", "api"): 1,
+        ("toy", "cached", "page"): 1,
+        ("toy", "stopped", "page"): 1,
+    }
     assert told["headlight_refused_total", "blank_text"] == 1
     assert told["headlight_tokens_total", "read"] == tokens
     assert told["headlight_cache_entries", "answers"] == 1
@@ -100,8 +111,29 @@ def test_answers_are_counted_by_model_and_outcome_with_their_stages(watch: Watch
         assert told["headlight_stage_seconds_sum", stage] > 0
 
 
+def test_what_fails_and_who_is_turned_away_is_counted(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+    service = watch.service
+    request = service.check({"text": TYPED})
+    monkeypatch.setattr("headlight.viz.answers.service._steps", lambda *_: iter([1 / 0 for _ in "1"]))
+    monkeypatch.setattr(service, "_compute", lambda request: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        next(service.stream(request, Event()))
+    with pytest.raises(ZeroDivisionError):
+        service.translated(request, "api")
+    service.line.close()
+    with pytest.raises(PageError):
+        service.line.join(Visitor())
+    told = values(watch)
+    assert told["headlight_answers_total", "toy", "failed", "page"] == 1
+    assert told["headlight_answers_total", "toy", "failed", "api"] == 1
+    assert told["headlight_refused_total", "leaving"] == 1
+
+
 def test_the_queue_is_told_and_a_full_one_is_not_ready(watch: Watch, address: str) -> None:
+    queue_of_page(watch.page).beat = float("inf")  # whatever the machine does meanwhile, it beats
     assert read(f"{address}/ready") == (200, '{"status": "ok"}')
+    with urlopen(Request(f"{address}/health", method="HEAD")) as answer:  # noqa: S310 - ours
+        assert (answer.status, answer.read()) == (200, b"")
     line = watch.service.line
     with line.join(Visitor("192.0.2.1", "a")), line.join(Visitor("192.0.2.2", "b")):
         told = values(watch)
@@ -116,6 +148,8 @@ def test_the_queue_is_told_and_a_full_one_is_not_ready(watch: Watch, address: st
 
 def test_a_loop_that_no_longer_beats_is_not_healthy(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
     queue = queue_of_page(watch.page)
+    len(queue)
+    monkeypatch.setattr(metrics, "STALLED", 600.0)  # a slow machine is not a stuck loop
     assert watch.faults() == {}
     queue.beat -= metrics.STALLED + 7
     assert list(watch.faults()) == list(watch.waits()) == ["loop"]
@@ -131,6 +165,16 @@ def test_a_port_that_is_taken_and_a_missing_package_are_told(watch: Watch, monke
         settings = Settings(metrics_port=taken.getsockname()[1])
         with pytest.raises(SettingsError, match="HEADLIGHT_METRICS_PORT"):
             serve_metrics(watch.page, watch.service, settings)
+    if socket.has_ipv6:
+        with suppress(OSError), socket.socket(socket.AF_INET6) as free:
+            free.bind(("::1", 0))
+            place = Settings(host="[::1]", metrics_port=free.getsockname()[1])
+            free.close()
+            server = serve_metrics(watch.page, watch.service, place)
+            assert server is not None
+            assert read(f"http://[::1]:{place.metrics_port}/health")[0] == 200
+            server.shutdown()
+            server.server_close()
     monkeypatch.setitem(__import__("sys").modules, "prometheus_client", None)
     with pytest.raises(SettingsError, match="headlight\\[metrics\\]"):
         serve_metrics(watch.page, watch.service, settings)
@@ -149,7 +193,7 @@ def test_json_logs_tell_an_answer_and_no_text(watch: Watch) -> None:
         try:
             raise ValueError(TYPED)
         except ValueError:
-            log.exception("%s failed.", TYPED)
+            log.exception("A call failed: %s.", TYPED, extra={"values": {"function": "f"}})
     finally:
         log.removeHandler(handler)
         log.setLevel(level)
@@ -160,5 +204,20 @@ def test_json_logs_tell_an_answer_and_no_text(watch: Watch) -> None:
     assert (answer["model"], answer["cached"], answer["beam"]) == ("toy", False, 1)
     assert answer["seconds"] >= 0
     assert answer["written"] > 0
-    assert (fault["level"], fault["error"], fault["message"]) == ("error", "ValueError", "%s failed.")
+    assert (fault["level"], fault["error"], fault["function"]) == ("error", "ValueError", "f")
     assert "test_json_logs" in fault["at"][-1]
+
+
+def test_no_message_of_the_code_is_placeholders_alone() -> None:
+    # What is filled in may be a visitor's, so lines of JSON leave it out: the rest must still say what happened.
+    for path in [*(ROOT / "model").rglob("*.py"), *(ROOT / "viz").rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
+                continue
+            caller, message = node.func.value, node.args[0]
+            if not (
+                isinstance(caller, ast.Name) and caller.id in ("LOG", "logger") and isinstance(message, ast.Constant)
+            ):
+                continue
+            said = re.sub(r"%[a-z.0-9]*", "", str(message.value))
+            assert len(re.findall(r"[A-Za-z]{2,}", said)) >= 2, f"{path}:{node.lineno}"

@@ -54,16 +54,21 @@ async function asked(ask, values) {
   return said === undefined ? { what: 'error', word: 'unreachable' } : JSON.parse(said);
 }
 
-/** Ask the server for something small; where others are before us, that is said until it is our turn. What it complains of is thrown, with the phrase that says so. */
-export async function call(ask, values) {
+/**
+ * Ask the server for something small; where others are before us, that is said until it is our turn. What it complains
+ * of is thrown, with the phrase that says so. `wanted()`: what the page does by itself; nothing is said of it, and it is
+ * given up, with `null`, once it is wanted no more.
+ */
+export async function call(ask, values, wanted = null) {
   let answer = await asked(ask, values);
   try {
     while (answer?.what === 'waiting') {
-      line.tell(ask, answer.before);
+      if (wanted && !wanted()) return null;
+      if (!wanted) line.tell(ask, answer.before);
       answer = await asked(ask, { ...values, place: answer.place }); // the server keeps our place meanwhile
     }
   } finally {
-    line.tell(ask, null);
+    if (!wanted) line.tell(ask, null);
   }
   if (answer?.what === 'error') throw Object.assign(new Error(answer.word), { fault: answer });
   return answer;

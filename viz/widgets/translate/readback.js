@@ -24,9 +24,10 @@ export class ReadBack {
 
   async ask(translation) {
     try {
-      const { reliability } = await call(this.server.read_back, { request: translation.asked() });
-      if (!reliability || this.latest !== translation) return;
-      translation.reliability = reliability;
+      const wanted = () => this.latest === translation;
+      const told = await call(this.server.read_back, { request: translation.asked() }, wanted);
+      if (!told?.reliability || !wanted()) return;
+      translation.reliability = told.reliability;
       this.judge(translation);
     } catch {
       // The translation stands as it is: nobody asked for more, so nobody is told.
