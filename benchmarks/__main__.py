@@ -10,7 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-SECTIONS = ("decode", "probes", "lines", "memory", "training", "gpu", "page", "paint", "visit", "live", "watched")
+SECTIONS = (
+    "decode", "probes", "lines", "memory", "importance", "training", "gpu", "page", "paint", "visit", "live", "watched",
+)  # fmt: skip
 NUMBERS = "benchmarks.json"
 
 
@@ -62,7 +64,20 @@ def _options(arguments: list[str]) -> argparse.Namespace:
 
 
 def _measure(name: str, options: argparse.Namespace) -> dict[str, Any]:
-    from benchmarks import decode, first_visit, gpu, lines, live, memory, page, painting, probes, training, watched
+    from benchmarks import (
+        decode,
+        first_visit,
+        gpu,
+        importance,
+        lines,
+        live,
+        memory,
+        page,
+        painting,
+        probes,
+        training,
+        watched,
+    )  # fmt: skip
     from benchmarks.engines import CPU_ENGINES
     from benchmarks.shapes import BASE, CASES, QUICK_CASES, SMALL
 
@@ -75,6 +90,7 @@ def _measure(name: str, options: argparse.Namespace) -> dict[str, Any]:
         "probes": lambda: probes.measure(20 if quick else 400),
         "lines": lambda: lines.measure(200 if quick else 2_000, min(repetitions, 7), threads, say),
         "memory": lambda: memory.measure([SMALL] if quick else [SMALL, BASE]),
+        "importance": lambda: importance.measure(repetitions, threads, say),
         "training": lambda: training.measure(min(repetitions, 5), 2.0 if quick else 8.0, threads, say),
         "gpu": lambda: gpu.measure(cases, repetitions, threads, say),
         "page": lambda: page.measure(repetitions, say),

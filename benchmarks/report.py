@@ -10,6 +10,7 @@ from benchmarks.arithmetic import megabytes, milliseconds, verdict
 from benchmarks.decode import REFERENCE, disagreements
 from benchmarks.shapes import (
     GOALS,
+    IMPORTANCE_GOAL,
     LINES_GOAL,
     LIVE_GOAL,
     MEMORY_GOAL,
@@ -219,6 +220,27 @@ def memory(result: Result) -> str:
     )
 
 
+def importance(result: Result) -> str:
+    """What every head counts for, measured for one sentence."""
+    whole, batch = result["all"], result["batch"]
+    between = f"{whole['median']:.2f} s ({whole['low']:.2f}-{whole['high']:.2f})"
+    met = verdict(whole["median"] <= IMPORTANCE_GOAL)
+    rows = [
+        [f"all {result['parts']} heads, layers and kinds", between, f"at most {IMPORTANCE_GOAL:g} s", met],
+        ["the longest batch, after which others take their turn", f"{milliseconds(batch['median'])} ms", "", ""],
+    ]
+    return "\n".join(
+        [
+            "## What every head counts for\n",
+            f"`{result['model']}`, {result['source_tokens']} tokens read and {result['target_tokens']} written: the "
+            f"log probability of the answer without each of the {result['heads']} heads, without each layer and each "
+            f"kind of attention, {result['at_once']} at once; medians of {result['repetitions']}, "
+            f"{result['threads']} threads.\n",
+            table(["", "measured", "goal", ""], rows),
+        ]
+    )
+
+
 def training(result: Result) -> str:
     """Our loop beside the tutorials'."""
     names = {
@@ -409,6 +431,7 @@ SECTIONS: dict[str, Callable[[Result], str]] = {
     "probes": probes,
     "lines": lines,
     "memory": memory,
+    "importance": importance,
     "training": training,
     "gpu": on_gpu,
     "page": in_browser,

@@ -140,4 +140,5 @@ VISIT_GOALS = {  # at most
     "ratio": 1.2,  # the time until the first map over that of Gradio's empty page
     "requests": 42,
 }
+IMPORTANCE_GOAL = 1.2  # seconds for all heads of the model that comes along, 20 tokens: at most
 MEMORY_GOAL = 1.5  # growth while loading over the weights in use: below

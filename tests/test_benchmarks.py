@@ -16,7 +16,7 @@ import pytest
 import torch
 
 from benchmarks import __main__ as command
-from benchmarks import decode, gpu, lines, memory, probes, report, training, twin
+from benchmarks import decode, gpu, importance, lines, memory, probes, report, training, twin
 from benchmarks.about import about
 from benchmarks.arithmetic import megabytes, milliseconds, paired_ratio, share_equal, summary
 from benchmarks.counting import Counting
@@ -309,6 +309,19 @@ def _result() -> dict[str, Any]:
             "seconds": seconds(headlight=2.0, ctranslate2=2.5, ctranslate2_int8=1.5),
             "about": machine,
         },
+        "importance": {
+            "model": "de-en",
+            "source_tokens": 20,
+            "target_tokens": 19,
+            "parts": 129,
+            "heads": 112,
+            "at_once": 40,
+            "repetitions": 7,
+            "threads": 2,
+            "all": {"median": 1.3, "low": 1.2, "high": 1.4},
+            "batch": {"median": 0.25, "low": 0.2, "high": 0.3},
+            "about": machine,
+        },
         "memory": {
             "models": [
                 {"name": "small", "shape": "d 256", "weights": 40e6, "copied": 10e6, "before": 1e6, "peak": 51e6}
@@ -418,6 +431,15 @@ def test_the_report_says_honestly_which_goals_are_met() -> None:
     assert "| a whole default run, its process started | 4.2 s | at most 15 s | met |" in text
 
 
+def test_importance_measures_every_head_and_the_report_says_whether_in_time() -> None:
+    found = importance.measure(1, torch.get_num_threads(), lambda message: None)
+    assert (found["heads"], found["source_tokens"]) == (112, 21)  # with the sign of the end
+    assert found["parts"] == 112 + 8 + 2 * 3 + 3
+    assert 0 < found["batch"]["median"] <= found["all"]["median"]
+    text = report.importance(_result()["importance"])
+    assert "| all 129 heads, layers and kinds | 1.30 s (1.20-1.40) | at most 1.2 s | **not met** |" in text
+
+
 def test_every_section_becomes_part_of_the_report() -> None:
     assert set(report.SECTIONS) == set(command.SECTIONS) == set(_result())
 
@@ -430,7 +452,7 @@ def test_the_machine_is_named_once_or_below_each_section_where_they_differ() -> 
     results = _result()
     assert report.render(results).count("2031-02-03") == 1
     results["gpu"] = results["gpu"] | {"about": results["gpu"]["about"] | {"date": "2031-02-04", "load": 3.5}}
-    assert report.render(results).count("2031-02-03") == 10
+    assert report.render(results).count("2031-02-03") == 11
     assert report.render(results).count("Other work kept 3.5 cores busy") == 1
 
 

@@ -64,6 +64,13 @@ def word(page: Page) -> None:
     page.wait_for_timeout(9000)  # integrated gradients take seconds
 
 
+def why(page: Page) -> None:
+    """One row of the head that is shown first, and what its keys write."""
+    page.click("[aria-controls=panel-why]")
+    page.wait_for_selector(".headlight-why .stream tfoot")
+    page.wait_for_selector(".headlight-why:not(:has(.waits))")
+
+
 def lesson(page: Page) -> None:
     """The walk, where a row of weights is computed by hand."""
     page.click("[aria-controls=panel-learn]")
@@ -85,6 +92,7 @@ PICTURES: dict[str, tuple[dict[str, Any], Act, bool]] = {  # context, what to do
     "phone": ({"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2}, point, False),
     "whatif": (WIDE, change, False),
     "word": (WIDE, word, False),
+    "why": (WIDE, why, True),
     "learn": (WIDE, lesson, False),
     "chinese": (WIDE | {"locale": "zh-CN"}, point, False),
 }

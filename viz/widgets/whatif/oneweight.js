@@ -5,6 +5,7 @@ import { make } from '../core/dom.js';
 import { state } from '../core/state.js';
 import { two } from '../core/view.js';
 import { t } from '../core/words.js';
+import { meant } from '../headview/marks.js';
 import { instead } from './changes.js';
 
 const WHOLE = 160; // pixels that a pointer goes from nothing to a weight of one
@@ -114,9 +115,12 @@ export class OneWeight {
     const width = view.columns.length;
     const weights = view.weights.slice();
     weights.set(rescaled(weights.subarray(cell.row * width, (cell.row + 1) * width), cell.column, amount), cell.row * width);
-    const { maps, source, title, names } = this.heads();
-    maps.show(source, { ...view, weights }, { name: names.mapName(title.textContent) });
-    maps.light(this.heads().lit());
+    const { maps, source, title, names, read } = this.heads();
+    const promised = { ...view, weights };
+    const marks = this.heads().lit();
+    maps.show(source, promised, { name: names.mapName(title.textContent) });
+    maps.light(marks);
+    read?.(source, promised, meant(marks));
   }
 
   set(amount) {

@@ -1,0 +1,47 @@
+"""How long it takes to measure what an answer loses without each head, layer and kind of the model that comes along."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+from benchmarks.arithmetic import summary
+from benchmarks.page import TWENTY
+
+MODEL = "de-en"
+
+
+def measure(repetitions: int, threads: int, say: Callable[[str], None]) -> dict[str, Any]:
+    """All parts, as the command measures them, and the longest of the batches that the page asks for one by one."""
+    import torch
+
+    from headlight.model.experiments.importance import losses, parts_of, rows_at_once
+    from headlight.model.translate.translator import Translator
+
+    torch.set_num_threads(threads)
+    translator = Translator.load(MODEL, device="cpu")
+    answer = translator.translate(TWENTY, beam_size=4)
+    parts = parts_of(translator.model.config)
+    totals, longest = [], []
+    for turn in range(repetitions + 1):
+        ends = [time.perf_counter()]
+        for _ in losses(translator, answer, [(part,) for part in parts]):
+            ends.append(time.perf_counter())
+        if turn:  # the first one warms up
+            totals.append(ends[-1] - ends[0])
+            longest.append(max(after - before for before, after in pairwise(ends)))
+            say(f"importance: {totals[-1]:.2f} s")
+    return {
+        "model": MODEL,
+        "source_tokens": len(answer.source_tokens),
+        "target_tokens": len(answer.target_tokens),
+        "parts": len(parts),
+        "heads": sum(part.head is not None for part in parts),
+        "at_once": rows_at_once(translator, answer),
+        "repetitions": repetitions,
+        "threads": threads,
+        "all": summary(totals),
+        "batch": summary(longest),
+    }
