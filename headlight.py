@@ -16,33 +16,46 @@ __version__ = "0.2.0"
 __path__ = [str(Path(__file__).resolve().parent)]
 
 if TYPE_CHECKING:
+    from headlight.model.arrays.recording import Recording
     from headlight.model.core.config import TransformerConfig
     from headlight.model.core.probes import watch
     from headlight.model.core.transformer import Transformer
     from headlight.model.records import DecodingOptions, Intervention, Translation, TranslationRequest
     from headlight.model.translate.judge import Judge
     from headlight.model.translate.translator import Translator
+    from headlight.viz.notebook.drawn import figure
+    from headlight.viz.notebook.showing import compare, record, show
 
 _HOMES = {
     "DecodingOptions": "headlight.model.records",
     "Intervention": "headlight.model.records",
+    "Recording": "headlight.model.arrays.recording",
     "Judge": "headlight.model.translate.judge",
     "Transformer": "headlight.model.core.transformer",
     "TransformerConfig": "headlight.model.core.config",
     "Translation": "headlight.model.records",
     "TranslationRequest": "headlight.model.records",
     "Translator": "headlight.model.translate.translator",
+    "compare": "headlight.viz.notebook.showing",
+    "figure": "headlight.viz.notebook.drawn",
+    "record": "headlight.viz.notebook.showing",
+    "show": "headlight.viz.notebook.showing",
     "watch": "headlight.model.core.probes",
 }
 __all__ = [
     "DecodingOptions",
     "Intervention",
     "Judge",
+    "Recording",
     "Transformer",
     "TransformerConfig",
     "Translation",
     "TranslationRequest",
     "Translator",
+    "compare",
+    "figure",
+    "record",
+    "show",
     "watch",
 ]
 

@@ -30,6 +30,7 @@ ROOMS = {
     "viz/lessons/*": "numpy",
     "viz/widgets/*": "",
     "viz/api/*": "fastapi gradio numpy starlette",
+    "viz/notebook/*": "anywidget numpy plotly traitlets",
     "viz/export/*": "numpy pandas plotly",
     "viz/wire/*": "gradio plotly prometheus_client starlette",
     "viz/answers/*": "markdown_it numpy spaces valkey",

@@ -1,7 +1,7 @@
 """Recordings as NPZ and JSON, in the form in which translations are exported, too (`model/folders/formats.py`).
 
 Arrays by kind, `[layer, head, row, column]`; names of tokens as `source_tokens`, `target_tokens`, `decoder_tokens`, of
-attention of the kind "self" as `tokens`.
+attention of the kind "self" as `tokens`; the texts that they stand in as `source` and `translation`.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from headlight.model.arrays.building import Axes, record
-from headlight.model.arrays.pieces import tokens_of
+from headlight.model.arrays.building import Axes, Named, record
+from headlight.model.arrays.pieces import located, tokens_of
 from headlight.model.arrays.reading import layers_of
 from headlight.model.arrays.recording import RECORDED, ArraysError, Recording
-from headlight.model.records import Token
 
 SIDES = ("tokens", "source_tokens", "target_tokens", "decoder_tokens")
 
@@ -27,20 +26,13 @@ SIDES = ("tokens", "source_tokens", "target_tokens", "decoder_tokens")
 def contents(recording: Recording) -> dict[str, Any]:
     """Arrays and lists of names."""
     found: dict[str, Any] = {kind: recording.attention.of(kind) for kind in recording.kinds}
-    found["tokens" if "self" in recording.maps else "source_tokens"] = _names(recording.source, recording.source_text)
+    found["source"] = recording.source_text
+    found["tokens" if "self" in recording.maps else "source_tokens"] = [token.text for token in recording.source]
     if recording.target:
-        found["target_tokens"] = _names(recording.target, recording.text)
+        found["translation"] = recording.text
+        found["target_tokens"] = [token.text for token in recording.target]
     if recording.before is not None:
-        found["decoder_tokens"] = _names(recording.before, recording.text)
-    return found
-
-
-def _names(tokens: tuple[Token, ...], text: str) -> list[str]:
-    """The names with the spaces that stand before them in the text."""
-    found = []
-    for token in tokens:
-        spaced = not token.special and token.start > 0 and text[token.start - 1 : token.start] == " "
-        found.append(f" {token.text}" if spaced else token.text)
+        found["decoder_tokens"] = [token.text for token in recording.before]
     return found
 
 
@@ -84,8 +76,14 @@ def from_contents(values: Mapping[str, Any], *, name: str = "") -> Recording:
         if kind in values and np.size(values[kind])
     }
     names = {side: [str(each) for each in values[side]] if side in values else None for side in SIDES}
-    source, target, before = (
-        tokens_of(each) if each is not None else None
-        for each in (names["tokens"] or names["source_tokens"], names["target_tokens"], names["decoder_tokens"])
-    )
+    source = _tokens(names["tokens"] or names["source_tokens"], values.get("source"))
+    target = _tokens(names["target_tokens"], values.get("translation"))
+    before = _tokens(names["decoder_tokens"], None if target is None else target[1])
     return record(cast("Any", read), Axes(source, target, None if before is None else before[0]), name=name)
+
+
+def _tokens(names: list[str] | None, text: Any) -> Named | None:
+    """Names in their text; where they are not found there, a text of their own."""
+    if names is None:
+        return None
+    return (None if text is None else located(names, str(text))) or tokens_of(names)

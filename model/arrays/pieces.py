@@ -38,8 +38,6 @@ def _reader(pieces: Sequence[str]) -> Callable[[str, bool], bytes]:
             if all(letter in BYTE_LETTERS for letter in piece)
             else piece.encode()
         )
-    if any(piece.startswith(" ") for piece in pieces):  # Headlight's own exports
-        return lambda piece, _: piece.encode()
     if any(piece.endswith("</w>") for piece in pieces):
         return lambda piece, _: piece.replace("</w>", " ").encode()
     if any(piece.endswith("@@") for piece in pieces):
@@ -79,8 +77,37 @@ def tokens_of(
             token = Token(body, numbers[place + piece], start, start + len(body), piece=piece, pieces=count)
             found.append(token)
         place += count
-    words = iter(word_indices(text, [(token.start, token.end) for token in found if not token.special]))
-    return tuple(token if token.special else _with_word(token, next(words)) for token in found), text
+    return _with_words(found, text), text
+
+
+def located(names: Sequence[str], text: str) -> tuple[tuple[Token, ...], str] | None:
+    """Names as they stand in a text one after the other, with nothing but spaces between; `None` where they do not.
+
+    A name that stands there once and is listed several times in a row is a character in pieces.
+    """
+    found: list[Token] = []
+    end = 0
+    for number, name in enumerate(names):
+        gap = len(text[end:]) - len(text[end:].lstrip())
+        if name and text.startswith(name, end + gap):
+            found.append(Token(name, number, end + gap, end + gap + len(name)))
+            end += gap + len(name)
+        elif found and not found[-1].special and found[-1].text == name:
+            found.append(Token(name, number, found[-1].start, found[-1].end, piece=found[-1].piece + 1))
+        elif SPECIAL.fullmatch(name):
+            found.append(Token(name, number, end, end, special=True))
+        else:
+            return None
+    for place, token in enumerate(found):
+        pieces = 1 + sum(1 for other in found if other.piece and other.start == token.start)
+        if pieces > 1 and not token.special:
+            found[place] = Token(token.text, token.id, token.start, token.end, piece=token.piece, pieces=pieces)
+    return _with_words(found, text), text
+
+
+def _with_words(tokens: Sequence[Token], text: str) -> tuple[Token, ...]:
+    words = iter(word_indices(text, [(token.start, token.end) for token in tokens if not token.special]))
+    return tuple(token if token.special else _with_word(token, next(words)) for token in tokens)
 
 
 def _character(

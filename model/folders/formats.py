@@ -17,13 +17,16 @@ STARTS_A_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 def npz(translation: Translation) -> bytes:
     """Arrays `encoder`, `decoder`, `cross` [layer, head, query, key], and the tokens on their axes.
 
-    `decoder_tokens` are the keys of `decoder`: the start token, then what is written.
+    `decoder_tokens` are the keys of `decoder`: the start token, then what is written. `source` and `translation` are
+    the texts that the tokens stand in.
     """
     file = io.BytesIO()
     np.savez_compressed(
         file,
         allow_pickle=False,
         **{kind: translation.attention.of(kind) for kind in KINDS},
+        source=np.array(translation.source_text),
+        translation=np.array(translation.text),
         source_tokens=np.array([token.text for token in translation.source_tokens]),
         target_tokens=np.array([token.text for token in translation.target_tokens]),
         decoder_tokens=np.array([token.text for token in translation.decoder_tokens]),

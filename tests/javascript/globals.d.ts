@@ -10,7 +10,7 @@ declare var headlightTables: {
 /** All modules that have come, by their paths. */
 declare var headlightModules: Record<string, any>;
 /** In a saved page: what it shows. */
-declare var headlightShown: { answer: any; selection: any; language: string; version: string };
+declare var headlightShown: any;
 declare var Plotly: any;
 interface Window {
   Plotly?: any;

@@ -10,6 +10,7 @@ rounding to any of these parts two numbers, a cell ends. `viz/widgets/core/lette
 
 from __future__ import annotations
 
+import zlib
 from functools import cache
 
 import numpy as np
@@ -22,6 +23,7 @@ AT_ONCE = 1 << 15  # weights that are turned into letters together: they stay in
 PLAIN = "".join(letter for letter in map(chr, range(0x21, 0x7F)) if letter not in "\"&'<>\\")
 TWO_BYTES = range(0x100, 0x800)
 THREE_BYTES = 0x4E00  # from here on
+LEVEL = 6  # of compression: what a weight has beyond its first bits is chance, and no level finds more in it
 
 
 def letters_of(weights: FloatArray, *, causal: bool = False) -> str:
@@ -37,16 +39,34 @@ def letters_of(weights: FloatArray, *, causal: bool = False) -> str:
     return letters.tobytes().decode("utf-16-le")
 
 
+def packed(weights: FloatArray) -> bytes:
+    """The number of each weight's letter, compressed (zlib): the low bytes of all, then the high ones."""
+    flat, numbers = weights.reshape(-1), np.empty(weights.size, dtype="<u2")
+    for first in range(0, flat.size, AT_ONCE):
+        part = slice(first, first + AT_ONCE)
+        cells = np.multiply(flat[part], CELLS, dtype=np.float64).astype(np.intp)
+        cell_places().take(cells, mode="clip", out=numbers[part])
+    planes = numbers.view(np.uint8).reshape(-1, 2).T
+    return zlib.compress(planes.tobytes(), LEVEL)
+
+
 @cache
-def alphabet() -> np.ndarray:
-    """The letter of each of the finest cells, 0 to `CELLS`, as its number in Unicode; neighbours may share one."""
+def cell_places() -> np.ndarray:
+    """Which letter each of the finest cells, 0 to `CELLS`, has, counted from 0; neighbours may share one."""
     cells = np.arange(CELLS + 1)
     fourth = (cells + 1) // 2  # the number shown with four decimals
     # Within one such number, three decimals round down and up where it ends in 5, two where it ends in 50, and so on.
     parted = np.logical_or.reduce([fourth % (10 * half) == 5 * half for half in (1, 10, 100)])
     begins = (cells % 2 == 1) | parted
     begins[[0, 1, CELLS]] = True  # nothing and one have letters of their own
-    places = np.cumsum(begins) - 1
+    places: np.ndarray = (np.cumsum(begins) - 1).astype("<u2")
+    return places
+
+
+@cache
+def alphabet() -> np.ndarray:
+    """The letter of each of the finest cells as its number in Unicode."""
+    places = cell_places()
     signs = [*map(ord, PLAIN), *TWO_BYTES]
     further = THREE_BYTES + np.arange(places[-1] + 1 - len(signs))
     letters: np.ndarray = np.array([*signs, *further], dtype="<u2")[places]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import html
 import json
+from collections.abc import Sequence
 
 from headlight import __version__
 from headlight.viz.fields import Selection
@@ -18,17 +19,26 @@ def standalone(answer: str, chosen: Selection, language: str) -> bytes:
     """`answer` is the JSON that the page got; it is shown as `chosen` says."""
     shown = {"answer": json.loads(answer), "selection": dataclasses.asdict(chosen), "language": language}
     shown["version"] = __version__
-    title = html.escape(say("title_offline", language))
+    scripts = [given(shown), plotly_file().read_text(encoding="utf-8")]
+    return page(say("title_offline", language), language, styles(), scripts, modules().code + START).encode()
+
+
+def given(shown: object) -> str:
+    """The script that says what a page shows."""
+    return f"globalThis.headlightShown = {_script(shown)};"
+
+
+def page(title: str, language: str, style: str, scripts: Sequence[str], module: str) -> str:
+    """A page in one file: its scripts, then its module, which fills the element `headlight`."""
     parts = [
         f'<!doctype html>\n<html lang="{language}">\n<head>\n<meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{title}</title>\n<style>{styles()}</style>",
-        f"<script>globalThis.headlightShown = {_script(shown)};</script>",
-        f"<script>{plotly_file().read_text(encoding='utf-8')}</script>",
+        f"<title>{html.escape(title)}</title>\n<style>{style}</style>",
+        *(f"<script>{script}</script>" for script in scripts),
         '</head>\n<body>\n<div class="gradio-container"><main class="app" id="headlight"></main></div>',
-        f'<script type="module">{modules().code}{START}</script>\n</body>\n</html>\n',
+        f'<script type="module">{module}</script>\n</body>\n</html>\n',
     ]
-    return "\n".join(parts).encode()
+    return "\n".join(parts)
 
 
 def _script(values: object) -> str:

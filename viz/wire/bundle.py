@@ -78,6 +78,20 @@ def _bundle(sources: Mapping[str, str], order: list[str], head: list[str]) -> Bu
     return Bundle("\n".join(lines) + "\n", json.dumps(source_map, ensure_ascii=False))
 
 
+def needed(entry: str, sources: Mapping[str, str]) -> dict[str, str]:
+    """Of `sources` the module `entry`, and all that it imports, near and far."""
+    found: dict[str, str] = {}
+    waiting = [entry]
+    while waiting:
+        path = waiting.pop()
+        if path not in sources:
+            raise BundleError(f"{path} is imported, but is not there.")
+        if path not in found:
+            found[path] = sources[path]
+            waiting += imports(path, sources[path])
+    return found
+
+
 def ordered(sources: Mapping[str, str]) -> list[str]:
     """The paths in order: every module after those that it imports."""
     graph = {path: sorted(imports(path, sources[path])) for path in sorted(sources)}

@@ -26,6 +26,7 @@ MODULES, MAP, DRAWS, ALIVE = "headlight.js", "headlight.js.map", "plotly.js", "a
 LESSONS, LESSONS_MAP, LESSONS_STYLE = "lessons.js", "lessons.js.map", "lessons.css"
 TYPES = {".js": "text/javascript", ".map": "application/json", ".json": "application/json", ".css": "text/css"}
 LATER = "lessons/"  # modules that come later
+NOTEBOOK = "notebook/"  # modules that no page has
 LATER_PHRASES = "lesson_"
 YEAR = 31_536_000
 SHEETS = (
@@ -38,6 +39,7 @@ SHEETS = (
     "translate/chooser",
     "translate/folded",
     "headview/headview",
+    "recorded/recorded",
     "heads/explorer",
     "heads/roles",
     "heads/player",
@@ -83,10 +85,15 @@ def phrases(*, later: bool) -> dict[str, dict[str, str]]:
     }
 
 
+def module(path: str) -> str:
+    """The source of a module."""
+    return (WIDGETS / path).read_text(encoding="utf-8")
+
+
 def sources(*, later: bool) -> dict[str, str]:
     """The modules of the page by their paths, or those that come later."""
-    paths = {path.relative_to(WIDGETS).as_posix(): path for path in WIDGETS.rglob("*.js")}
-    return {name: path.read_text(encoding="utf-8") for name, path in paths.items() if name.startswith(LATER) == later}
+    names = (path.relative_to(WIDGETS).as_posix() for path in WIDGETS.rglob("*.js"))
+    return {name: module(name) for name in names if name.startswith(LATER) == later and not name.startswith(NOTEBOOK)}
 
 
 @cache
@@ -144,10 +151,10 @@ def routes() -> list[Route]:
     return [Route("/headlight/{version}/{name:path}", serve, methods=["GET"])]
 
 
-def styles() -> str:
+def styles(names: Sequence[str] = SHEETS) -> str:
     """The CSS of the page: the colours of both themes, then all sheets."""
     light, dark = (css_variables(THEMES[name]) for name in ("light", "dark"))
-    return "\n".join([f"body {{ {light} --font: {FONT}; }}", f"body.dark {{ {dark} }}", *sheets(SHEETS)])
+    return "\n".join([f"body {{ {light} --font: {FONT}; }}", f"body.dark {{ {dark} }}", *sheets(names)])
 
 
 def sheets(names: Sequence[str]) -> list[str]:

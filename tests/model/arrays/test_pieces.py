@@ -14,7 +14,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 
 from headlight.model.arrays.building import recording_of_arrays
 from headlight.model.arrays.files import json_text, npz, read_recording
-from headlight.model.arrays.pieces import named, tokens_of
+from headlight.model.arrays.pieces import located, named, tokens_of
 from headlight.model.arrays.recording import ArraysError
 from headlight.model.folders.formats import npz as translation_npz
 from headlight.model.translate.translator import Translator
@@ -27,7 +27,6 @@ SPELLINGS = {
     "wordpiece": ["[CLS]", "the", "cat", "##s", "sat", "##.", "[SEP]"],
     "ends": ["<s>", "the</w>", "cat", "s</w>", "sat", ".</w>", "</s>"],
     "continued": ["<s>", "the", "cat@@", "s", "sat@@", ".", "</s>"],
-    "ours": ["<s>", "the", " cat", "s", " sat", ".", "</s>"],
 }
 
 
@@ -57,6 +56,17 @@ def test_any_names_have_places_in_their_text(names: list[str]) -> None:
         assert 0 <= token.start <= token.end <= len(text)
         if not token.special:
             assert text[token.start : token.end] == token.text
+
+
+def test_names_are_found_in_their_text() -> None:
+    found = located(["<s>", "a", "你", "你", "你", "b", "</s>"], "a 你b")
+    assert found is not None
+    places = [(token.start, token.end, token.special, token.piece, token.pieces) for token in found[0]]
+    assert places == [
+        (0, 0, True, 0, 1), (0, 1, False, 0, 1), *[(2, 3, False, k, 3) for k in range(3)], (3, 4, False, 0, 1),
+        (4, 4, True, 0, 1),
+    ]  # fmt: skip
+    assert located(["a", "b"], "a c b") is None
 
 
 def test_tokenizers_of_both_kinds_name_ids_and_know_their_signs() -> None:
@@ -104,6 +114,9 @@ def test_an_exported_translation_is_read_with_the_tokens_that_its_decoder_read(t
         np.testing.assert_array_equal(recording.attention.of(kind), result.attention.of(kind))
     assert len(recording.before or ()) == len(result.decoder_tokens)
     assert recording.attention_map("decoder", 0, 0).columns[0].special
+    shown = [(token.text, token.start, token.end, token.word, token.special) for token in recording.source]
+    assert shown == [(token.text, token.start, token.end, token.word, token.special) for token in result.source_tokens]
+    assert [token.word for token in recording.target] == [token.word for token in result.target_tokens]
 
 
 def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
@@ -124,4 +137,4 @@ def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
     (tmp_path / "f.npz").write_bytes(pickled.getvalue())
     with pytest.raises(ArraysError):
         read_recording(tmp_path / "f.npz")
-    assert json.loads(json_text(recording_of_arrays({"self": softmax((1, 1, 2, 2))})))["tokens"] == ["1", " 2"]
+    assert json.loads(json_text(recording_of_arrays({"self": softmax((1, 1, 2, 2))})))["tokens"] == ["1", "2"]

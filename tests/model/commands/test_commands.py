@@ -123,7 +123,8 @@ def test_inspect_writes_npz_that_holds_the_maps(
     )
     expected = translator.translate(SENTENCE, beam_size=2)
     with np.load(path, allow_pickle=False) as stored:
-        assert sorted(stored) == ["cross", "decoder", "decoder_tokens", "encoder", "source_tokens", "target_tokens"]
+        texts = ["source", "source_tokens", "target_tokens", "translation"]
+        assert sorted(stored) == ["cross", "decoder", "decoder_tokens", "encoder", *texts]
         for kind in ("encoder", "decoder", "cross"):
             np.testing.assert_array_equal(stored[kind], getattr(expected.attention, kind))
         assert stored["source_tokens"].tolist() == [token.text for token in expected.source_tokens]

@@ -1,7 +1,8 @@
 // Two answers to one sentence: which tokens of one go together with which of the other. The server matched them.
 
-/** The sentence that an axis is made of. Decoder columns begin with the start token, one before the sentence. */
-const sentenceOf = (kind, axis) => (kind === 'encoder' || (kind === 'cross' && axis === 'columns') ? 'source' : 'target');
+import { sideOf } from '../core/translation.js';
+
+/** Decoder columns begin with the start token, one before the sentence. */
 const shiftOf = (kind, axis) => (kind === 'decoder' && axis === 'columns' ? 1 : 0);
 
 export class Partners {
@@ -11,7 +12,7 @@ export class Partners {
 
   /** Whether both sides have one and the same text on an axis. */
   same(kind, axis) {
-    return this.sentences[sentenceOf(kind, axis)].same;
+    return this.sentences[sideOf(kind, axis)].same;
   }
 
   /** The words that both maps of a kind are shown in: those that either side has, in reading order, with their places on each side. */
@@ -19,7 +20,7 @@ export class Partners {
     const axis = (name) => {
       const shift = shiftOf(kind, name);
       const counts = answers.map((translation) => translation[name](kind).length);
-      const items = this.sentences[sentenceOf(kind, name)].units.map(({ first, second, ...unit }, number) => {
+      const items = this.sentences[sideOf(kind, name)].units.map(({ first, second, ...unit }, number) => {
         const places = [first, second].map((side, at) => side.map((place) => place + shift).filter((place) => place < counts[at]));
         return { ...unit, key: `u${number}`, places };
       });

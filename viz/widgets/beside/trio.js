@@ -101,7 +101,7 @@ export class Trio {
   drawLegend(form, back, view) {
     const note = (text) => make('span', {}, text);
     const hatched = make('span', { class: 'sample' }, make('i', { class: 'hatch' }), t('beside_hatched'));
-    const colours = form === 'matrix' ? [...scaleKey({ ...view, kind: 'cross' }, state).slice(0, 1), differenceKey(), hatched] : [];
+    const colours = form === 'matrix' ? [...scaleKey(view, state).slice(0, 1), differenceKey(), hatched] : [];
     replace(this.legend, ...colours, back ? note(t('beside_turned')) : null);
   }
 

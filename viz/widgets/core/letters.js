@@ -8,6 +8,22 @@ const THREE_BYTES = 0x4e00; // from here on
 /** @type {Uint16Array | undefined} by letter */
 let table;
 
+/** The middle of each letter's cell, in the order of letters: nothing and one are exact. */
+function cellMiddles() {
+  const found = [];
+  let first = 0;
+  for (let cell = 0; cell <= CELLS; cell++) {
+    if (begins(cell)) {
+      found.push(0);
+      first = cell;
+    }
+    found[found.length - 1] = first + cell + 1; // of the finest cells from the first to this one
+  }
+  found[0] = 0;
+  found[found.length - 1] = FULL;
+  return found;
+}
+
 /** The middle of the cell that each letter stands for. */
 function middles() {
   if (table) return table;
@@ -15,18 +31,7 @@ function middles() {
   const letters = [];
   for (let code = 0x21; code < 0x7f; code++) if (!'"&\'<>\\'.includes(String.fromCharCode(code))) letters.push(code);
   for (let code = TWO_BYTES[0]; code < TWO_BYTES[1]; code++) letters.push(code);
-  const letter = (place) => letters[place] ?? THREE_BYTES + place - letters.length;
-  let place = -1;
-  let first = 0;
-  for (let cell = 0; cell <= CELLS; cell++) {
-    if (begins(cell)) {
-      place++;
-      first = cell;
-    }
-    table[letter(place)] = first + cell + 1; // of the finest cells from the first to this one
-  }
-  table[letter(0)] = 0; // nothing and one are exact
-  table[letter(place)] = FULL;
+  for (const [place, middle] of cellMiddles().entries()) table[letters[place] ?? THREE_BYTES + place - letters.length] = middle;
   return table;
 }
 
@@ -65,5 +70,17 @@ export function decodeCausal(letters, shape) {
       for (let place = start; place < end; place++) numbers[place] = values[letters.charCodeAt(from++)];
     }
   }
+  return numbers;
+}
+
+/**
+ * Weights of which the numbers of their letters came, as bytes: the low ones of all, then the high ones, which compress better.
+ * @param {Uint8Array} bytes
+ */
+export function decodePlaces(bytes) {
+  const count = bytes.length / 2;
+  const values = cellMiddles();
+  const numbers = new Uint16Array(count);
+  for (let place = 0; place < count; place++) numbers[place] = values[bytes[place] + 256 * bytes[count + place]];
   return numbers;
 }

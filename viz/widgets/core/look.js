@@ -51,6 +51,7 @@ export function lookInKind(translation, state, kind) {
   const [place] = (row === null ? null : axes(translation, from, state).rows[row]?.places) ?? [null];
   if (place === null) return { ...found, ...kept, row: null };
   const crosses = (from === 'encoder') !== (kind === 'encoder');
+  if (crosses && !translation.tensors.cross) return { ...found, ...kept, row: null }; // nothing joins the two sentences
   const partner = !crosses ? place : kind === 'encoder' ? sourceOf(translation)[place] : targetOf(translation, place);
   return { ...found, ...kept, row: placeOf(axes(translation, kind, state).rows, partner) };
 }

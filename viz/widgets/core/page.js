@@ -15,7 +15,7 @@ export const ready = (async () => {
     document.documentElement.classList.add('embed');
     set({ tab: DEFAULTS.tab });
   }
-  watchState();
+  if (location.protocol !== 'about:') watchState(); // a frame in a notebook has no address of its own
   addEventListener('hashchange', follow);
 })();
 

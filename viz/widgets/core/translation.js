@@ -6,6 +6,10 @@ import { languageTag } from './tags.js';
 /** @type {Kind[]} */
 export const KINDS = ['encoder', 'decoder', 'cross'];
 
+/** Whose tokens an axis of a kind has: those of the sentence that is read, or of the one that is written. */
+export const sideOf = (kind, axis) =>
+  ['encoder', 'self'].includes(kind) || (kind === 'cross' && axis === 'columns') ? 'source' : 'target';
+
 /**
  * @typedef {object} Token
  * @property {string} label as it is shown
@@ -17,7 +21,7 @@ export const KINDS = ['encoder', 'decoder', 'cross'];
  * @property {number} start
  * @property {number} end
  *
- * @typedef {'encoder' | 'decoder' | 'cross'} Kind of attention
+ * @typedef {'encoder' | 'decoder' | 'cross' | 'self'} Kind of attention; a model with one stack has "self" alone
  * @typedef {number | 'mean'} LayerPlace
  * @typedef {number | 'mean' | 'max'} HeadPlace
  * @typedef {{ shape: number[], numbers: Uint16Array }} Tensor of all maps of a kind: [layers, heads, rows, columns]
@@ -75,7 +79,7 @@ export class Translation {
   }
 
   rows(kind) {
-    return kind === 'encoder' ? this.source : this.target;
+    return sideOf(kind, 'rows') === 'source' ? this.source : this.target;
   }
 
   columns(kind) {
@@ -119,12 +123,22 @@ export class Translation {
         }
       }
     }
+    this.mask(kind, { weights, rows, columns });
+    return { weights, rows, columns };
+  }
+
+  /** Whether a map of this kind has cells in which no look is possible. */
+  masked(kind) {
+    return kind === 'decoder';
+  }
+
+  /** NaN where no look is possible. */
+  mask(kind, { weights, rows, columns }) {
     if (kind === 'decoder') {
       for (let row = 0; row < rows; row++) weights.fill(NaN, row * columns + row + 1, (row + 1) * columns);
     } else {
       for (const column of this.hidden ?? []) for (let row = 0; row < rows; row++) weights[row * columns + column] = NaN;
     }
-    return { weights, rows, columns };
   }
 }
 

@@ -1,5 +1,7 @@
 // From a map of tokens to the map on the page: whole words, hidden special tokens, rescaled rows.
 
+import { sideOf } from './translation.js';
+
 /** Tokens of one axis, grouped: each item stands for one or more of them. */
 function axis(tokens, text, { words, special }) {
   const items = [];
@@ -18,19 +20,16 @@ function axis(tokens, text, { words, special }) {
 }
 
 export function axes(translation, kind, options) {
-  const source = () => axis(translation.source, translation.source_text, options);
-  const target = (tokens) => axis(tokens, translation.text, options);
-  return {
-    rows: kind === 'encoder' ? source() : target(translation.rows(kind)),
-    columns: kind === 'decoder' ? target(translation.columns(kind)) : source(),
-  };
+  const textOf = (name) => (sideOf(kind, name) === 'source' ? translation.source_text : translation.text);
+  const items = (name) => axis(translation[name](kind), textOf(name), options);
+  return { rows: items('rows'), columns: items('columns') };
 }
 
 /** One head as it is shown. `hidden` is what hidden tokens hold of a row, on average. */
 export function view(translation, kind, layer, head, options) {
   const map = translation.map(kind, layer, head);
   const { rows, columns } = axes(translation, kind, options);
-  const about = { kind, layer, head, rows, columns, maximum: head === 'max' };
+  const about = { kind, layer, head, rows, columns, maximum: head === 'max', masked: translation.masked(kind) };
   if (rows.length === map.rows && columns.length === map.columns) return { ...about, weights: map.weights, hidden: 0 };
   const weights = new Float32Array(rows.length * columns.length);
   const sums = options.rescale && !options.special && head !== 'max' ? new Float32Array(rows.length).fill(1) : null;

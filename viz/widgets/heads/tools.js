@@ -3,13 +3,14 @@
 import { make, replace } from '../core/dom.js';
 import { FIELDS } from '../core/fields.js';
 import { rowStill } from '../core/look.js';
-import { LET_GO, set, state } from '../core/state.js';
+import { LET_GO, page } from '../core/state.js';
 import { two } from '../core/view.js';
 import { t } from '../core/words.js';
 
 const LONG = 44;
 
-export function mountTools(element, note) {
+/** The controls of a store, and what is to be known of what they did; returns what draws them. */
+export function mountTools(element, note, { state, set } = page) {
   element.classList.add('tools');
   note.classList.add('note');
 
@@ -42,11 +43,11 @@ export function mountTools(element, note) {
       long ? check('fit') : null,
     );
     if (focused) element.querySelector(`[data-field=${focused}]`)?.focus({ preventScroll: true });
-    note.textContent = says(view);
+    note.textContent = says(view, state);
   };
 }
 
-function says(view) {
+function says(view, state) {
   if (view.maximum) return t('note_maximum');
   if (state.special) return '';
   return state.rescale ? t('note_rescaled') : t('note_hidden', { share: two(view.hidden) });

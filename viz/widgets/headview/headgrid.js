@@ -46,7 +46,7 @@ export class HeadGrid {
   /** Every head of a source; `showing`: how maps are shown. */
   draw(source, kind, showing) {
     const rows = source.wall(kind);
-    const shape = JSON.stringify([rows, page.language, source.layered]);
+    const shape = JSON.stringify([rows, page.language, source.layered, source.numbers]);
     if (shape !== this.drawnShape) {
       const focused = this.element.contains(document.activeElement);
       this.element.className = source.layered ? 'wall-grid' : 'wall-flow';
@@ -54,7 +54,15 @@ export class HeadGrid {
       this.lost = focused;
     }
     this.drawnShape = shape;
-    for (const button of this.buttons()) paint(button.firstElementChild, source.thumb(kind, headOf(button), showing), showing);
+    this.paint(source, kind, showing);
+  }
+
+  /** The pictures alone; of those heads that `some` says. */
+  paint(source, kind, showing, some = (_head) => true) {
+    for (const button of this.buttons()) {
+      const head = headOf(button);
+      if (some(head)) paint(button.firstElementChild, source.thumb(kind, head, showing), showing);
+    }
   }
 
   /** One row a layer, with the numbers of layers and heads around them. */
@@ -72,7 +80,7 @@ export class HeadGrid {
     for (const row of rows) {
       const [{ layer }] = row;
       if (layer === 'mean') cells.push(gap('gap-row'));
-      cells.push(caption(short[layer] ?? t('layer_short', { layer: layer + 1 }), 'row'));
+      cells.push(caption(short[layer] ?? t('layer_short', { layer: (source.numbers?.[layer] ?? layer) + 1 }), 'row'));
       for (const head of row) cells.push(head.head === 'mean' ? gap('gap') : null, thumb(source, head));
     }
     return cells;

@@ -88,7 +88,7 @@ export class Heatmap {
 
   /** Whether some cells are no cells: masked, or of a word that one of two sentences lacks. */
   get hatched() {
-    return this.view.kind === 'decoder' || Boolean(this.view.gaps);
+    return Boolean(this.view.masked || this.view.gaps);
   }
 
   get size() {

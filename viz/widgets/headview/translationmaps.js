@@ -1,6 +1,6 @@
 // The maps of a translation, as a view of heads takes them. A classifier's review gives the same (`sentiment/reviewmaps.js`).
 
-import { KINDS } from '../core/translation.js';
+import { KINDS, sideOf } from '../core/translation.js';
 import { isRowAfter } from '../core/besthead.js';
 import { make, phrase } from '../core/dom.js';
 import { fitHead, view } from '../core/view.js';
@@ -12,7 +12,7 @@ import { headName, kindSays, roleSays } from '../parts/naming.js';
  * - `kinds`, `layered` (its wall has one row a layer), `merges` (whole words, hidden special tokens), `relative` (shades and
  *   bars are shares of the strongest), `mapped` (there are maps);
  * - `wall(kind)`: rows of heads {layer, head}; `fit(kind, head)`: the head, or the nearest that there is;
- * - `view(kind, head, showing)`: one map, {kind, layer, head, rows, columns, weights, maximum}; `thumb` the same for the wall;
+ * - `view(kind, head, showing)`: one map, {kind, layer, head, rows, columns, weights, maximum, masked}; `thumb` the same for the wall;
  * - `sentences(kind, showing)`: the strips; `keys(kind, axis, item)`: the tokens that an item of an axis stands for;
  * - words: `headName`, `kindSays`, `says(view, now)`, `listTitle(view, now)`, `name(view, axis, places)`, `reading(view, row)`;
  * - `rest(view)`, `restSays(view, place)`: weights of columns that count where nothing is lit, if there are such.
@@ -41,6 +41,7 @@ export class TranslationMaps {
     return view(this.translation, kind, layer, head, showing);
   }
 
+  /** @returns {any} */
   thumb(kind, head, showing) {
     return this.view(kind, head, showing);
   }
@@ -97,16 +98,12 @@ export class TranslationMaps {
     const items = places.map((place) => view[axis][place]);
     if (items.length === 1) return items[0].label;
     const { source_text: read, text } = this.translation;
-    const own = this.side(view.kind, axis) === 'source' ? read : text;
+    const own = sideOf(view.kind, axis) === 'source' ? read : text;
     return own.slice(items[0].start, items.at(-1).end) || items[0].label;
   }
 
   name(view, axis, places) {
-    return make('bdi', { lang: this.translation.model[this.side(view.kind, axis)] || null }, this.words(view, axis, places));
-  }
-
-  side(kind, axis) {
-    return kind === 'encoder' || (kind === 'cross' && axis === 'columns') ? 'source' : 'target';
+    return make('bdi', { lang: this.translation.model[sideOf(view.kind, axis)] || null }, this.words(view, axis, places));
   }
 
   /** The phrase for what a row does: it reads a word, writes it, or tells of the one before, which is written already. */

@@ -1,14 +1,15 @@
 // Encoder, decoder, cross: which attention one looks at.
 
 import { lookInKind } from '../core/look.js';
-import { KINDS } from '../core/translation.js';
 import { icon, make, replace } from '../core/dom.js';
 import { LET_GO } from '../core/store.js';
 import { t } from '../core/words.js';
 
+const EVERYTHING = ['M1 1h7.5v7.5H1zM9.5 1H17v7.5H9.5zM1 9.5h7.5V17H1zM9.5 9.5H17V17H9.5z'];
 // The shape of each map: everything, what is behind, a path.
 const SHAPES = {
-  encoder: ['M1 1h7.5v7.5H1zM9.5 1H17v7.5H9.5zM1 9.5h7.5V17H1zM9.5 9.5H17V17H9.5z'],
+  self: EVERYTHING,
+  encoder: EVERYTHING,
   decoder: ['M1 1h4.7v4.7H1zM1 6.7h4.7v4.6H1zM6.7 6.7h4.6v4.6H6.7zM1 12.3h4.7V17H1zM6.7 12.3h4.6V17H6.7zM12.3 12.3H17V17h-4.7z'],
   cross: [
     'M1 3h5v3.5H1zM6.5 7h5v3.5h-5zM12 11h5v3.5h-5z',
@@ -37,7 +38,8 @@ export function mountKinds(element, store, source) {
     if (!step) return;
     event.preventDefault();
     event.stopPropagation();
-    pick(KINDS[(KINDS.indexOf(state.kind) + step + KINDS.length) % KINDS.length]);
+    const { kinds } = source();
+    pick(kinds[(kinds.indexOf(state.kind) + step + kinds.length) % kinds.length]);
   });
   const pick = (kind) => {
     chooseKind(store, source().translation, kind);
@@ -45,7 +47,7 @@ export function mountKinds(element, store, source) {
   };
   return () => {
     choices.setAttribute('aria-label', t('kinds'));
-    const buttons = KINDS.map((kind) => {
+    const buttons = source().kinds.map((kind) => {
       const chosen = kind === state.kind;
       const name = make('span', { data: { text: t(`kind_${kind}`) } }, t(`kind_${kind}`));
       const attributes = { type: 'button', role: 'radio', 'aria-checked': String(chosen), tabindex: chosen ? 0 : -1 };

@@ -41,7 +41,7 @@ export function scaleKey(view, { scale, palette }) {
   const low = scale === 'log' ? '≤ 0.001' : '0';
   const high = scale === 'row' ? t('maximum_short') : '1';
   const zero = make('i', { class: 'zero', style: `background-color:${css(shade(palette, 0))}` });
-  const masked = view.kind === 'decoder' ? [sample(make('i', { class: 'hatch' }), t('cannot_look'))] : [];
+  const masked = view.masked ? [sample(make('i', { class: 'hatch' }), t('cannot_look'))] : [];
   return [ramp(palette, low, high), sample(zero, t('zero')), ...masked];
 }
 

@@ -2,7 +2,7 @@
 //
 // Plotly is four fifths of what a first visit fetches. A map that waited for it would come seconds after everything else.
 
-import { loadPlotly } from '../core/boot.js';
+import { loadPlotly, tables } from '../core/boot.js';
 
 const waiting = new Map(); // element → what Plotly is to draw there, and the canvas that shows it meanwhile
 
@@ -17,8 +17,9 @@ function react(element, traces, layout, options) {
     waiting.set(element, drawn);
     drawn.canvas.style.cssText = 'position:absolute;inset:0';
     element.append(drawn.canvas);
-    const taken = painted().then(loadPlotly);
-    drawn.taken = taken.then((plotly) => takeOver(plotly, element)).catch(console.warn); // without Plotly the canvas stays
+    // Where no Plotly is served, as in a notebook, the canvas stays.
+    const taken = tables.versions['plotly.js'] ? painted().then(loadPlotly) : null;
+    drawn.taken = taken ? taken.then((plotly) => takeOver(plotly, element)).catch(console.warn) : Promise.resolve();
   }
   draw(drawn);
   return drawn.taken;

@@ -1,0 +1,255 @@
+"""`show`, `compare` and `figure`: what goes into a view comes out of its page, and looks go both ways."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import re
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+from PIL import Image
+
+import headlight
+from headlight import Intervention, Translation, Translator
+from headlight.model.arrays.recording import ArraysError
+from headlight.model.translate.judge import Judge
+from headlight.viz.answers.letters import CELLS, cell_places, packed
+from headlight.viz.figures import FIGURES
+from headlight.viz.notebook.frame import HOST, code, frame_page, phrases, widget_module
+from headlight.viz.notebook.still import png, wall
+from headlight.viz.notebook.values import SIDE, Heads, coarse
+from headlight.viz.wire.static import WIDGETS, module
+from headlight.viz.words import words
+from tests.model.arrays import families
+from tests.model.arrays.test_outputs import batch
+from tests.model.arrays.test_reading import softmax
+
+CAUSAL = softmax((2, 3, 7, 7), mask=np.tri(7))
+NAMES = ["the", "cat", "sat", "on", "a", "red", "mat"]
+
+
+@pytest.fixture(scope="module")
+def translator() -> Translator:
+    return Translator.load("toy", device="cpu")
+
+
+@pytest.fixture(scope="module")
+def translation(translator: Translator) -> Translation:
+    return translator.translate("ich mochte ein bier", beam_size=2)
+
+
+def shown(view: Any) -> dict[str, Any]:
+    """What the page of a view says that it shows."""
+    found = re.search(r"globalThis\.headlightShown = (.*?);</script>", view.page())
+    assert found is not None
+    values: dict[str, Any] = json.loads(found[1])
+    return values
+
+
+def unpacked(content: bytes, shape: tuple[int, ...]) -> np.ndarray:
+    """The weights again, each in the middle of its cell, as the browser has them."""
+    planes = np.frombuffer(zlib.decompress(content), dtype=np.uint8).reshape(2, -1).astype(int)
+    places = planes[0] + 256 * planes[1]
+    middles = np.bincount(cell_places(), np.arange(CELLS + 1) + 0.5) / np.bincount(cell_places()) / CELLS
+    middles[0], middles[-1] = 0, 1
+    return middles[places].reshape(shape)
+
+
+def test_the_page_carries_every_weight_to_four_decimals() -> None:
+    values = shown(headlight.show(CAUSAL, tokens=NAMES, row=3))
+    (view,) = values["views"]
+    assert view["kinds"]["self"]["shape"] == [2, 3, 7, 7]
+    assert [token["label"] for token in view["source"]] == NAMES
+    assert values["look"] == {"kind": "self", "layer": 0, "head": 0, "row": 3, "column": None}
+    found = unpacked(base64.b64decode(values["maps"]["0 self"]), CAUSAL.shape)
+    for digits in (2, 3, 4):  # what is shown is what rounding the weight itself gives
+        said = [f"{weight:.{digits}f}" for weight in found.ravel()]
+        assert said == [f"{weight:.{digits}f}" for weight in CAUSAL.astype(float).ravel()]
+    assert view["kinds"]["self"]["allowed"] == "".join(str(int(each)) for each in np.tri(7).ravel())
+
+
+def test_twelve_layers_of_128_tokens_are_less_than_four_megabytes() -> None:
+    view = headlight.show(softmax((12, 12, 128, 128)))
+    assert len(view._repr_html_().encode()) < 4_000_000
+
+
+def test_what_is_too_large_for_a_page_says_so_and_comes_head_by_head() -> None:
+    row = softmax((512, 512))
+    view = headlight.show(np.broadcast_to(row, (48, 48, 512, 512)), language="zh")
+    said = view._repr_html_()
+    assert len(said) < 1000
+    assert "headlight[notebook]" in said
+    with pytest.raises(ArraysError, match="layers="):
+        view.page()
+    heads = Heads(view.things[0])
+    shape, content = heads.answer("self", [{"layer": 30, "head": 17}], small=False)
+    assert shape == [512, 512]
+    np.testing.assert_allclose(unpacked(content, (512, 512)), row, atol=1 / CELLS)
+    places = [{"layer": "mean", "head": "mean"}, {"layer": 1, "head": "max"}]
+    shape, content = heads.answer("self", places, small=True)
+    assert shape == [SIDE, SIDE]
+    np.testing.assert_allclose(unpacked(content, (2, SIDE, SIDE)), [coarse(row)] * 2, atol=1 / CELLS)
+    one = headlight.show(np.broadcast_to(row, (48, 48, 512, 512)), layers=[3])
+    assert one.things[0].of("self").numbers == (3,)
+
+
+def test_small_pictures_keep_the_strongest_of_each_block() -> None:
+    weights = np.zeros((100, 7), dtype=np.float32)
+    weights[99, 6], weights[50, 0] = 0.5, 0.25
+    small = coarse(weights)
+    assert small.shape == (SIDE, 7)
+    assert (small[-1, 6], small[24, 0], small.sum()) == (0.5, 0.25, 0.75)
+
+
+def test_a_widget_and_its_view_are_one() -> None:
+    view = headlight.show(CAUSAL, tokens=NAMES)
+    view.head = 2  # before there is a widget
+    assert view.widget.head == 2
+    view.layer = 1
+    assert view.widget.layer == 1
+    heard: list[Any] = []
+    view.widget.observe(lambda change: heard.append(change["new"]), "row")
+    view.widget.row = 4  # as the browser does
+    assert (view.row, heard) == (4, [4])
+    sent: list[Any] = []
+    view.widget.send = lambda message, buffers: sent.append((message, buffers))
+    asked = {"what": "maps", "place": 0, "kind": "self", "small": False, "heads": [{"layer": 1, "head": 2}]}
+    view.widget._asked(view.widget, asked, [])
+    ((message, (content,)),) = sent
+    assert (message["kind"], message["heads"], message["shape"]) == ("self", asked["heads"], [7, 7])
+    np.testing.assert_allclose(unpacked(content, (7, 7)), CAUSAL[1, 2], atol=1 / CELLS)
+    view.widget._asked(view.widget, {"what": "else"}, [])
+    assert len(sent) == 1
+    data, _ = view._repr_mimebundle_()
+    assert {"text/html", "text/plain", "application/vnd.jupyter.widget-view+json"} <= set(data)
+
+
+def test_without_anywidget_there_is_html_alone() -> None:
+    code = (
+        "import sys; sys.modules['anywidget'] = None\n"
+        "import importlib.util as util; found = util.find_spec\n"
+        "util.find_spec = lambda name, *more: None if name == 'anywidget' else found(name, *more)\n"
+        "import numpy as np, headlight\n"
+        "view = headlight.show(np.full((1, 1, 2, 2), .5))\n"
+        "view.head = 0\n"
+        "print(*sorted(view._repr_mimebundle_()), *{'torch', 'gradio', 'transformers'} & set(sys.modules))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ran.stdout.split() == ["text/html", "text/plain"], ran.stderr
+
+
+def test_a_translation_is_shown_as_the_page_shows_it(translation: Translation, tmp_path: Path) -> None:
+    values = shown(headlight.show(translation, kind="encoder", layer="mean", head="max"))
+    (view,) = values["views"]
+    assert view["what"] == "answer"
+    assert view["text"] == translation.text
+    assert view["roles"]["encoder"]
+    assert (values["look"]["layer"], values["look"]["head"]) == ("mean", "max")
+    for form in ("html", "npz", "json"):
+        headlight.show(translation).save(tmp_path / f"view.{form}")
+    assert headlight.show(str(tmp_path / "view.npz")).things[0].text == translation.text
+    with pytest.raises(ArraysError, match=r"\.html, \.npz and \.json"):
+        headlight.show(translation).save(tmp_path / "view.txt")
+
+
+def test_two_are_compared_on_one_page(translator: Translator, translation: Translation) -> None:
+    removed = Intervention(kind="cross", layer=0, head=0, action="remove")
+    target = tuple(token.id for token in translation.target_tokens)
+    other = translator.translate("ich mochte ein bier", target=target, interventions=[removed])
+    values = shown(headlight.compare(translation, other, layer=0, head=0))
+    first, second = values["views"]
+    assert first["source"] == second["source"]
+    assert first["before"][0]["special"]
+    assert set(values["maps"]) == {f"{place} {kind}" for place in (0, 1) for kind in ("encoder", "decoder", "cross")}
+    assert [word for word, _ in second["remarks"]] == ["sums"]
+
+
+def test_outputs_and_verdicts_are_shown_too() -> None:
+    inputs = batch()
+    outputs = families.bert()(input_ids=inputs["input_ids"], output_attentions=True)
+    view = headlight.show(outputs, tokenizer=families.tokenizer(), **inputs)
+    assert [token["label"] for token in shown(view)["views"][0]["source"]] == ["the", "cat", "sat", "on", "a", "mat"]
+    judgement = Judge.load("sentiment").judge("A quiet film.")
+    (recording,) = headlight.show(judgement).things
+    np.testing.assert_array_equal(recording.attention.of("self"), judgement.attention)
+    with pytest.raises(ArraysError, match="'colour'"):
+        headlight.show(CAUSAL, colour="red")
+    with pytest.raises(ArraysError, match="kind must be one of self"):
+        headlight.show(CAUSAL, kind="cross")
+    with pytest.raises(ArraysError, match="'xx'"):
+        headlight.show(CAUSAL, language="xx")
+    with pytest.raises(ArraysError, match="no attention to show"):
+        headlight.show()
+
+
+def test_names_do_nothing_but_show() -> None:
+    nasty = ["</script><script>alert(1)</script>", "<!--", "${x}", '"', "&", "a", "b"]
+    view = headlight.show(CAUSAL, tokens=nasty, name="</title><script>alert(1)</script>")
+    page = view.page()
+    assert "<script>alert" not in page
+    assert shown(view)["views"][0]["name"] == "</title><script>alert(1)</script>"
+    assert "<script" not in view._repr_html_().split("srcdoc=")[1]
+
+
+def test_the_frame_asks_no_other_place_and_has_every_phrase() -> None:
+    page = frame_page()
+    assert not re.findall(r"""(?:src|href)=["']?https?:""", page)
+    assert "plotly" not in code(translated=False).split("modules['")[0].casefold().replace("quickplotly", "")
+    assert json.loads(widget_module().split("const PAGE = ")[1].split("; // the text")[0]) == page
+    assert "export default { render }" in widget_module()
+    names = (path.relative_to(WIDGETS).as_posix() for path in WIDGETS.rglob("*.js"))
+    sources = {name: module(name) for name in names if name != HOST and not name.startswith("lessons/")}
+    kept = set(phrases(sources)["en"])
+    assert not {key for key in words() if key.startswith(("recorded_", "remark_", "kind_", "tool_"))} - kept
+    carried = set(re.findall(r"modules\['([\w/.]+)'\] = ", code(translated=False)))
+    assert "recorded/recorded.js" in carried
+    assert not carried & {"heads/explorer.js", "translate/translate.js", "whatif/whatif.js"}
+
+
+def test_the_still_picture_is_a_png_of_all_heads() -> None:
+    maps = headlight.record(CAUSAL).of("self")
+    picture = Image.open(io.BytesIO(wall(maps)))
+    assert picture.format == "PNG"
+    assert picture.size == (3 * (28 + 3), 2 * (28 + 3))
+    levels = np.array([[0, 254, 255]], dtype=np.uint8)
+    assert np.asarray(Image.open(io.BytesIO(png(levels))).convert("RGBA"))[0, :, 3].tolist() == [255, 255, 0]
+    assert "data:image/png;base64," in headlight.show(CAUSAL)._repr_html_()
+
+
+def test_every_figure_is_drawn_of_what_holds_attention(translation: Translation) -> None:
+    token = translation.source_tokens[0]
+    vectors = (np.ones(4), np.ones(4), token, token)
+    for view in FIGURES:
+        given: Any = vectors if view == "neurons" else translation
+        options: dict[str, Any] = {"weight": 0.5} if view == "neurons" else {}
+        options |= {"heads": [(0, 0), (0, 1)]} if view in ("compare", "lines") else {}
+        figure = headlight.figure(view, given, theme="dark", language="zh", **options)
+        assert isinstance(figure, go.Figure)
+        assert figure.layout.meta["figure"] == view
+    drawn = headlight.figure("heatmap", CAUSAL, layer=1, head=2)
+    cells = np.array(next(trace for trace in drawn.data if trace.type == "heatmap").z, dtype=float)
+    below = np.tri(7) > 0
+    np.testing.assert_allclose(cells[below], CAUSAL[1, 2][below], atol=1e-6)
+    assert headlight.figure("overview", CAUSAL).layout.meta["kind"] == "self"
+    assert headlight.figure("heatmap", translation.attention_map("cross", 0, 0)).layout.meta["kind"] == "cross"
+    for wrong in ({"view": "pie"}, {"theme": "pink"}, {"kind": "cross"}, {"layer": 9}):
+        with pytest.raises(ArraysError):
+            headlight.figure(**{"view": "heatmap", "given": CAUSAL, **wrong})  # type: ignore[arg-type]
+    for view, says in (("beam", "Translation"), ("probabilities", "Translation"), ("compare", "two heads")):
+        with pytest.raises(ArraysError, match=says):
+            headlight.figure(view, CAUSAL)
+
+
+def test_what_is_packed_is_what_letters_say() -> None:
+    weights = np.concatenate([np.linspace(0, 1, 5000, dtype=np.float32), [0.0, 1.0]]).astype(np.float32)
+    found = unpacked(packed(weights), weights.shape)
+    np.testing.assert_allclose(found, weights, atol=1 / CELLS)
+    assert (found[0], found[-1]) == (0.0, 1.0)

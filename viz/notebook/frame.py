@@ -1,0 +1,70 @@
+"""The page in the frame of a notebook's cell: of our modules and phrases those that a view of heads needs."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from headlight import __version__
+from headlight.viz.export.standalone import given, page
+from headlight.viz.wire.bundle import bundle, needed
+from headlight.viz.wire.static import WIDGETS, module, styles, tables
+from headlight.viz.words import LANGUAGES, say, words
+
+ENTRY, TRANSLATED, HOST = "notebook/notebook.js", "notebook/translated.js", "notebook/host.js"
+SHEETS = (
+    "frame/gradio",
+    "frame/page",
+    "headview/headview",
+    "recorded/recorded",
+    "heads/explorer",
+    "heads/player",
+    "notebook/notebook",
+)
+START = f"modules['{ENTRY}'].open(document.getElementById('headlight'));"
+NAMED = re.compile(r"['`](\w+)(?=['`]|\$\{)(\$?)")  # a text, or the beginning of one that goes on with a value
+
+
+@cache
+def code(*, translated: bool) -> str:
+    """All modules that the view needs, as one, with their tables; those of a translation where one is shown."""
+    names = (path.relative_to(WIDGETS).as_posix() for path in WIDGETS.rglob("*.js"))
+    known = {name: module(name) for name in names if name != HOST}
+    found = needed(ENTRY, known) | (needed(TRANSLATED, known) if translated else {})
+    return bundle(found, {**tables(), "words": phrases(found), "versions": {}}).code
+
+
+def phrases(sources: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """The phrases that modules can say: those that one of their texts names, or begins."""
+    texts = [found for source in sources.values() for found in NAMED.findall(source)]
+    whole = {text for text, goes_on in texts if not goes_on}
+    begun = tuple({text for text, goes_on in texts if goes_on})
+    table = words()
+    # Names of choices are made of a field's name and a value, both of them from the table of fields.
+    fields = tuple(f"{name}_" for name in ("tool", "scale", "palette", "kind", "figure_any"))
+    kept = [key for key in table if key in whole or key.startswith(begun + fields)]
+    return {language: {key: words(language)[key] for key in kept} for language in LANGUAGES}
+
+
+@cache
+def style() -> str:
+    """The sheets of the view."""
+    return styles(SHEETS)
+
+
+def frame_page(shown: Mapping[str, Any] | None = None, language: str = "") -> str:
+    """The whole page. Without `shown` it asks the frame around it what there is to see."""
+    scripts = [] if shown is None else [given({**shown, "version": __version__})]
+    chosen = language or LANGUAGES[0]
+    translated = shown is None or any(view["what"] == "answer" for view in shown["views"])
+    return page(say("title_offline", chosen), chosen, style(), scripts, code(translated=translated) + START)
+
+
+@cache
+def widget_module() -> str:
+    """The module of the widget, with the page of its frame in it."""
+    before, place, after = module(HOST).partition("const PAGE = ''")
+    return f"{before}{place[:-2]}{json.dumps(frame_page(), ensure_ascii=False)}{after}"

@@ -1,0 +1,112 @@
+"""`show`, `compare` and `record`: whatever holds attention → a view that a notebook displays and that can be saved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from headlight.model.arrays.building import Axes, recording_of_arrays
+from headlight.model.arrays.building import record as recording_of_layers
+from headlight.model.arrays.files import read_recording
+from headlight.model.arrays.outputs import Inputs, has_attention, recording_of_outputs
+from headlight.model.arrays.reading import Layers
+from headlight.model.arrays.recording import ArraysError, Place, Recording
+from headlight.model.records import KINDS, Judgement, MapKind, Token, Translation
+from headlight.viz.notebook.view import View
+
+NAMES = tuple(name for name in Inputs.__dataclass_fields__ if name not in ("tokenizer", "source", "target"))
+
+
+def show(
+    given: Any = None,
+    *,
+    kind: str | None = None,
+    layer: Place | None = None,
+    head: Place | None = None,
+    row: int | None = None,
+    column: int | None = None,
+    language: str = "",
+    **about: Any,
+) -> View:
+    """A view of attention: a `Translation`, a `Recording`, a file, outputs of `transformers`, or arrays.
+
+    `about` is what `record` takes. The others are what is looked at first (of a translation the head that
+    aligns words best, where its model has one), and the language of the words: by default the browser's.
+    """
+    thing = given if isinstance(given, Translation) and not about else record(given, **about)
+    look = {"kind": kind, "layer": layer, "head": head, "row": row, "column": column}
+    return View([thing], look, language)
+
+
+def compare(
+    first: Any, second: Any, *, kind: str | None = None, layer: Place | None = None, head: Place | None = None
+) -> View:
+    """Two of whatever `show` takes, one beside the other; on the same tokens with their difference."""
+    look = {"kind": kind, "layer": layer, "head": head, "row": None, "column": None}
+    return View([record(first), record(second)], look, "")
+
+
+def record(
+    given: Any = None,
+    *,
+    encoder: Any = None,
+    decoder: Any = None,
+    cross: Any = None,
+    source: Sequence[str] | None = None,
+    target: Sequence[str] | None = None,
+    tokens: Sequence[str] | None = None,
+    tokenizer: Any = None,
+    layers: Sequence[int] | None = None,
+    batch: int | None = None,
+    name: str = "",
+    **inputs: Any,
+) -> Recording:
+    """Attention of any model as a `Recording`.
+
+    `given`: outputs of `transformers` with what the model was called with (`input_ids=`, `attention_mask=`,
+    `decoder_input_ids=`, `pixel_values=`, `input_features=`; `**inputs` as a whole, too), a file, a `Translation`, a
+    `Judgement`, or arrays of a model whose tokens look at each other. Arrays are one array `[layer, head, row, column]`
+    or a list of layers. `layers` chooses some of them, `batch` one sentence or sequence.
+    """
+    if isinstance(given, View):
+        given = given.things[0]
+    if isinstance(given, Recording):
+        return given
+    if isinstance(given, Translation):
+        return of_translation(given)
+    if isinstance(given, Judgement):
+        return _of_tokens({"self": given.attention}, given.tokens, given.text)
+    if isinstance(given, (str, Path)):
+        return read_recording(Path(given))
+    unknown = [each for each in inputs if each not in NAMES and not each.endswith(("_ids", "_mask", "_position"))]
+    if unknown:
+        raise ArraysError(f"There is no argument {unknown[0]!r} here. Inputs of a model are named {', '.join(NAMES)}.")
+    source = tokens if source is None else source
+    if given is not None and has_attention(given):
+        known = {each: value for each, value in inputs.items() if each in NAMES}
+        read = Inputs(tokenizer=tokenizer, source=source, target=target, **known)
+        return recording_of_outputs(given, read, layers=layers, batch=batch, name=name)
+    if given is None and isinstance(inputs.get("input_ids"), Mapping):
+        raise ArraysError("input_ids is a dictionary. Give its parts: show(outputs, tokenizer=tokenizer, **inputs).")
+    arrays: dict[MapKind, Any] = {"self": given, "encoder": encoder, "decoder": decoder, "cross": cross}
+    return recording_of_arrays(arrays, source=source, target=target, layers=layers, batch=batch, name=name)
+
+
+def of_translation(translation: Translation) -> Recording:
+    """A translation as a recording: its maps and tokens, without what only a translation knows."""
+    read: dict[MapKind, Layers] = {kind: _layers(translation.attention.of(kind)) for kind in KINDS}
+    source, target = (
+        (translation.source_tokens, translation.source_text),
+        (translation.target_tokens, translation.text),
+    )
+    name = translation.request.model
+    return recording_of_layers(read, Axes(source, target, translation.decoder_tokens), name=name)
+
+
+def _of_tokens(arrays: Mapping[MapKind, Any], tokens: tuple[Token, ...], text: str) -> Recording:
+    return recording_of_layers({kind: _layers(each) for kind, each in arrays.items()}, Axes((tokens, text)))
+
+
+def _layers(maps: Any) -> Layers:
+    return Layers(list(maps), list(range(len(maps))), len(maps), 1, coarse=False)

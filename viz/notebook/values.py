@@ -1,0 +1,87 @@
+"""A recording as the browser gets it: tokens and words as JSON, all weights of a kind as bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from headlight.model.arrays.recording import Maps, Place, Recording
+from headlight.model.records import FloatArray, MapKind
+from headlight.viz.answers.letters import packed
+from headlight.viz.answers.payload import tokens_values
+
+AT_ONCE = 8_000_000  # weights of a recording that travel with it; of a larger one heads come when they are looked at
+SIDE = 48  # cells of a picture of a head on the wall, where the maps themselves do not travel
+
+
+def recording_values(recording: Recording) -> dict[str, Any]:
+    """All but the weights."""
+    return {
+        "what": "recording",
+        "name": recording.name,
+        "kinds": {kind: kind_values(recording.of(kind)) for kind in recording.kinds},
+        "remarks": [[remark.word, dict(remark.values)] for remark in recording.remarks],
+        "source": tokens_values(recording.source),
+        "source_text": recording.source_text,
+        "target": tokens_values(recording.target),
+        "text": recording.text,
+        "before": None if recording.before is None else tokens_values(recording.before),
+    }
+
+
+def kind_values(maps: Maps) -> dict[str, Any]:
+    """What is known of all maps of a kind together."""
+    allowed = None if maps.allowed.all() else "".join("01"[int(each)] for each in maps.allowed.reshape(-1))
+    return {"shape": list(maps.shape), "layers": list(maps.numbers), "allowed": allowed}
+
+
+def weights_of(recording: Recording) -> int:
+    """How many weights there are."""
+    return sum(int(np.prod(recording.of(kind).shape)) for kind in recording.kinds)
+
+
+def all_maps(recordings: Sequence[Recording]) -> dict[str, bytes]:
+    """The weights of each kind, by the recording's place and the kind; none where they are too many for that."""
+    if sum(map(weights_of, recordings)) > AT_ONCE:
+        return {}
+    return {
+        f"{place} {kind}": packed(each.attention.of(kind))
+        for place, each in enumerate(recordings)
+        for kind in each.kinds
+    }
+
+
+class Heads:
+    """Single heads of a recording on demand, with what takes a pass over all maps kept."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self._kept: dict[tuple[MapKind, Place, Place], FloatArray] = {}
+
+    def answer(self, kind: MapKind, heads: Sequence[Mapping[str, Any]], *, small: bool) -> tuple[list[int], bytes]:
+        """Rows and columns of each map, and the weights of all of them."""
+        maps = [self._map(kind, _place(head["layer"]), _place(head["head"]), small=small) for head in heads]
+        return list(maps[0].shape), packed(np.stack(maps))
+
+    def _map(self, kind: MapKind, layer: Place, head: Place, *, small: bool) -> FloatArray:
+        key = (kind, layer, head)
+        if isinstance(layer, str) and key not in self._kept:
+            self._kept[key] = self.recording.of(kind).one(layer, head)
+        found = self._kept[key] if key in self._kept else self.recording.of(kind).one(layer, head)
+        return coarse(found) if small else found
+
+
+def _place(given: Any) -> Place:
+    return given if given in ("mean", "max") else int(given)
+
+
+def coarse(weights: FloatArray) -> FloatArray:
+    """At most `SIDE` cells a side: the strongest weight of each block, so that thin lines stay."""
+    rows, columns = weights.shape
+    for axis, count in enumerate((rows, columns)):
+        if count > SIDE:
+            starts = np.arange(SIDE) * count // SIDE
+            weights = np.maximum.reduceat(weights, starts, axis=axis)
+    return weights

@@ -1,0 +1,178 @@
+"""A view that a notebook displays: as a widget where it serves widgets, else as HTML that needs nothing around it."""
+
+from __future__ import annotations
+
+import base64
+import html
+import importlib.util
+import json
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from headlight.model.arrays.files import json_text, npz
+from headlight.model.arrays.recording import ArraysError, Recording
+from headlight.model.folders import formats
+from headlight.model.folders.shipped import find_folder
+from headlight.model.records import KINDS, Translation
+from headlight.viz.answers.payload import answer_values
+from headlight.viz.notebook.frame import frame_page
+from headlight.viz.notebook.still import wall
+from headlight.viz.notebook.values import AT_ONCE, all_maps, recording_values, weights_of
+from headlight.viz.words import LANGUAGES, say
+
+LOOK = ("kind", "layer", "head", "row", "column")
+HEIGHT = 640  # pixels of a frame that has not measured itself yet
+
+
+class View:
+    """One view, or two that are compared. `kind`, `layer`, `head`, `row` and `column` are what one looks at.
+
+    Where the notebook serves widgets, setting one of them moves the view, and a click in the view changes them here.
+    """
+
+    def __init__(self, things: Sequence[Translation | Recording], look: dict[str, Any], language: str) -> None:
+        if language and language not in LANGUAGES:
+            raise ArraysError(f"There are no words in {language!r}: choose one of {', '.join(LANGUAGES)}.")
+        self.things = tuple(things)
+        self.language = language
+        self._look = look
+        kinds = KINDS if isinstance(things[0], Translation) else things[0].kinds
+        if look["kind"] is None:
+            look["kind"] = "cross" if "cross" in kinds else kinds[0]
+        elif look["kind"] not in kinds:
+            raise ArraysError(f"kind must be one of {', '.join(kinds)}, but {look['kind']!r} was given.")
+        best = _about(things[0])["best_head"] if isinstance(things[0], Translation) else None
+        free = look["layer"] is None and look["head"] is None and look["kind"] == "cross"
+        for name in ("layer", "head"):
+            look[name] = best[name] if best and free else look[name] or 0
+
+    # ------------------------------------------------------------ what one looks at
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in LOOK:
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        return getattr(self.widget, name) if "widget" in self.__dict__ else self._look[name]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in LOOK:
+            super().__setattr__(name, value)
+        elif "widget" in self.__dict__:
+            setattr(self.widget, name, value)
+        else:
+            self._look[name] = value
+
+    @cached_property
+    def widget(self) -> Any:
+        """The widget itself, with `observe` and all else that widgets have. It needs `headlight[notebook]`."""
+        if importlib.util.find_spec("anywidget") is None:
+            raise ArraysError("Widgets need anywidget: pip install 'headlight[notebook]'.")
+        from headlight.viz.notebook.widget import HeadlightWidget
+
+        recordings = [each for each in self.things if isinstance(each, Recording)]
+        return HeadlightWidget(self._shown(), all_maps(recordings), recordings, self._look)
+
+    # ------------------------------------------------------------ showing
+
+    def _shown(self) -> dict[str, Any]:
+        return {"views": [_values(each) for each in self.things], "language": self.language}
+
+    @property
+    def too_large(self) -> bool:
+        """Whether there are more weights than one page carries: then single heads come to the widget on demand."""
+        return sum(weights_of(each) for each in self.things if isinstance(each, Recording)) > AT_ONCE
+
+    def page(self) -> str:
+        """The view as a page of its own, which needs neither Python nor a network."""
+        if self.too_large:
+            raise ArraysError(
+                f"This is more attention than one page carries ({_size(self.things)}). Name some layers, "
+                "such as layers=[0, 1], or look at it as a widget (pip install 'headlight[notebook]')."
+            )
+        recordings = [each for each in self.things if isinstance(each, Recording)]
+        maps = {name: base64.b64encode(content).decode() for name, content in all_maps(recordings).items()}
+        look = {name: getattr(self, name) for name in LOOK}
+        return frame_page({**self._shown(), "look": look, "maps": maps}, self.language)
+
+    def _repr_html_(self) -> str:
+        """A frame with the page in it, after a picture for readers whose viewer runs no scripts."""
+        language = self.language or LANGUAGES[0]
+        if self.too_large:
+            return f"<p>{html.escape(say('notebook_too_large', language, size=_size(self.things)))}</p>"
+        frame = html.escape(self.page(), quote=True)
+        style = f"display:block;width:100%;height:{HEIGHT}px;border:0"
+        return f'<div>{self._still(language)}<iframe title="Headlight" style="{style}" srcdoc="{frame}"></iframe></div>'
+
+    def _still(self, language: str) -> str:
+        first = self.things[0]
+        recording = first if isinstance(first, Recording) else None
+        if recording is None:
+            return ""
+        picture = base64.b64encode(wall(recording.of(getattr(self, "kind")))).decode()  # noqa: B009 (a look, not a field)
+        said = html.escape(say("notebook_still", language), quote=True)
+        return f'<p class="headlight-still"><img alt="{said}" title="{said}" src="data:image/png;base64,{picture}"></p>'
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        """HTML, and the widget where it is installed: each notebook takes what it can show."""
+        bundle: dict[str, Any] = {"text/plain": repr(self), "text/html": self._repr_html_()}
+        if importlib.util.find_spec("anywidget") is None:
+            return bundle
+        found = self.widget._repr_mimebundle_(include=include, exclude=exclude)
+        data, metadata = found if isinstance(found, tuple) else (found or {}, {})
+        return bundle | {name: value for name, value in data.items() if name != "text/plain"}, metadata
+
+    def __repr__(self) -> str:
+        return f"Headlight: {_size(self.things)}"
+
+    def save(self, path: str | Path) -> None:
+        """As a page (`.html`) that opens offline, or the numbers of the first as `.npz` or `.json`."""
+        path = Path(path)
+        thing = self.things[0]
+        if path.suffix in (".html", ".htm"):
+            path.write_text(self.page(), encoding="utf-8")
+        elif path.suffix == ".npz":
+            path.write_bytes(formats.npz(thing) if isinstance(thing, Translation) else npz(thing))
+        elif path.suffix == ".json":
+            path.write_bytes(formats.json_text(thing) if isinstance(thing, Translation) else json_text(thing))
+        else:
+            raise ArraysError(f"{path} has none of the endings .html, .npz and .json.")
+
+
+def _values(thing: Translation | Recording) -> dict[str, Any]:
+    if isinstance(thing, Recording):
+        return recording_values(thing)
+    values = answer_values(thing, _about(thing))
+    json.dumps(values, allow_nan=False)
+    return values
+
+
+def _about(translation: Translation) -> dict[str, Any]:
+    """What is known of a translation's model: its card, where there is one."""
+    # Cards know all families of models, and so load PyTorch; arrays are shown without it.
+    from headlight.viz.answers.cards import ODD, read_card
+    from headlight.viz.answers.model_values import about
+
+    request = translation.request
+    folder = find_folder(request.model)
+    try:
+        found = about(read_card(folder))
+    except ODD:
+        found = {"name": request.model, "source": "", "target": "", "best_head": None}
+    languages = {"source": request.source_language, "target": request.target_language}
+    named = {side: language for side, language in languages.items() if language}
+    return found | named | {"usual": {}, "usual_source": "", "usual_target": ""}
+
+
+def _size(things: Sequence[Translation | Recording]) -> str:
+    """As text: "encoder 2 × 4 heads of 7 × 7, …"."""
+    said = []
+    for thing in things:
+        shapes = (
+            {kind: thing.attention.of(kind).shape for kind in KINDS}
+            if isinstance(thing, Translation)
+            else {kind: thing.of(kind).shape for kind in thing.kinds}
+        )
+        for kind, (layers, heads, rows, columns) in shapes.items():
+            said.append(f"{kind} {layers} × {heads} heads of {rows} × {columns}")
+    return ", ".join(said)

@@ -1,0 +1,49 @@
+"""The view as a widget: what one looks at is shared with Python, and large maps come when they are looked at."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import anywidget
+import traitlets
+
+from headlight.model.arrays.recording import Recording
+from headlight.viz.notebook.frame import widget_module
+from headlight.viz.notebook.values import Heads
+
+AT_MOST = 256  # heads of one message
+
+
+class HeadlightWidget(anywidget.AnyWidget):
+    """What one looks at, both ways. `layer` and `head` may be "mean", `head` "max"; rows and columns are tokens."""
+
+    _esm = widget_module()
+    _shown = traitlets.Unicode().tag(sync=True)
+    _maps = traitlets.Dict().tag(sync=True)
+    kind = traitlets.Unicode("cross").tag(sync=True)
+    layer = traitlets.Union([traitlets.Int(), traitlets.Enum(["mean"])], default_value=0).tag(sync=True)
+    head = traitlets.Union([traitlets.Int(), traitlets.Enum(["mean", "max"])], default_value=0).tag(sync=True)
+    row = traitlets.Int(None, allow_none=True).tag(sync=True)
+    column = traitlets.Int(None, allow_none=True).tag(sync=True)
+
+    def __init__(
+        self,
+        shown: Mapping[str, Any],
+        maps: Mapping[str, bytes],
+        recordings: Sequence[Recording],
+        look: Mapping[str, Any],
+    ) -> None:
+        super().__init__(_shown=json.dumps(shown, ensure_ascii=False), _maps=dict(maps), **look)
+        self._heads = [Heads(each) for each in recordings]
+        self.on_msg(self._asked)
+
+    def _asked(self, _: Any, message: Any, __: Any) -> None:
+        """The view wants maps. What is no such wish is passed over."""
+        if not isinstance(message, dict) or message.get("what") != "maps":
+            return
+        heads = message["heads"][:AT_MOST]
+        shape, content = self._heads[message["place"]].answer(message["kind"], heads, small=bool(message["small"]))
+        told = {name: message[name] for name in ("place", "kind", "small")}
+        self.send({"what": "maps", "heads": heads, "shape": shape, **told}, [content])

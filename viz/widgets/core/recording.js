@@ -1,0 +1,98 @@
+// Attention of any model: maps of one or several kinds with their tokens. It answers as a translation does, and knows no more
+// than its arrays say. Of a large one the maps come when they are looked at.
+
+import { Translation, placed } from './translation.js';
+
+/** @type {import('./translation.js').Kind[]} */
+export const RECORDED = ['encoder', 'decoder', 'cross', 'self'];
+
+/**
+ * @typedef {object} RecordedKind
+ * @property {number[]} shape [layers, heads, rows, columns]
+ * @property {number[]} layers their numbers in the model, from 0
+ * @property {string | null} allowed row by row `1` where a head may look; null: everywhere
+ */
+
+export class Recording extends Translation {
+  /**
+   * @param {{ name: string, kinds: Record<string, RecordedKind>, remarks: [string, any][], [tokens: string]: any }} values
+   * @param {Record<string, Uint16Array>} numbers of each kind all maps, `FULL` for a weight of one; a kind that is left out is asked for
+   * @param {((asked: { kind: string, heads: any[], small: boolean }) => void) | null} ask
+   */
+  constructor(values, numbers, ask = null) {
+    const { name, kinds, remarks, source, source_text, target, text, before } = values;
+    const start = before?.[0] ?? {};
+    super({ model: { name, source: '', target: '', best_head: null }, source, source_text, target, text, start, attention: {} });
+    this.kinds = RECORDED.filter((kind) => kinds[kind]);
+    this.recorded = kinds;
+    this.remarks = remarks;
+    this.reads = !before; // a row of the decoder stands for the token that was read last
+    this.before = placed(before ?? [], text).map((token, place) => ({ ...token, key: place ? `t${place - 1}` : 'b' }));
+    this.ask = ask;
+    this.awaited = new Set();
+    /** @type {Map<string, any>} */
+    this.smalls = new Map();
+    /** @type {Map<string, import('./translation.js').AttentionMap>} what stands for maps that are not here yet */
+    this.blanks = new Map();
+    for (const kind of this.kinds) this.tensors[kind] = { shape: kinds[kind].shape, numbers: numbers[kind] ?? null };
+    if (ask) this.model.best_head = { layer: 0, head: 0 }; // to find the best, all of them would have to come
+  }
+
+  /** Whether all maps of a kind are here. */
+  whole(kind) {
+    return Boolean(this.tensors[kind].numbers);
+  }
+
+  columns(kind) {
+    if (kind !== 'decoder') return this.source;
+    return this.reads ? this.target : this.before;
+  }
+
+  after(kind, row) {
+    return this.reads || ['encoder', 'self'].includes(kind) ? this.rows(kind)[row] : this.before[row];
+  }
+
+  masked(kind) {
+    return this.recorded[kind].allowed !== null;
+  }
+
+  mask(kind, { weights }) {
+    const { allowed } = this.recorded[kind];
+    if (allowed === null) return;
+    for (let cell = 0; cell < weights.length; cell++) if (allowed[cell] === '0') weights[cell] = NaN;
+  }
+
+  map(kind, layer, head) {
+    if (this.whole(kind)) return super.map(kind, layer, head);
+    return this.maps.get(`${kind} ${layer} ${head}`) ?? this.blank(kind, { layer, head }, false);
+  }
+
+  /** A head for the wall: a picture of at most so many cells a side, where the maps themselves are not here. */
+  small(kind, { layer, head }) {
+    return this.smalls.get(`${kind} ${layer} ${head}`) ?? this.blank(kind, { layer, head }, true);
+  }
+
+  /** Nothing yet; what is missing is asked for, once. */
+  blank(kind, head, small) {
+    const key = `${kind} ${head.layer} ${head.head} ${small}`;
+    if (!this.awaited.has(key)) {
+      this.awaited.add(key);
+      this.ask?.({ kind, heads: [head], small });
+    }
+    const [, , rows, columns] = this.tensors[kind].shape;
+    const size = small ? { rows: 1, columns: 1 } : { rows, columns };
+    const name = `${kind} ${small}`;
+    if (!this.blanks.has(name)) this.blanks.set(name, { weights: new Float32Array(size.rows * size.columns).fill(NaN), ...size });
+    return this.blanks.get(name);
+  }
+
+  /** Maps have come: the weights of each head, `FULL` for one. */
+  take({ kind, small, shape: [rows, columns] }, heads, numbers, full) {
+    const size = rows * columns;
+    for (const [place, { layer, head }] of heads.entries()) {
+      const weights = Float32Array.from(numbers.subarray(place * size, (place + 1) * size), (number) => number / full);
+      if (!small) this.mask(kind, { weights });
+      (small ? this.smalls : this.maps).set(`${kind} ${layer} ${head}`, { weights, rows, columns });
+    }
+  }
+}
