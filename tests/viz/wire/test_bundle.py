@@ -110,6 +110,7 @@ def test_the_order_is_that_of_need() -> None:
 
 def test_the_pages_own_modules_fit() -> None:
     sources = {path.relative_to(WIDGETS).as_posix(): path.read_text(encoding="utf-8") for path in WIDGETS.rglob("*.js")}
+    del sources["notebook/host.js"]  # runs as it is, in the notebook around the frame
     assert len(ordered(sources)) == len(sources)
     assert bundle(sources, {}) == bundle(dict(reversed(sources.items())), {})
 

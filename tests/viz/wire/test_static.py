@@ -10,6 +10,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
+from headlight.viz.notebook.frame import SHEETS as NOTEBOOK_SHEETS
 from headlight.viz.wire.static import (
     FILES,
     LATER_SHEETS,
@@ -41,7 +42,9 @@ def test_every_module_is_served_within_one_and_those_of_lessons_within_another(c
         assert answer.status_code == 200
         assert answer.headers["content-type"].startswith("text/javascript")
         found = {path for path in paths if f"modules['{path}'] = " in answer.text}
-        assert found == {path for path in paths if path.startswith("lessons/") == wanted}
+        assert found == {
+            path for path in paths if path.startswith("lessons/") == wanted and not path.startswith("notebook/")
+        }
 
 
 def test_a_first_visit_brings_no_phrase_and_no_style_of_a_lesson(client: TestClient) -> None:
@@ -92,5 +95,5 @@ def test_nothing_else_is_served(client: TestClient, name: str) -> None:
 
 def test_every_sheet_belongs_to_the_page() -> None:
     found = {path.relative_to(WIDGETS).with_suffix("").as_posix() for path in WIDGETS.rglob("*.css")}
-    assert found == {*SHEETS, *LATER_SHEETS}
+    assert found == {*SHEETS, *LATER_SHEETS, *NOTEBOOK_SHEETS}
     assert "--ground" in styles()

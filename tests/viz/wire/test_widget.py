@@ -14,8 +14,10 @@ from headlight.viz.wire.static import WIDGETS
 IMPORT = re.compile(r"(?:from |import\()'([^']+)'")
 MODULES = sorted(path.relative_to(WIDGETS).as_posix() for path in WIDGETS.rglob("*.js"))
 MOUNT = "function mount("
-FOLDERS = sorted({posixpath.dirname(module) for module in MODULES} - {"", "core", "parts"})
-OFFLINE = "offline.js"  # the page as a file: it puts widgets together, as `viz/page.py` does on the server
+BELOW = ["core", "parts", "headview", "recorded"]
+# The page as a file, and the frame in a notebook: they put widgets together, as `viz/page.py` does on the server.
+TOGETHER = ("offline.js", "notebook/")
+FOLDERS = sorted({posixpath.dirname(module) for module in MODULES} - {"", "core", "parts", "recorded", "notebook"})
 LONGEST = 300  # lines; a longer one has more than one thing to do
 
 
@@ -28,15 +30,14 @@ def imported(module: str) -> Iterator[str]:
 def may_use(module: str) -> set[str]:
     """The folders that a module may import from."""
     folder = posixpath.dirname(module)
-    below = ["core", "parts", "headview"]
-    return {*below[: below.index(folder)], folder} if folder in below else {*below, folder}
+    return {*BELOW[: BELOW.index(folder)], folder} if folder in BELOW else {*BELOW, folder}
 
 
 @pytest.mark.parametrize("module", MODULES)
 def test_a_module_imports_what_is_there_and_below_it(module: str) -> None:
     for wanted in imported(module):
         assert (WIDGETS / wanted).is_file(), wanted
-        assert module == OFFLINE or posixpath.dirname(wanted) in may_use(module), wanted
+        assert module.startswith(TOGETHER) or posixpath.dirname(wanted) in may_use(module), wanted
 
 
 def test_no_module_needs_itself() -> None:

@@ -12,9 +12,9 @@ import { Explain } from './explain.js';
 import { mountExportMenu } from './exportmenu.js';
 import { Finder } from './finder.js';
 import { HeadTable } from './headtable.js';
+import { mountTools } from '../parts/tools.js';
 import { Player } from './player.js';
 import { printSheets } from './sheet.js';
-import { mountTools } from './tools.js';
 import { Writing } from './writing.js';
 
 const PARTS = ['kinds', 'wall', 'hints', 'list', 'sums', 'pin', 'forms', 'sentence', 'strips', 'legend', 'written'];

@@ -8,7 +8,7 @@ import { LOOK, createStore } from '../core/store.js';
 import { t } from '../core/words.js';
 import { mount as mountHeadView } from '../headview/headview.js';
 import { listenToKeys } from '../headview/keys.js';
-import { mountTools } from '../heads/tools.js';
+import { mountTools } from '../parts/tools.js';
 import { RecordedMaps } from './recordedmaps.js';
 
 const PARTS = ['kinds', 'wall', 'hints', 'list', 'sums', 'pin', 'forms', 'sentence', 'strips', 'legend'];

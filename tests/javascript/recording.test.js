@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import './setup.js';
+
+const { Recording } = await import('../../viz/widgets/core/recording.js');
+const { FULL, decode, decodePlaces } = await import('../../viz/widgets/core/letters.js');
+const { RecordedMaps } = await import('../../viz/widgets/recorded/recordedmaps.js');
+const { isDark } = await import('../../viz/widgets/notebook/surroundings.js');
+
+const tokens = (labels) => {
+  let at = -1;
+  return labels.map((label, word) => {
+    const start = at + 1;
+    at = start + label.length;
+    return { label, text: label, word, start, end: at, special: false };
+  });
+};
+
+/** One layer of two heads over three tokens; what lies above the diagonal is masked. */
+const values = (more = {}) => ({
+  name: 'small',
+  kinds: { self: { shape: [1, 2, 3, 3], layers: [4], allowed: '100110111' } },
+  remarks: [],
+  source: tokens(['a', 'b', 'c']),
+  source_text: 'a b c',
+  target: [],
+  text: '',
+  before: null,
+  ...more,
+});
+const numbers = (weights) => Uint16Array.from(weights, (weight) => Math.round(weight * FULL));
+const HEADS = [1, 0, 0, 0.5, 0.5, 0, 0.25, 0.25, 0.5, 1, 0, 0, 0, 1, 0, 0, 0, 1];
+const EVERYTHING = { layer: 0, head: 0, words: false, special: true };
+
+test('the numbers of letters are the letters’ own', () => {
+  const letters = '!#$%(Āa';
+  const expected = decode(letters);
+  const plain = Array.from({ length: 0x7f - 0x21 }, (_, code) => String.fromCharCode(code + 0x21)).filter(
+    (each) => !'"&\'<>\\'.includes(each),
+  );
+  const places = [...letters].map((letter) => (letter === 'Ā' ? plain.length : plain.indexOf(letter)));
+  const bytes = Uint8Array.from([...places.map((place) => place % 256), ...places.map((place) => place >> 8)]);
+  assert.deepEqual([...decodePlaces(bytes)], [...expected]);
+});
+
+test('a recording answers as a translation does, and masked cells are no numbers', () => {
+  const recording = new Recording(values(), { self: numbers(HEADS) });
+  const { weights } = recording.map('self', 0, 0);
+  assert.deepEqual([...weights], [1, NaN, NaN, 0.5, 0.5, NaN, 0.25, 0.25, 0.5]);
+  assert.deepEqual([...recording.map('self', 0, 'max').weights].slice(6), [0.25, 0.25, 1]);
+  assert.equal(recording.masked('self'), true);
+  const maps = new RecordedMaps(recording);
+  assert.deepEqual(maps.kinds, ['self']);
+  assert.equal(maps.headName({ layer: 0, head: 1 }), 'Layer 5 · Head 2');
+  assert.equal(maps.says({ kind: 'self', layer: 0, head: 1 })[0], 'A row covers about 1.0 tokens.');
+  const [side, ...others] = maps.sentences('self', EVERYTHING);
+  assert.deepEqual([side.side, side.tokens.map(({ label }) => label), others.length], ['source', ['a', 'b', 'c'], 0]);
+});
+
+test('maps that are not here are asked for once, and are there when they have come', () => {
+  const asked = [];
+  const recording = new Recording(values(), {}, (each) => asked.push(each));
+  for (let time = 0; time < 2; time++) assert.ok(recording.map('self', 0, 1).weights.every(Number.isNaN));
+  recording.small('self', { layer: 0, head: 1 });
+  assert.deepEqual(
+    asked.map(({ heads, small }) => [heads[0].head, small]),
+    [
+      [1, false],
+      [1, true],
+    ],
+  );
+  recording.take({ kind: 'self', small: false, shape: [3, 3] }, [{ layer: 0, head: 1 }], numbers(HEADS.slice(9)), FULL);
+  assert.deepEqual([...recording.map('self', 0, 1).weights], [1, NaN, NaN, 0, 1, NaN, 0, 0, 1]);
+});
+
+test('columns of a decoder are what it has read', () => {
+  const kinds = { decoder: { shape: [1, 1, 2, 2], layers: [0], allowed: null } };
+  const [target, before] = [tokens(['I', 'am']), [{ label: '<s>', start: 0, end: 0, special: true }, ...tokens(['I'])]];
+  const labels = (recording) => recording.columns('decoder').map(({ label, key }) => [label, key]);
+  const about = { kinds, target, text: 'I am' };
+  const read = new Recording(values(about), { decoder: numbers([1, 0, 0, 1]) });
+  assert.deepEqual(labels(read), [
+    ['I', 't0'],
+    ['am', 't1'],
+  ]);
+  const written = new Recording(values({ ...about, before }), { decoder: numbers([1, 0, 0, 1]) });
+  assert.deepEqual(labels(written), [
+    ['<s>', 'b'],
+    ['I', 't0'],
+  ]);
+  assert.equal(new RecordedMaps(read).reading({ kind: 'decoder' }, 0), 'says_reading');
+  assert.equal(new RecordedMaps(written).reading({ kind: 'decoder' }, 0), 'says_writing');
+});
+
+test('the first opaque surface under a frame says whether it is dark', () => {
+  const colours = new Map();
+  globalThis.getComputedStyle = (element) => ({ backgroundColor: colours.get(element) });
+  const above = { parentElement: null };
+  const frame = { parentElement: above };
+  colours.set(frame, 'rgba(0, 0, 0, 0)').set(above, 'rgb(17, 17, 17)');
+  assert.equal(isDark(frame, false), true);
+  colours.set(above, 'rgb(250, 250, 250)');
+  assert.equal(isDark(frame, true), false);
+  assert.equal(isDark(null, true), true);
+});

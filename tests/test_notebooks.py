@@ -1,0 +1,44 @@
+"""The notebooks run from top to bottom, and what they display is a view that needs no network."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+ROOT = Path(__file__).resolve().parents[1]
+NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
+VIEWS = {"first_look": 1, "bert_and_gpt": 3, "vision_transformer": 2, "interventions": 2, "survey": 1}
+
+
+def test_there_are_five_without_outputs() -> None:
+    assert {path.stem for path in NOTEBOOKS} == set(VIEWS)
+    for path in NOTEBOOKS:
+        cells = nbformat.read(path, as_version=4).cells
+        assert not [cell for cell in cells if cell.get("outputs") or cell.get("execution_count")], path.name
+
+
+# Zeromq's sockets and the kernel's process end with the loop that the client makes, and Python hears of it later.
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    monkeypatch.setenv("JUPYTER_PREFER_ENV_PATH", "1")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("OMP_NUM_THREADS", os.environ.get("OMP_NUM_THREADS", "1"))
+    notebook = nbformat.read(path, as_version=4)
+    client = NotebookClient(
+        notebook, timeout=None, store_widget_state=False, resources={"metadata": {"path": tmp_path}}
+    )
+    asyncio.run(client.async_execute())
+    shown = [output for cell in notebook.cells for output in cell.get("outputs", []) if "data" in output]
+    views = [output["data"]["text/html"] for output in shown if "srcdoc=" in str(output["data"].get("text/html"))]
+    assert len(views) == VIEWS[path.stem]
+    assert all("widget-view+json" in " ".join(each["data"]) for each in shown if each["data"].get("text/html") in views)
+    assert not [view for view in views if "https://" in view.split("srcdoc=")[0]]
