@@ -84,3 +84,9 @@ export function decodePlaces(bytes) {
   for (let place = 0; place < count; place++) numbers[place] = values[bytes[place] + 256 * bytes[count + place]];
   return numbers;
 }
+
+/** A weight as the number that comes back of its finest cell. */
+export const numberOf = (weight) => {
+  const cell = Math.floor(weight * CELLS);
+  return cell <= 0 ? 0 : cell >= CELLS ? FULL : 2 * cell + 1;
+};

@@ -12,6 +12,7 @@ import { Explain } from './explain.js';
 import { mountExportMenu } from './exportmenu.js';
 import { Finder } from './finder.js';
 import { HeadTable } from './headtable.js';
+import { OwnFile } from './ownfile.js';
 import { mountTools } from '../parts/tools.js';
 import { Player } from './player.js';
 import { printSheets } from './sheet.js';
@@ -59,16 +60,17 @@ export async function mount({ element, server }) {
   const table = server && new HeadTable(view);
   const finder = server && new Finder(server, view);
   const explain = server && new Explain(server, view);
-  const parts = [colouring, chips, explain, table, finder].filter(Boolean);
+  const own = server && new OwnFile();
+  const parts = [colouring, chips, explain, table, finder, own].filter(Boolean);
   if (server) {
     view.wallElement.append(colouring.element, chips.element);
-    element.append(explain.element, table.element, finder.element);
+    element.append(explain.element, table.element, finder.element, own.element);
   }
   view.end.before(player.element);
   view.show.append(writing.element, tools, note, view.hints);
   view.end.append(exportMenu.element);
   printSheets(open);
-  listenToKeys(() => (open() ? view : null));
+  listenToKeys(() => (open() && !own?.inUse() ? view : null));
   const draw = () => {
     if (!open()) return;
     exportMenu.draw();

@@ -51,7 +51,8 @@ export function mountKinds(element, store, source) {
       const chosen = kind === state.kind;
       const name = make('span', { data: { text: t(`kind_${kind}`) } }, t(`kind_${kind}`));
       const attributes = { type: 'button', role: 'radio', 'aria-checked': String(chosen), tabindex: chosen ? 0 : -1 };
-      return make('button', { ...attributes, data: { kind, explains: kind } }, icon(18, SHAPES[kind], { fill: 'currentColor' }), name);
+      const explained = kind === 'self' ? {} : { explains: kind }; // a model with one kind has it explained beside its name
+      return make('button', { ...attributes, data: { kind, ...explained } }, icon(18, SHAPES[kind], { fill: 'currentColor' }), name);
     });
     replace(choices, ...buttons);
     says.textContent = source().kindSays(state.kind);

@@ -1,0 +1,89 @@
+"""Open your own: a file of attention is read in the browser alone, shown as it is, and refused in words."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+from playwright.sync_api import Page, expect
+
+import headlight
+from headlight.model.records import Translation
+from headlight.viz.words import say
+from tests.model.arrays.test_reading import softmax
+
+NAMES = ["the", "cat", "sat", "on", "a", "<b>mat</b>", "</s>"]
+
+
+def table(page: Page) -> np.ndarray:
+    page.locator(".own-file button[data-view=numbers]").click()
+    rows = page.locator(".own-file .numbers tbody").evaluate(
+        "(body) => [...body.querySelectorAll('tr[aria-rowindex]')].map((row) => "
+        "[...row.querySelectorAll('td')].map((cell) => cell.textContent))"
+    )
+    return np.array([[np.nan if cell == "–" else float(cell) for cell in row] for row in rows])
+
+
+def rounded(weights: np.ndarray) -> np.ndarray:
+    return np.array([[float(f"{weight:.3f}") for weight in row] for row in weights])
+
+
+def archive(**arrays: np.ndarray) -> bytes:
+    file = io.BytesIO()
+    np.savez_compressed(file, **arrays)
+    return file.getvalue()
+
+
+def test_a_file_is_read_here_alone_and_shown_as_it_is(page: Page, folder: Path, example: Translation) -> None:
+    asked: list[str] = []
+    page.locator(".own-file summary").click()
+    page.on("request", lambda request: asked.append(f"{request.method} {request.url}"))
+    weights = softmax((2, 3, 7, 7), mask=np.tri(7))
+    headlight.show(weights, tokens=NAMES).save(folder / "own.npz")
+    file = page.locator(".own-file > input")
+    file.set_input_files(folder / "own.npz")
+    expect(page.locator(".own-file .recorded-name")).to_have_text("own")
+    assert page.locator(".own-file .strips .token").all_inner_texts() == NAMES
+    np.testing.assert_array_equal(table(page), np.where(np.tri(7) > 0, rounded(weights[0, 0]), np.nan))
+    # Keys are for the view that is in use: the page's own head stays.
+    page.locator(".own-file .thumb[data-layer='1'][data-head='1']").click()
+    before = page.locator(".explorer .topline h2").first.inner_text()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".own-file .topline h3")).to_have_text("Layer 2 · Head 3")
+    assert page.locator(".explorer .topline h2").first.inner_text() == before
+    np.testing.assert_array_equal(table(page), np.where(np.tri(7) > 0, rounded(weights[1, 2]), np.nan))
+    # What this page exports, it opens again; JSON as well, stored and with rows that sum to less.
+    headlight.show(example).save(folder / "page.json")
+    file.set_input_files(folder / "page.json")
+    expect(page.locator(".own-file .recorded-name")).to_have_text("page")
+    assert page.locator(".own-file .kinds button").count() == 3
+    np.testing.assert_array_equal(table(page), rounded(example.attention.cross[0, 0]))
+    halved = io.BytesIO()
+    np.savez(halved, self=softmax((1, 1, 2, 2)) / 2)
+    file.set_input_files({"name": "half.npz", "mimeType": "", "buffer": halved.getvalue()})
+    expect(page.locator(".own-file .remarks")).to_contain_text("2 rows do not sum to 1")
+    # What is none is refused in words, and what was shown stays.
+    good = softmax((1, 1, 2, 2))
+    wrong: dict[str, bytes] = {
+        "no_such_file": b"hello",
+        "broken": archive(self=good)[:-30],
+        "no_attention": archive(other=good),
+        "no_weights": archive(self=good - 3),
+        "shape": archive(self=good[0]),
+        "sizes": archive(self=good, tokens=np.array(["a"])),
+        "kind_of_array": archive(self=good.astype(np.complex64)),
+        "ragged": json.dumps({"self": [[[[1.0], [0.5, 0.5]]]]}).encode(),
+        "no_names": json.dumps({"self": good.tolist(), "tokens": [1, 2]}).encode(),
+    }
+    values = {"kind": "Self-attention", "shape": "1 × 2 × 2", "first": 1, "second": 2, "type": "<c8"}
+    for word, content in wrong.items():
+        file.set_input_files({"name": f"{word}.npz", "mimeType": "", "buffer": content})
+        expect(page.locator(".own-file .error")).to_have_text(say(f"opened_{word}", **values))
+    expect(page.locator(".own-file .recorded-name")).to_have_text("half")
+    bomb = io.BytesIO()
+    np.savez_compressed(bomb, self=np.zeros((1, 1, 7000, 7000), dtype=np.float32))
+    file.set_input_files({"name": "bomb.npz", "mimeType": "", "buffer": bomb.getvalue()})
+    expect(page.locator(".own-file .error")).to_have_text(say("opened_too_large", limit=160))
+    assert not [each for each in asked if not each.startswith("GET")], asked

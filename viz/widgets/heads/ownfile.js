@@ -1,0 +1,57 @@
+// Open your own: a file of attention of any model, read here and nowhere else, in a view of its own below that of the page.
+
+import { make } from '../core/dom.js';
+import { state } from '../core/state.js';
+import { t } from '../core/words.js';
+import { FileFault } from '../recorded/archive.js';
+import { recordingFrom } from '../recorded/fromfile.js';
+import { RecordedView, lookAt } from '../recorded/recorded.js';
+
+export class OwnFile {
+  constructor() {
+    this.view = null;
+    this.turn = 0;
+    this.name = make('summary', {});
+    this.says = make('p', { class: 'quiet' });
+    this.input = make('input', { type: 'file', accept: '.npz,.json', onchange: () => this.take(this.input.files[0]) });
+    this.error = make('p', { class: 'error', role: 'alert' });
+    this.shown = make('div', {});
+    this.element = make('details', { class: 'own-file' }, this.name, this.says, this.input, this.error, this.shown);
+    this.element.addEventListener('dragover', (event) => event.preventDefault());
+    this.element.addEventListener('drop', (event) => {
+      event.preventDefault();
+      this.take(event.dataTransfer.files[0]);
+    });
+  }
+
+  async take(file) {
+    if (!file) return;
+    const turn = ++this.turn;
+    this.error.textContent = '';
+    try {
+      const recording = await recordingFrom(file);
+      if (turn !== this.turn) return;
+      this.view?.close();
+      const element = make('section', { class: 'headlight headlight-recorded' });
+      this.shown.replaceChildren(element);
+      const keys = () => state.tab === 'heads' && this.inUse();
+      this.view = new RecordedView(element, recording, { store: lookAt(recording), keys });
+    } catch (error) {
+      if (turn !== this.turn) return;
+      if (!(error instanceof FileFault)) throw error;
+      const kind = error.values.kind ? { kind: t(`kind_${error.values.kind}`) } : {};
+      this.error.textContent = t(`opened_${error.word}`, { ...error.values, ...kind });
+    }
+  }
+
+  /** Whether the focus is here: then keys are for this view, and not for the page's. */
+  inUse() {
+    return this.shown.contains(document.activeElement);
+  }
+
+  draw() {
+    this.name.textContent = t('open_your_own');
+    this.says.textContent = t('open_your_own_says');
+    this.input.setAttribute('aria-label', t('open_your_own'));
+  }
+}

@@ -1,0 +1,171 @@
+// A file of attention → a recording: `.npz` or `.json` as the page exports them, `headlight inspect` and `view.save` write them.
+
+import { RECORDED, Recording } from '../core/recording.js';
+import { sideOf } from '../core/translation.js';
+import { numberOf } from '../core/letters.js';
+import { FileFault, MOST_BYTES, arrayOf, unzipped } from './archive.js';
+
+export const MOST_WEIGHTS = 8_000_000;
+const LONGEST = 16; // letters of a label
+const NEAR = 1e-3; // how far the sum of a row may be from one
+const SPECIAL = /^(<\|?[^<>\s]+\|?>|\[[A-Z][A-Z_]*[0-9]*\])$/;
+
+/** @param {File} file */
+export async function recordingFrom(file) {
+  if (file.size > MOST_BYTES) throw new FileFault('too_large', { limit: MOST_BYTES / 1e6 });
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  const values = bytes[0] === 0x50 && bytes[1] === 0x4b ? await fromArchive(bytes) : fromJson(bytes);
+  return recordingOf(values, file.name.replace(/\.\w+$/, ''));
+}
+
+async function fromArchive(bytes) {
+  const wanted = new Set([...RECORDED, ...NAMES].map((name) => `${name}.npy`));
+  const found = {};
+  for (const [name, content] of await unzipped(bytes, (each) => wanted.has(each))) {
+    const { shape, numbers, texts } = arrayOf(content);
+    found[name.slice(0, -4)] = texts ? (shape.length ? texts : texts[0]) : { shape, numbers };
+  }
+  return found;
+}
+
+const NAMES = ['tokens', 'source_tokens', 'target_tokens', 'decoder_tokens', 'source', 'translation'];
+
+function fromJson(bytes) {
+  let values;
+  try {
+    values = JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    throw new FileFault('no_such_file');
+  }
+  if (values === null || typeof values !== 'object') throw new FileFault('no_such_file');
+  const arrays = RECORDED.filter((kind) => Array.isArray(values[kind]) && values[kind].length);
+  return { ...values, ...Object.fromEntries(arrays.map((kind) => [kind, flat(values[kind], kind)])) };
+}
+
+/** Nested lists, all of one shape, as one array. */
+function flat(lists, kind) {
+  const shape = [];
+  for (let inner = lists; Array.isArray(inner) && shape.length < 5; inner = inner[0]) shape.push(inner.length);
+  const count = shape.reduce((all, each) => all * each, 1);
+  if (shape.length !== 4 || count > MOST_WEIGHTS) throw shaped(kind, shape, count);
+  const numbers = new Float32Array(count);
+  let at = 0;
+  const walk = (inner, depth) => {
+    if (depth === 4) {
+      numbers[at++] = typeof inner === 'number' ? inner : NaN;
+      return;
+    }
+    if (!Array.isArray(inner) || inner.length !== shape[depth]) throw new FileFault('ragged', { kind });
+    for (const each of inner) walk(each, depth + 1);
+  };
+  walk(lists, 0);
+  return { shape, numbers };
+}
+
+const shaped = (kind, shape, count) =>
+  count > MOST_WEIGHTS
+    ? new FileFault('too_many', { limit: MOST_WEIGHTS / 1e6 })
+    : new FileFault('shape', { kind, shape: shape.join(' × ') });
+
+/** Arrays and names, checked against each other. */
+export function recordingOf(values, name) {
+  const kinds = RECORDED.filter((kind) => values[kind]?.numbers?.length);
+  if (!kinds.length) throw new FileFault('no_attention');
+  const all = kinds.reduce((sum, kind) => sum + values[kind].numbers.length, 0);
+  const [about, numbers, remarks] = [{}, {}, []];
+  for (const kind of kinds) {
+    const { shape, numbers: weights } = values[kind];
+    if (shape.length !== 4 || all > MOST_WEIGHTS) throw shaped(kind, shape, all);
+    numbers[kind] = read(kind, weights);
+    const causal = ['decoder', 'self'].includes(kind) && isCausal(shape, weights);
+    about[kind] = { shape, layers: [...Array(shape[0]).keys()], allowed: causal ? triangle(shape[2]) : null };
+    const off = offSums(shape, weights);
+    if (off) remarks.push(['sums', { kind, ...off }]);
+  }
+  const lengths = lengthsOf(about, kinds);
+  const source = named(values.tokens ?? values.source_tokens, values.source, lengths.source);
+  const target = named(values.target_tokens, values.translation, lengths.target);
+  const before = values.decoder_tokens && kinds.includes('decoder') ? named(values.decoder_tokens, target.text, lengths.target) : null;
+  const texts = { source: source.tokens, source_text: source.text, target: target.tokens, text: target.text };
+  return new Recording({ name, kinds: about, remarks, ...texts, before: before?.tokens ?? null }, numbers);
+}
+
+function read(kind, weights) {
+  const found = new Uint16Array(weights.length);
+  for (const [place, weight] of weights.entries()) {
+    if (!(weight >= 0 && weight <= 1 + 30 * NEAR)) throw new FileFault('no_weights', { kind });
+    found[place] = numberOf(weight);
+  }
+  return found;
+}
+
+function isCausal([, , rows, columns], weights) {
+  if (rows < 2 || rows !== columns) return false;
+  return weights.every((weight, cell) => weight === 0 || cell % columns <= Math.floor(cell / columns) % rows);
+}
+
+const triangle = (size) => Array.from({ length: size * size }, (_, cell) => Number(cell % size <= Math.floor(cell / size))).join('');
+
+function offSums([, , , columns], weights) {
+  const sums = [];
+  for (let at = 0; at < weights.length; at += columns) {
+    let sum = 0;
+    for (let place = at; place < at + columns; place++) sum += weights[place];
+    if (Math.abs(sum - 1) > NEAR) sums.push(sum);
+  }
+  if (!sums.length) return null;
+  const rounded = (number) => Math.round(number * 1e4) / 1e4;
+  const [low, high] = sums.reduce(([least, most], sum) => [Math.min(least, sum), Math.max(most, sum)], [Infinity, -Infinity]);
+  return { rows: sums.length, low: rounded(low), high: rounded(high) };
+}
+
+/** How many tokens each side has, by every array that has it on an axis. */
+function lengthsOf(about, kinds) {
+  const found = { source: 0, target: 0 };
+  for (const kind of kinds) {
+    for (const [axis, place] of /** @type {[string, number][]} */ ([
+      ['rows', 2],
+      ['columns', 3],
+    ])) {
+      const side = sideOf(kind, axis);
+      const count = about[kind].shape[place];
+      if (found[side] && found[side] !== count) throw new FileFault('sizes', { first: found[side], second: count });
+      found[side] = count;
+    }
+  }
+  return found;
+}
+
+/** Names with their places: in the text that came along, else in one that they make. Without names tokens are numbered. */
+function named(given, text, count) {
+  const names = given ?? Array.from({ length: count }, (_, place) => String(place + 1));
+  if (!Array.isArray(names) || !names.every((each) => typeof each === 'string')) throw new FileFault('no_names');
+  if (names.length !== count) throw new FileFault('sizes', { first: names.length, second: count });
+  return (typeof text === 'string' && placedIn(names, text)) || placedIn(names, names.filter((each) => !SPECIAL.test(each)).join(' '));
+}
+
+function placedIn(names, text) {
+  const letters = [...text]; // places count characters, as those of the server do
+  const tokens = [];
+  let [end, word] = [0, 0];
+  for (const name of names) {
+    const own = [...name];
+    let start = end;
+    while (start < letters.length && /\s/.test(letters[start]) && letters[start] !== own[0]) start++;
+    const last = tokens.at(-1);
+    if (own.length && own.every((letter, place) => letters[start + place] === letter)) {
+      if (last && (start > last.end || !/\p{L}/u.test(own[0]))) word++;
+      tokens.push(token(name, { start, end: start + own.length, word }));
+      end = start + own.length;
+    } else if (last && !last.special && last.name === name) tokens.push({ ...last });
+    else if (SPECIAL.test(name)) tokens.push(token(name, { start: end, end, word: null, special: true }));
+    else return null;
+  }
+  return { tokens, text };
+}
+
+function token(name, place) {
+  const letters = [...name.replace(/\s/g, '␣')];
+  const short = letters.length > LONGEST ? `${letters.slice(0, LONGEST - 1).join('')}…` : letters.join('');
+  return { name, label: short || '∅', full: letters.join('') || '∅', special: false, ...place };
+}
