@@ -285,7 +285,9 @@ class Translation:
     target_tokens: tuple[Token, ...]  # as written; the end token last, if it was reached
     start_token: Token  # what the decoder reads before the first written token
     attention: Attention
-    positions: Mapping[str, FloatArray]  # "encoder", "decoder": the encoding's table or bias, as far as it is used
+    positions: Mapping[
+        str, FloatArray
+    ]  # "encoder", "decoder": the encoding's table or bias (of each layer, if they differ), as far as it is used
     score: float
     log_probability: float
     stopped: Stopped

@@ -93,7 +93,7 @@ class Config:
 class TransformerConfig(Config):
     """An encoder-decoder Transformer. The defaults are the published base model ("Attention Is All You Need")."""
 
-    younger: ClassVar[frozenset[str]] = frozenset({"closed_waves", "embedding_norm"})
+    younger: ClassVar[frozenset[str]] = frozenset({"closed_waves", "embedding_norm", "relative_each_layer"})
 
     source_vocabulary: int
     target_vocabulary: int
@@ -114,6 +114,7 @@ class TransformerConfig(Config):
     rotary_base: float = 10_000.0
     relative_buckets: int = 32
     relative_max_distance: int = 128
+    relative_each_layer: bool = False  # each layer has numbers of its own; False: all share them
 
     activation: str = "relu"
     norm: str = "layer"
@@ -188,6 +189,10 @@ class TransformerConfig(Config):
         self._require(
             self.positions != "relative" or 4 <= self.relative_buckets < self.relative_max_distance,
             "relative positions need at least 4 buckets, and a relative_max_distance beyond their number.",
+        )
+        self._require(
+            not self.relative_each_layer or self.positions == "relative",
+            f"relative_each_layer needs positions 'relative', not {self.positions!r}.",
         )
         self._require(
             not self.closed_waves

@@ -13,7 +13,7 @@ A new encoding is one class here and one line in `POSITIONS`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -38,8 +38,12 @@ class Positions(Watchable):
         """What is added to the scores, `[heads, queries, keys]`; the last query stands at the last key."""
         return None
 
+    def biases(self, queries: int, keys: int, layers: int) -> Sequence[Tensor | None]:
+        """The same for each of so many layers."""
+        return [self.bias(queries, keys)] * layers
+
     def picture(self, length: int) -> Tensor:
-        """The table `[positions, width]` or the bias `[heads, queries, keys]`, to look at."""
+        """The table `[positions, width]` or the bias `[heads, queries, keys]`, with layers before it if they differ."""
         return torch.zeros(length, 0)
 
 
@@ -240,20 +244,30 @@ def alibi_slopes(heads: int) -> Tensor:
 
 
 class RelativePositions(BiasingPositions):
-    """A learned number for each head and bucket of distances: exact near by, coarse far off (T5, arXiv:1910.10683)."""
+    """A learned number for each head and bucket of distances: exact near by, coarse far off (T5, arXiv:1910.10683).
+
+    All layers share them; with `relative_each_layer`, each has its own (umT5, arXiv:2304.09151).
+    """
 
     def __init__(self, config: TransformerConfig, *, one_way: bool) -> None:
         super().__init__(config, one_way=one_way)
         self.max_distance = config.relative_max_distance
-        self.table = nn.Parameter(torch.empty(config.relative_buckets, config.heads))
+        layers = config.decoder_layers if one_way else config.encoder_layers
+        tables = (layers,) if config.relative_each_layer and layers > 1 else ()
+        self.buckets = config.relative_buckets
+        self.table = nn.Parameter(torch.empty(*tables, self.buckets, config.heads))
         nn.init.normal_(self.table, std=config.d_model**-0.5)
+
+    def biases(self, queries: int, keys: int, layers: int) -> Sequence[Tensor | None]:
+        bias = self.bias(queries, keys)
+        return [bias] * layers if bias.dim() == 3 else bias.unbind()
 
     def device(self) -> torch.device:
         return self.table.device
 
     def of_distances(self, distances: Tensor) -> Tensor:
-        buckets = distance_buckets(distances, len(self.table), self.max_distance, one_way=self.one_way)
-        return self.table[buckets].permute(2, 0, 1)
+        buckets = distance_buckets(distances, self.buckets, self.max_distance, one_way=self.one_way)
+        return self.table[..., buckets, :].movedim(-1, -3)  # [(layers,) heads, queries, keys]
 
 
 def distance_buckets(distances: Tensor, buckets: int, max_distance: int, *, one_way: bool) -> Tensor:

@@ -105,8 +105,8 @@ class DecoderLayer(nn.Module):
 
 def through(layers: Iterable[Callable[..., Tensor]], x: Tensor, mask: Tensor | None, positions: Positions) -> Tensor:
     """A whole sequence through layers that look everywhere: `[batch, tokens, d_model]` → the same shape."""
-    bias = positions.bias(x.shape[1], x.shape[1])
-    for layer in layers:
+    stack = list(layers)
+    for layer, bias in zip(stack, positions.biases(x.shape[1], x.shape[1], len(stack)), strict=True):
         x = layer(x, mask, bias, positions)
     return x
 
@@ -159,9 +159,9 @@ class Decoder(nn.Module):
         # No mask for padding at the end of a target: whatever stands before it never looks ahead.
         mask = causal_mask(tokens, length, device=x.device) if tokens > 1 else None
         positions: Positions = self.embedding.positions
-        bias = positions.bias(tokens, length)
+        biases = positions.biases(tokens, length, len(self.layers))
         caches: Sequence[KeysValuesCache | None] = state.caches or [None] * len(self.layers)
-        for layer, source, cache in zip(self.layers, state.cross, caches, strict=True):
+        for layer, source, bias, cache in zip(self.layers, state.cross, biases, caches, strict=True):
             x = layer(x, source, state.mask, mask, bias, positions, cache)
         if state.caches is not None:
             state.length = length

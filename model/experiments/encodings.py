@@ -19,7 +19,7 @@ LEARNED = ("learned", "relative")  # their numbers come from training alone
 @lru_cache(maxsize=128)
 def picture(config: TransformerConfig, encoding: str, length: int) -> FloatArray:
     """What needs no training: `[positions, width]`, `[heads, queries, keys]`, or nothing where all is learned."""
-    config = replace(config, positions=encoding)
+    config = replace(config, positions=encoding, relative_each_layer=False)
     if encoding == "learned":
         return read_only(np.zeros((length, 0), dtype=np.float32))  # type: ignore[no-any-return]
     if encoding == "relative":  # which distances share a number: a table in which every bucket holds its own

@@ -11,4 +11,5 @@ FAMILIES: dict[str, str] = {
     "mbart": "headlight.model.foreign.mbart",
     "t5": "headlight.model.foreign.t5",
     "mt5": "headlight.model.foreign.t5",
+    "umt5": "headlight.model.foreign.t5",
 }

@@ -1,8 +1,11 @@
-"""T5 (https://arxiv.org/abs/1910.10683), T5 v1.1 and mT5, where they were taught to translate.
+"""T5 (https://arxiv.org/abs/1910.10683), T5 v1.1, mT5, umT5 and ByT5, where they were taught to translate.
 
     config.json          sizes; a bias of relative positions, RMS norm, scores without 1/√d
     model.safetensors    or its shards, or pytorch_model.bin
     spiece.model         how text is cut into pieces; ids are its own, then further ones for blanks
+
+umT5 (https://arxiv.org/abs/2304.09151) has a bias in each layer. ByT5 (https://arxiv.org/abs/2105.13626) reads and
+writes bytes, and needs no file for that: `tokenizer_config.json` names it.
 
 Words before the sentence name the pair of languages: "translate English to German: ".
 """
@@ -15,23 +18,31 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import torch
+from torch import Tensor
+
 from headlight.model.core.config import TransformerConfig
 from headlight.model.decoding.generation_defaults import GenerationDefaults
-from headlight.model.errors import TokenizerError
+from headlight.model.errors import ConfigError, TokenizerError
 from headlight.model.folders.reader import CONFIG, FolderReader
-from headlight.model.folders.storage import read_json
+from headlight.model.folders.storage import Weights, read_json
+from headlight.model.foreign.bart_like import of_start
 from headlight.model.foreign.common import (
+    AGAIN,
     OUTPUT,
     TABLE,
     TARGET_TABLE,
     TOKENIZER_CONFIG,
     Fields,
     ForeignReader,
+    cutter_of,
     entries_of,
     filled_up,
     read_generation_defaults,
     safe_json,
 )
+from headlight.model.text.byte_pairs import SPECIAL, ByteEntry, BytePairs, BytePairTokenizer
+from headlight.model.text.byte_tokens import BYTE_LETTERS
 from headlight.model.text.languages import Language, Languages
 from headlight.model.text.pieces import PieceTokenizer
 from headlight.model.text.sentencepiece import read_sentencepiece
@@ -43,7 +54,11 @@ DEFAULTS: dict[str, Any] = {
     "relative_attention_num_buckets": 32, "relative_attention_max_distance": 128, "layer_norm_epsilon": 1e-6,
     "feed_forward_proj": "relu", "pad_token_id": 0, "eos_token_id": 1, "n_positions": 512, "tie_word_embeddings": True,
 }  # fmt: skip
-OF_MT5 = {"vocab_size": 250_112, "d_ff": 1024, "num_layers": 8, "num_heads": 6, "feed_forward_proj": "gated-gelu"}
+BYTES, MARKS = "ByT5Tokenizer", ("<pad>", "</s>", "<unk>")
+DEFAULTS_OF: dict[str, dict[str, Any]] = {
+    "mt5": {"vocab_size": 250_112, "d_ff": 1024, "num_layers": 8, "num_heads": 6, "feed_forward_proj": "gated-gelu"},
+    "umt5": {"vocab_size": 250_112, "d_ff": 1024, "num_layers": 8, "num_heads": 6, "feed_forward_proj": "gated-gelu"},
+}
 FEED_FORWARD = {
     "relu": "relu", "gelu": "gelu", "gelu_new": "gelu_tanh", "silu": "silu", "swish": "silu",
     "gated-gelu": "geglu", "gated-gelu_new": "geglu", "gated-silu": "swiglu", "gated-swish": "swiglu",
@@ -63,16 +78,18 @@ PREFIX = re.compile(rf"translate +(?P<source>{NAME}) +to +(?P<target>{NAME}) *: 
 
 
 class T5(ForeignReader):
-    """Folders of `model_type` "t5" and "mt5"."""
+    """Folders of `model_type` "t5", "mt5" and "umt5"."""
 
     tables = TABLES
-    cutters = ("T5Tokenizer", "MT5Tokenizer")
+    cutters = ("T5Tokenizer", "MT5Tokenizer", BYTES)
     # Old folders hold a bias for cross-attention, which has no positions.
     spares = (r"decoder\.block\.0\.layer\.1\.EncDecAttention\.relative_attention_bias\.weight",)
 
     def mapped(self, folder: Path, values: dict[str, Any]) -> TransformerConfig:
-        many = values.get("model_type") == "mt5"
-        fields = Fields(values, DEFAULTS | OF_MT5 if many else DEFAULTS, folder / CONFIG)
+        family = str(values.get("model_type"))
+        long = {"n_positions": 1024} if cutter_of(folder, values) == BYTES else {}  # as it was trained with
+        defaults = DEFAULTS | DEFAULTS_OF.get(family, {}) | long
+        fields = Fields(values | of_start(folder), defaults, folder / CONFIG)
         fields.neutral(quantization_config=None)
         size, pad = fields.whole("vocab_size"), fields.token("pad_token_id")
         activation = fields.choice("feed_forward_proj", FEED_FORWARD)
@@ -88,6 +105,7 @@ class T5(ForeignReader):
             positions="relative",
             relative_buckets=fields.whole("relative_attention_num_buckets"),
             relative_max_distance=fields.whole("relative_attention_max_distance"),
+            relative_each_layer=family == "umt5",
             max_length=fields.whole("n_positions"),
             activation=activation,
             norm="rms",
@@ -98,8 +116,8 @@ class T5(ForeignReader):
             feed_forward_bias=False,
             scale_embedding=False,
             scale_scores=False,
-            # Of T5 v1.0 alone, which is known by its one table; whether the tables are one, the weights tell.
-            scale_output=fields.switch("tie_word_embeddings") and not many,
+            # Of those with one table, as T5 v1.0; whether the tables are one, the weights tell.
+            scale_output=fields.switch("tie_word_embeddings") and family != "mt5",
             dropout=0.0,
             pad_id=pad,
             start_id=fields.token("decoder_start_token_id") if fields.has("decoder_start_token_id") else pad,
@@ -107,13 +125,28 @@ class T5(ForeignReader):
         )
 
     def renamed(self, name: str) -> Sequence[str]:
-        theirs = _renamed(name)
+        theirs = renamed(name)
         for ours, names in FORWARD.items():
             if f"DenseReluDense.{ours}." in theirs:
                 return [theirs.replace(f".{ours}.", f".{name}.") for name in names]
         return [theirs]
 
+    def weight(self, store: Weights, name: str) -> Tensor:
+        first = renamed(name)
+        if not first.endswith(BIAS) or (second := first.replace(".0.", ".1.", 1)) not in store:
+            return super().weight(store, name)
+        tables = [first, second]  # of each layer: umT5
+        while (further := first.replace(".0.", f".{len(tables)}.", 1)) in store:
+            tables.append(further)
+        return torch.stack([store.read(table) for table in tables])
+
     def tokenizers(self, folder: Path, config: TransformerConfig) -> tuple[Vocabulary, Vocabulary]:
+        if cutter_of(folder) == BYTES:
+            made = plain_bytes(folder, config)
+            return made, made
+        return self._pieces(folder, config)
+
+    def _pieces(self, folder: Path, config: TransformerConfig) -> tuple[Vocabulary, Vocabulary]:
         settings = safe_json(folder, TOKENIZER_CONFIG)
         model = read_sentencepiece(folder / PIECES)
         texts = [piece.text for piece in model.pieces]
@@ -160,6 +193,27 @@ class T5(ForeignReader):
         return read_generation_defaults(folder, config, languages, task)
 
 
+def plain_bytes(folder: Path, config: TransformerConfig) -> BytePairTokenizer:
+    """Padding, the end and the unknown; the 256 bytes in their order; and a blank on each id that is left."""
+    first = len(MARKS) + len(BYTE_LETTERS)
+    if config.source_vocabulary < first:
+        raise ConfigError(
+            f"{folder / CONFIG}: vocab_size is {config.source_vocabulary}, but bytes need {first}. {AGAIN}"
+        )
+    texts = [f"<extra_id_{place}>" for place in range(config.source_vocabulary - first)]
+    special = [ByteEntry(text, SPECIAL) for text in texts]
+    return BytePairTokenizer(
+        BytePairs(
+            entries=(*(ByteEntry(mark, SPECIAL) for mark in MARKS), *map(ByteEntry, BYTE_LETTERS), *special),
+            merges=(),
+            splits=False,
+            pad_id=config.pad_id,
+            start_id=config.start_id,
+            end_id=config.end_id,
+        )
+    )
+
+
 def _tasks(folder: Path) -> dict[str, dict[str, Any]]:
     """The translation tasks of `config.json`, by name."""
     named = read_json(folder / CONFIG).get("task_specific_params")
@@ -171,7 +225,7 @@ def _tasks(folder: Path) -> dict[str, dict[str, Any]]:
     }
 
 
-def _renamed(name: str) -> str:
+def renamed(name: str) -> str:
     """The name of our tensor in T5."""
     side, _, rest = name.partition(".")
     if rest == "final_norm.weight":

@@ -45,6 +45,7 @@ def encoding_values(service: Service, values: Mapping[str, Any]) -> dict[str, An
     trained = encoding == own and encoding in LEARNED
     if trained:
         table = numbers_of(model.encoder.embedding.positions.picture(length))
+        table = table[0] if table.ndim == 4 else table  # of layers that differ, the first
     else:
         table = picture(model.config, encoding, length)
     form = form_of(encoding, trained=trained)

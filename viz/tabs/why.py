@@ -144,10 +144,17 @@ def evidence(service: Service, translation: Translation, kind: Kind, layer: int,
         queries=queries,
         keys=keys,
         scores=scores,
-        bias=added[head] if added is not None and added.ndim == 3 else None,  # other encodings are tables
+        bias=None if added is None else bias_of(added, layer, head),
         divisor=math.sqrt(queries.shape[-1]) if config.scale_scores else 1.0,
         map=translation.attention_map(kind, layer, head),
     )
+
+
+def bias_of(added: FloatArray, layer: int, head: int) -> FloatArray | None:
+    """What an encoding adds to one head's scores, `[queries, keys]`; None where it is a table of positions."""
+    if added.ndim == 4:  # each layer has its own
+        added = added[layer]
+    return added[head] if added.ndim == 3 else None
 
 
 def own_lines(weights: FloatArray, chosen: int | None, *, every: bool) -> list[int]:

@@ -25,6 +25,7 @@ VOCABULARIES = (
     ("vocab.json", "merges.txt"),
     ("source_tokenizer.json", "target_tokenizer.json"),
 )
+SETTINGS, OF_BYTES = "tokenizer_config.json", "ByT5Tokenizer"
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 PICKLE, PICKLE_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
 
@@ -97,6 +98,18 @@ def has_vocabulary(names: Iterable[str]) -> bool:
     return any(found.issuperset(needed) for needed in VOCABULARIES)
 
 
+def folder_has_vocabulary(folder: Path) -> bool:
+    """The same of a folder, whose settings may say that it cuts text into bytes, which takes no vocabulary."""
+    return has_vocabulary(path.name for path in folder.iterdir()) or _reads_bytes(folder / SETTINGS)
+
+
+def _reads_bytes(settings: Path) -> bool:
+    try:
+        return bool(json.loads(settings.read_text(encoding="utf-8"))["tokenizer_class"] == OF_BYTES)
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return False
+
+
 def remember(wanted: ModelId, commit: str) -> None:
     """Store the commit of a branch or tag, for later calls without a network."""
     if wanted.fixed:
@@ -114,7 +127,7 @@ def _reference(wanted: ModelId) -> Path:
 
 def _whole(folder: Path) -> bool:
     """Whether configuration, vocabulary and weights are complete."""
-    if not (folder / CONFIG).exists() or not has_vocabulary(path.name for path in folder.iterdir()):
+    if not (folder / CONFIG).exists() or not folder_has_vocabulary(folder):
         return False
     if (folder / WEIGHTS).exists() or (folder / PICKLE).exists():
         return True

@@ -18,6 +18,7 @@ from headlight.model.foreign.hub.names import HubError, ModelId, read_id
 from headlight.model.foreign.hub.plans import (
     AGENT,
     PATIENCE,
+    SMALL,
     Plan,
     Progress,
     RemoteFile,
@@ -77,6 +78,8 @@ def fetch(
     with hub_errors(wanted):
         download = Download(wanted, found, on_progress, stop or Event())
         for file in found.files:
+            if file.name not in SMALL:  # weights, which come last
+                require_vocabulary(found, folder)
             download.bring(file)
         remember(wanted, found.commit)
     return folder

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,9 +17,11 @@ from headlight.model.foreign.hub.cache import (
     INDEX,
     PICKLE,
     PICKLE_INDEX,
+    SETTINGS,
     WEIGHTS,
     blob_file,
     cache_folder,
+    folder_has_vocabulary,
     has_vocabulary,
     snapshot_folder,
 )
@@ -160,9 +163,14 @@ def chosen(wanted: ModelId, names: Any) -> list[str]:
     return small + weights
 
 
-def require_vocabulary(found: Plan) -> None:
-    """Raise an error for a model without the files of a tokenizer that we read."""
-    if not has_vocabulary(file.name for file in found.files):
+def require_vocabulary(found: Plan, here: Path | None = None) -> None:
+    """Raise an error for a model without the files of a tokenizer that we read.
+
+    `here`: the folder with all of them but the weights, which may say that none is needed.
+    """
+    names = [file.name for file in found.files]
+    may_need_none = SETTINGS in names if here is None else folder_has_vocabulary(here)
+    if not (has_vocabulary(names) or may_need_none):
         missing = "vocabulary (source.spm, spiece.model, …)"
         raise HubError("not_a_model", repository=found.repository, missing=missing)
 

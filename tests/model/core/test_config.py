@@ -83,6 +83,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"positions": "relative", "relative_buckets": 3}, "at least 4 buckets"),
     ({"positions": "relative", "relative_max_distance": 32}, "a relative_max_distance beyond their number"),
     ({"position_offset": -1}, "position_offset must not be negative"),
+    ({"relative_each_layer": True}, "relative_each_layer needs positions 'relative', not 'sinusoidal'"),
     ({"pad_id": -1}, "pad_id is -1, but the vocabulary ends at 28"),
     ({"pad_id": 29}, "pad_id is 29, but the vocabulary ends at 28"),
     ({"end_id": 29}, "end_id is 29, but the vocabulary ends at 28"),
@@ -216,7 +217,7 @@ def test_an_unknown_field_is_named_with_the_known_ones() -> None:
 
 
 def test_a_younger_field_may_be_missing_and_means_what_older_models_did() -> None:
-    assert TransformerConfig.younger == {"closed_waves", "embedding_norm"}
+    assert TransformerConfig.younger == {"closed_waves", "embedding_norm", "relative_each_layer"}
     values = json.loads(small_config(positions="sinusoidal_halves", closed_waves=True).to_json())
     assert TransformerConfig.from_json(json.dumps(values)).closed_waves
     del values["closed_waves"]

@@ -565,3 +565,22 @@ def test_derived_tables_are_never_saved(name: str) -> None:
     model(source_ids(), target_ids(101))
     assert not [entry for entry in model.state_dict() if "positions" in entry]
     assert isinstance(make_positions(config_of("alibi"), one_way=True), AlibiPositions)
+
+
+# ---------------------------------------------------------------- a bias of its own in each layer
+
+
+def test_each_layer_adds_the_numbers_of_its_own() -> None:
+    shared = RelativePositions(small_config(positions="relative"), one_way=True)
+    config = small_config(positions="relative", relative_each_layer=True)
+    own = RelativePositions(config, one_way=True)
+    assert own.table.shape == (config.decoder_layers, *shared.table.shape)
+    biases = own.biases(5, KEYS, config.decoder_layers)
+    assert len(biases) == config.decoder_layers > 1
+    for layer, bias in enumerate(biases):
+        shared.table.data = own.table.data[layer]
+        assert_close(bias, shared.bias(5, KEYS), of=f"layer {layer}")
+    alone = RelativePositions(
+        small_config(positions="relative", relative_each_layer=True, decoder_layers=1), one_way=True
+    )
+    assert alone.table.shape == shared.table.shape

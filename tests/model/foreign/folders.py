@@ -16,6 +16,7 @@ from typing import Any
 import sentencepiece
 import torch
 import transformers
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from headlight.model.core.masks import pad_rows
@@ -219,12 +220,27 @@ def mbart(folder: Path, *, shaken: Shaken = (4, 5.0), of_50: bool = True, **fiel
     return folder
 
 
-def t5(folder: Path, *, shaken: Shaken = (1, 2.0), many: bool = False, tasks: bool = True, **fields: Any) -> Path:
-    """A folder like T5's or, `many`, mT5's."""
+T5_KINDS = {
+    "t5": (transformers.T5Config, transformers.T5ForConditionalGeneration),
+    "mt5": (transformers.MT5Config, transformers.MT5ForConditionalGeneration),
+    "umt5": (transformers.UMT5Config, transformers.UMT5ForConditionalGeneration),
+}
+
+
+def t5(
+    folder: Path, *, shaken: Shaken = (1, 2.0), family: str = "t5", in_bytes: bool = False, tasks: bool = True,
+    **fields: Any,
+) -> Path:  # fmt: skip
+    """A folder like T5's, mT5's or umT5's; `in_bytes`: like ByT5's, without a vocabulary's file."""
     folder.mkdir(parents=True, exist_ok=True)
-    data = learn(vocab_size=449, pad_id=0, eos_id=1, unk_id=2, bos_id=-1)
-    (folder / "spiece.model").write_bytes(data)
-    (folder / "tokenizer_config.json").write_text(json.dumps({"extra_ids": 13}))
+    if in_bytes:
+        size = 3 + 256 + 125
+        settings: dict[str, Any] = {"tokenizer_class": "ByT5Tokenizer", "extra_ids": 125}
+    else:
+        data = learn(vocab_size=449, pad_id=0, eos_id=1, unk_id=2, bos_id=-1)
+        (folder / "spiece.model").write_bytes(data)
+        size, settings = len(pieces_of(data)) + 13 + 7, {"extra_ids": 13}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
     pairs = {"de": "German", "fr": "French", "ro": "Romanian"}
     params = {
         f"translation_en_to_{code}": {
@@ -232,11 +248,11 @@ def t5(folder: Path, *, shaken: Shaken = (1, 2.0), many: bool = False, tasks: bo
         }
         for code, name in pairs.items()
     }  # fmt: skip
-    kind = transformers.MT5Config if many else transformers.T5Config
-    config = kind(**T5 | {"vocab_size": len(pieces_of(data)) + 13 + 7} | fields)
+    described, kind = T5_KINDS[family]
+    config = described(**T5 | {"vocab_size": size} | fields)
     if tasks:
         config.task_specific_params = params | {"summarization": {"prefix": "summarize: ", "min_length": 30}}
-    model = (transformers.MT5ForConditionalGeneration if many else transformers.T5ForConditionalGeneration)(config)
+    model = kind(config)
     shake(model, 1, shaken, spread=0.25, tables=2.0)
     model.generation_config = transformers.GenerationConfig(
         eos_token_id=1, pad_token_id=0, decoder_start_token_id=0, num_beams=4, max_length=35, early_stopping=True
@@ -247,6 +263,10 @@ def t5(folder: Path, *, shaken: Shaken = (1, 2.0), many: bool = False, tasks: bo
         if name in fields:
             values[name] = fields[name]  # the library writes its own mind
     (folder / "config.json").write_text(json.dumps(values))
+    if family == "umt5" and values["tie_word_embeddings"] is False:  # the library ties them whatever one says
+        tensors = load_file(folder / "model.safetensors")
+        tensors["lm_head.weight"] = tensors["shared.weight"].flip(1).contiguous() / 4
+        save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
     return folder
 
 
@@ -279,6 +299,11 @@ def shake(model: Any, end: int, shaken: Shaken, *, spread: float = 0.15, tables:
 def reference(folder: Path) -> Any:
     """The model as `transformers` loads it."""
     model = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder, attn_implementation="eager")
+    values = json.loads((folder / "config.json").read_text())
+    if values["model_type"] == "umt5" and values["tie_word_embeddings"] is False:
+        # This library ties both tables and scales the output, unlike what those models were trained with.
+        model.config.tie_word_embeddings = False
+        model.lm_head.weight = torch.nn.Parameter(load_file(folder / "model.safetensors")["lm_head.weight"])
     return model.eval()
 
 

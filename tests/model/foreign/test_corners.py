@@ -162,7 +162,7 @@ def test_small_100_is_told_the_target_in_front_of_the_source(tmp_path: Path, hun
 @pytest.mark.parametrize(
     ("make", "named", "where"),
     [
-        (t5, "ByT5Tokenizer", "config.json"),
+        (marian, "ByT5Tokenizer", "config.json"),
         (t5, "RobertaTokenizer", "tokenizer_config.json"),
         (m2m, "IndicTransTokenizer", "tokenizer_config.json"),
         (marian, "BertTokenizerFast", "tokenizer_config.json"),

@@ -75,7 +75,13 @@ SHAPES: dict[str, tuple[Callable[..., Path], dict[str, Any]]] = {
     "t5 v1.1": (t5, {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False, "tasks": False}),
     "t5 gated otherwise": (t5, {"feed_forward_proj": "gated-silu", "relative_attention_max_distance": 23}),
     "t5 gated by relu": (t5, {"feed_forward_proj": "gated-relu", "layer_norm_epsilon": 0.01}),
-    "mt5": (t5, {"many": True, "tasks": False}),
+    "mt5": (t5, {"family": "mt5", "tasks": False}),
+    "umt5": (t5, {"family": "umt5", "tasks": False, "tie_word_embeddings": False}),
+    "umt5 tied": (t5, {"family": "umt5", "tasks": False, "num_layers": 2}),
+    "byt5": (
+        t5,
+        {"in_bytes": True, "tasks": False, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False},
+    ),
 }
 WITHIN = 1e-4
 

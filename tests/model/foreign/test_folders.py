@@ -8,6 +8,7 @@ import re
 import shutil
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,10 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def answers(opus: Path) -> list[list[int]]:
     return written(translator(opus))
+
+
+umt5 = partial(t5, family="umt5", tasks=False)
+byt5 = partial(t5, in_bytes=True, tasks=False)
 
 
 def written(ours: Translator, **options: Any) -> list[list[int]]:
@@ -248,7 +253,7 @@ def test_an_unknown_language_is_refused_with_the_choices(many: Path, opus: Path,
 
 
 @pytest.mark.parametrize("step_weights", ["float16", "float32"])
-@pytest.mark.parametrize("make", [marian, m2m, nllb, t5, bart, mbart])
+@pytest.mark.parametrize("make", [marian, m2m, nllb, t5, bart, mbart, umt5, byt5])
 def test_the_prepared_path_writes_the_same(tmp_path: Path, make: Callable[..., Path], step_weights: str) -> None:
     folder = make(tmp_path / "model")
     assert written(translator(folder, step_weights=step_weights)) == written(translator(folder))
@@ -257,7 +262,7 @@ def test_the_prepared_path_writes_the_same(tmp_path: Path, make: Callable[..., P
 # ------------------------------------------------------------ into a folder of ours
 
 
-@pytest.mark.parametrize("make", [marian, m2m, nllb, t5, bart, mbart])
+@pytest.mark.parametrize("make", [marian, m2m, nllb, t5, bart, mbart, umt5, byt5])
 def test_an_imported_folder_gives_the_same(
     tmp_path: Path, make: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:

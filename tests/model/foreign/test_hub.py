@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import re
@@ -578,6 +579,21 @@ def test_a_repository_without_a_vocabulary_is_refused_before_anything_comes(hub:
     with pytest.raises(HubError, match="has no vocabulary") as caught:
         fetch(NAME)
     assert caught.value.kind == "not_a_model"
+    assert hub.bodies(WEIGHTS) == []
+
+
+@pytest.mark.parametrize("named", ["ByT5Tokenizer", "T5Tokenizer"])
+def test_bytes_need_no_vocabulary(hub: Hub, named: str) -> None:
+    settings = json.dumps({"tokenizer_class": named}).encode()
+    kept = ("config.json", "generation_config.json", WEIGHTS)
+    files = {name: data for name, data in marian_files().items() if name in kept}
+    hub.repositories[NAME].push(files | {"tokenizer_config.json": settings})
+    if named == "ByT5Tokenizer":
+        assert (fetch(NAME) / WEIGHTS).exists()
+        assert NAME in {str(each) for each in cached_models()}
+        return
+    with pytest.raises(HubError, match="has no vocabulary"):
+        fetch(NAME)
     assert hub.bodies(WEIGHTS) == []
 
 

@@ -61,6 +61,16 @@ PUBLISHED: dict[str, tuple[dict[str, Any], dict[str, Any], int]] = {
         {"start_id": 250020, "norm_first": True, "positions": "learned", "activation": "gelu"},
         610,
     ),
+    "google/byt5-small": (
+        {
+            "model_type": "t5", "d_model": 1472, "d_kv": 64, "d_ff": 3584, "num_heads": 6, "num_layers": 12,
+            "num_decoder_layers": 4, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False,
+            "vocab_size": 384, "relative_attention_num_buckets": 32, "tokenizer_class": "ByT5Tokenizer",
+            "pad_token_id": 0, "eos_token_id": 1, "decoder_start_token_id": 0,
+        },
+        {"encoder_layers": 12, "decoder_layers": 4, "activation": "geglu", "scale_output": False, "max_length": 1024},
+        299,
+    ),
 }  # fmt: skip
 
 

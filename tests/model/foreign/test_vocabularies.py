@@ -229,6 +229,26 @@ def test_t5_reads_and_writes_plain_text_like_transformers(tmp_path: Path) -> Non
         assert loaded.target_tokenizer.decode(ids) == theirs.decode(ids, skip_special_tokens=True), ids
 
 
+def test_byt5_reads_and_writes_bytes_like_transformers(tmp_path: Path) -> None:
+    folder = t5(tmp_path / "model", in_bytes=True, tasks=False)
+    loaded, theirs = load_checkpoint(folder), transformers.ByT5Tokenizer()
+    for text in odd_texts(200):
+        if "<unk>" in text or "</s>" in text:  # special tokens for them, and text for us
+            continue
+        assert ids_of(loaded, text) == theirs(text).input_ids, repr(text)
+        ids = loaded.target_tokenizer.encode(text)
+        assert ids == [byte + 3 for byte in text.encode("utf-8")]
+        assert loaded.target_tokenizer.decode(ids) == text == theirs.decode(ids)
+    tokens = loaded.source_tokenizer.source_tokens("ä€")[:-1]
+    assert [(token.text, token.start, token.piece, token.pieces) for token in tokens] == [
+        *(("ä", 0, piece, 2) for piece in range(2)),
+        *(("€", 1, piece, 3) for piece in range(3)),
+    ]
+    assert loaded.config.max_length == 1024
+    assert loaded.source_tokenizer.label(3 + ord("a")) == "a"
+    assert loaded.source_tokenizer.label(259) == "<extra_id_0>"
+
+
 def test_marks_are_special_tokens_without_a_place(tmp_path: Path) -> None:
     loaded = load_checkpoint(t5(tmp_path / "t5"))
     route = loaded.languages.route()

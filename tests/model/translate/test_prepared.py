@@ -54,6 +54,7 @@ VARIANTS: list[dict[str, Any]] = [
     {"norm_first": True, "final_norm": True},
     {"norm_first": True, "final_norm": True, "norm": "rms"},
     {"embedding_norm": True},
+    {"positions": "relative", "relative_each_layer": True},
     {"embedding_norm": True, "norm": "rms", "norm_first": True, "final_norm": True},
     {"attention_bias": False},
     {"feed_forward_bias": False},
