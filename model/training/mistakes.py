@@ -121,9 +121,9 @@ class LooksAhead(Decoder):
         length = state.length + tokens
         mask = torch.ones(tokens, length, dtype=torch.bool, device=x.device).tril(diagonal=length - tokens + 1)
         positions: Positions = self.embedding.positions
-        bias = positions.bias(tokens, length)
+        biases = positions.biases(tokens, length, len(self.layers))
         caches: Sequence[KeysValuesCache | None] = state.caches or [None] * len(self.layers)
-        for layer, source, cache in zip(self.layers, state.cross, caches, strict=True):
+        for layer, source, bias, cache in zip(self.layers, state.cross, biases, caches, strict=True):
             x = layer(x, source, state.mask, mask, bias, positions, cache)
         if state.caches is not None:
             state.length = length
