@@ -7,7 +7,7 @@ judgement.verdict, judgement.probability, judgement.shares, judgement.attention 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -87,6 +87,10 @@ class Judge:
         return tuple(
             judgement.log_odds - left[token.word] if token.word is not None else 0.0 for token in judgement.tokens
         )
+
+    def without_words(self, judgement: Judgement, words: Collection[int]) -> float:
+        """The log-odds of the text without these words, by their numbers."""
+        return self._log_odds([[token.id for token in judgement.tokens if token.word not in words]])[0]
 
     @contextmanager
     def without_head(self, layer: int, head: int) -> Iterator[None]:

@@ -42,7 +42,9 @@ def said(number: float, digits: int = 4) -> str:
     size = abs(number)
     if not math.isfinite(number):
         return "∞" if number > 0 else f"{MINUS}∞" if number < 0 else "–"
-    if size and (size < SMALL or size >= LARGE):
+    if not size:
+        return "0"
+    if size < SMALL or size >= LARGE:
         digits_shown, power = f"{number:.1e}".split("e")
         text = f"{digits_shown}·10{str(int(power)).translate(RAISED)}"
     elif float(size).is_integer() and size >= 1:

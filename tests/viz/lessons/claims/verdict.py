@@ -1,0 +1,92 @@
+"""Beyond translation: what the classifier's words say, judged again."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from headlight.model.translate.judge import Judge
+from headlight.viz.errors import PageError
+from headlight.viz.lessons.drawn import Bars, Heat
+from headlight.viz.lessons.verdict import CLEAR, DENIED, PLAIN, REVIEWS
+from tests.viz.lessons.asked import Asked, pictures
+
+
+@cache
+def judge() -> Judge:
+    return Judge.load("sentiment", device="cpu")
+
+
+def log_odds(text: str) -> float:
+    return judge().judge(text).log_odds
+
+
+def number(asked: Asked, step: str, name: str, **values: object) -> float:
+    return float(str(asked.found("verdict", step, **values).numbers[name]).replace("−", "-"))
+
+
+def erasing_is_asking_again(asked: Asked) -> None:
+    text = REVIEWS["mixed"]
+    whole = asked.found("verdict", "erase")
+    words = [str(each) for each in whole.shown["erased"]]
+    np.testing.assert_allclose(number(asked, "erase", "log_odds"), log_odds(text), atol=1e-4)
+    assert (whole.holds, whole.numbers["count"]) == (("none",), 0)
+    for word, holds in (("dull", "flips"), ("pictures", "stays")):
+        place = words.index(word)
+        found = asked.found("verdict", "erase", erased=[place, 399])
+        left = log_odds(text.replace(f" {word}", ""))
+        np.testing.assert_allclose(float(str(found.numbers["log_odds_rest"])), left, atol=1e-3)
+        assert found.holds == (holds,)
+        _, effects = (each for each in pictures(found) if isinstance(each, Bars))
+        np.testing.assert_allclose(effects.values[place], log_odds(text) - left, atol=1e-3)
+        assert effects.lit == [place]
+    assert whole.numbers["word"] == "dull"
+    assert asked.found("verdict", "erase", review="own", own="Wonderful.").numbers["word"] == "wonderful"
+    with pytest.raises(PageError):
+        asked.found("verdict", "erase", review="own", own=" ")
+
+
+def shares_add_up_to_the_verdict(asked: Asked) -> None:
+    for review in REVIEWS:
+        total = number(asked, "shares", "sum", review=review) + number(asked, "shares", "bias", review=review)
+        np.testing.assert_allclose(total, number(asked, "shares", "log_odds", review=review), atol=1e-4)
+
+
+def shares_hardly_tell_words_apart(asked: Asked) -> None:
+    for review in REVIEWS:
+        spreads = [number(asked, "shares", f"{name}_spread", review=review) for name in ("shares", "erased")]
+        assert 10 * spreads[0] < spreads[1], review
+
+
+def not_turns_both_ways(asked: Asked) -> None:
+    assert asked.found("verdict", "denial").right == "opposite"
+    for word, way in (("good", -1), ("bad", 1)):
+        moved = log_odds(DENIED.format(word)) - log_odds(PLAIN.format(word))
+        np.testing.assert_allclose(number(asked, "denial", word), moved, atol=0.006)
+        assert way * moved > CLEAR
+
+
+def the_second_layer_looks_for_not(asked: Asked) -> None:
+    judgement = judge().judge(DENIED.format("bad"))
+    texts = [token.text.strip() for token in judgement.tokens]
+    weights = judgement.attention[-1, :, texts.index("bad"), texts.index("not")]
+    found = asked.found("verdict", "heads")
+    (bars,) = (each for each in pictures(found) if isinstance(each, Bars))
+    np.testing.assert_allclose(bars.values, weights, atol=1e-6)
+    assert found.numbers["looking"] == (weights > 0.5).sum() > len(weights) / 2
+
+
+def one_head_matters_most(asked: Asked) -> None:
+    for word in ("good", "bad"):
+        found = asked.found("verdict", "heads", word=word)
+        (heat,) = (each for each in pictures(found) if isinstance(each, Heat))
+        layer, head = (int(str(found.numbers[name])) - 1 for name in ("layer", "head"))
+        with judge().without_head(layer, head):
+            after = log_odds(DENIED.format(word))
+        before = log_odds(DENIED.format(word))
+        np.testing.assert_allclose([found.numbers["before"], found.numbers["after"]], [before, after], atol=1e-4)  # type: ignore[arg-type]
+        towards = -np.sign(before) * heat.numbers
+        assert towards[layer, head] == towards.max() > 0
+        assert (towards > 0).sum() > 1  # others carry a part
