@@ -188,14 +188,17 @@ def learn_tokenizers(pairs: Sequence[Pair], settings: TokenizerSettings) -> Toke
 _starting = Lock()  # weights begin with PyTorch's one generator
 
 
-def untrained(run: WatchedRun) -> tuple[Beginning, Moment]:
+def untrained(run: WatchedRun) -> tuple[Beginning, Moment | Ended]:
     """A run before its first step, as `Watched.moments` begins, without training anything.
 
     Threads may ask: the generator is put back as it was.
     """
     with _starting, torch.random.fork_rng(devices=[]):
         watched = Watched(run)
-    return watched.beginning, watched.look(())
+    try:
+        return watched.beginning, watched.look(())
+    except RuntimeError as error:  # a mistake that cannot even be looked at
+        return watched.beginning, Ended("broken", str(error).partition("\n")[0])
 
 
 def guessing_loss(vocabulary: int) -> float:

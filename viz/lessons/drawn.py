@@ -199,6 +199,23 @@ class Trains(Drawn):
 
 
 @dataclass(frozen=True)
+class Source:
+    """The source of one function (`source_values`), its title, and what is said below it."""
+
+    title: Label
+    code: Mapping[str, Any]
+    says: Label = ""
+
+
+@dataclass(frozen=True)
+class Sources(Drawn):
+    """Sources of functions, one below the other."""
+
+    form = "sources"
+    sources: Sequence[Source]
+
+
+@dataclass(frozen=True)
 class Found:
     """What an experiment answers."""
 

@@ -91,6 +91,7 @@ class Ask:
     right: str
     options: tuple[str, ...]
     hides: bool = True  # what would give the answer away is absent until it is answered
+    each: bool = False  # another setting of the controls is another question
 
     def as_json(self) -> dict[str, Any]:
         """As the page reads it."""

@@ -40,11 +40,12 @@ def run_of(values: Mapping[str, Any], **more: Any) -> WatchedRun:
 
 
 def trains(*runs: WatchedRun, sentence: int = 0) -> tuple[Trains, list[tuple[Beginning, Moment]]]:
-    """The picture of runs that are not begun yet, and their untrained models."""
+    """The picture of runs that are not begun yet, and their untrained models, where these can be looked at."""
     models = [untrained(run) for run in runs]
     kept = [begun_values([beginning for beginning, _ in models])]
     kept += [moment_values(number, moment) for number, (_, moment) in enumerate(models)]
-    return Trains([asdict(run) for run in runs], kept, sentence), models
+    seen = [(beginning, moment) for beginning, moment in models if isinstance(moment, Moment)]
+    return Trains([asdict(run) for run in runs], kept, sentence), seen
 
 
 # ---------------------------------------------------------------- calls of the page

@@ -137,6 +137,7 @@ def test_the_untrained_model_is_the_runs_first_moment_and_leaves_the_generator_a
     assert torch.equal(torch.rand(3), expected)
     assert beginning == Watched(WatchedRun()).beginning
     assert moment_values(0, moment) == moment_values(0, default[0])
+    assert isinstance(untrained(WatchedRun(mistake="swapped"))[1], Ended)
 
 
 # ---------------------------------------------------------------- what the lessons say of these runs

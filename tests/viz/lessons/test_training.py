@@ -108,7 +108,9 @@ def test_every_picture_of_runs_can_be_begun_and_holds_the_untrained_models(servi
         assert len(checked_runs(list(figure.runs))) == len(figure.runs)
         begun, *moments = figure.kept
         assert [each["run"] for each in begun["runs"]] == list(figure.runs)
-        assert [(each["run"], each["step"]) for each in moments] == [(number, 0) for number in range(len(figure.runs))]
+        assert [(each["run"], each.get("step", 0)) for each in moments] == [
+            (number, 0) for number in range(len(figure.runs))
+        ]
         assert 0 <= figure.sentence < len(begun["runs"][0]["sources"])
 
 

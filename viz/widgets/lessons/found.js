@@ -6,6 +6,7 @@ import { legend, reach, titled } from './captions.js';
 import { heat } from './heat.js';
 import { labelOf } from './labels.js';
 import { drawDots, drawLines } from './plots.js';
+import { sourceBox } from './source.js';
 import { unpacked } from '../core/packed.js';
 
 const ROW = { named: 22, read: 30, bare: 12 }; // pixels of a row: with a name, with numbers in it, without either
@@ -37,6 +38,7 @@ const FORMS = {
   texts: drawTexts,
   dots: drawDots,
   trains: (figure, { training }) => [training.show(figure)],
+  sources: drawSources,
 };
 
 function drawHeat({ title, numbers, rows, columns, scale, most, digits, row, column, bare }, { lesson, width, small }) {
@@ -110,6 +112,13 @@ function drawTable({ title, columns, rows, lit }, { lesson }) {
   const lines = rows.map((cells, place) => make('tr', { class: place === lit ? 'best' : '' }, ...cells.map(cell)));
   const table = make('table', { class: 'lesson-table wraps', 'aria-label': name }, make('thead', {}, head), make('tbody', {}, ...lines));
   return [titled(name), table];
+}
+
+function drawSources({ sources }, { lesson }) {
+  return sources.flatMap(({ title, code, says }) => {
+    const below = labelOf(lesson, says);
+    return [titled(labelOf(lesson, title)), sourceBox(code, []), below ? make('p', { class: 'quiet' }, below) : null];
+  });
 }
 
 function drawTexts({ texts }, { lesson }) {

@@ -134,7 +134,7 @@ class Lessons {
   /** What a question is about: another sentence or another word is another question. */
   question() {
     const { translation } = state;
-    const { kind, name } = this.lesson.steps[this.place];
+    const { kind, name, ask } = this.lesson.steps[this.place];
     const look = settled(translation, this.choice.chosen);
     return JSON.stringify([
       this.lesson.name,
@@ -142,6 +142,7 @@ class Lessons {
       translation.source_text,
       translation.text,
       kind === 'encoder' ? look.token : look.written,
+      ask?.each ? look.set : null,
     ]);
   }
 

@@ -1,0 +1,72 @@
+"""A trained model with a mistake put into a copy of it: what becomes of one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from headlight.model.core.transformer import Transformer
+from headlight.model.records import Translation
+from headlight.model.training.caught import check
+from headlight.model.training.mistakes import MISTAKES, cross_entropy, cross_entropy_of_chances, with_mistakes
+from headlight.model.translate.translator import Translator
+
+LOGITS = "decoder.output.logits"
+
+
+@dataclass(frozen=True)
+class Mistaken:
+    """What the wrong copy makes of a sentence that the right model has translated."""
+
+    held: Translation | None  # the right translation, as the wrong copy scores it
+    written: Translation | None  # what it writes by itself
+    error: str  # PyTorch's, where it cannot run
+    loss: float  # of each token of the right translation, as such code reports it
+    right_loss: float
+
+
+def try_mistakes(translator: Translator, translation: Translation, names: Sequence[str]) -> Mistaken:
+    """Put mistakes into a copy of the model, and let it translate."""
+    wrong = Translator(
+        with_mistakes(translator.model, names),
+        translator.source_tokenizer,
+        translator.target_tokenizer,
+        name=translator.name,
+        choice=translator.choice,
+        step_weights="plain",
+        rule=translator.rule,
+        languages=translator.languages,
+        generation_defaults=translator.generation_defaults,
+    )
+    own = replace(translation.request, prefix=None, capture=())
+    given = replace(own, target=tuple(token.id for token in translation.target_tokens), capture=(LOGITS,))
+    right = reported_loss(translator.translate(given), [])
+    try:
+        held = wrong.translate(given)
+        written = wrong.translate(replace(own, target=None))
+    except RuntimeError as error:
+        return Mistaken(None, None, str(error).partition("\n")[0], float("nan"), right)
+    return Mistaken(held, written, "", reported_loss(held, names), right)
+
+
+def reported_loss(held: Translation, names: Sequence[str]) -> float:
+    """The mean loss of the words of a translation whose logits were captured."""
+    twice = any(MISTAKES[name].in_training for name in names)
+    logits = torch.from_numpy(np.array(held.captured[LOGITS]))
+    words = torch.tensor([token.id for token in held.target_tokens])
+    return float((cross_entropy_of_chances if twice else cross_entropy)(logits, words)) / len(words)
+
+
+def what_the_test_says(model: Transformer, name: str, *, wrong: bool) -> tuple[bool, str]:
+    """Whether the test of a mistake passes, and the number that it is about, or its own complaint."""
+    if MISTAKES[name].in_training:
+        subject: object = cross_entropy_of_chances if wrong else cross_entropy
+    else:
+        subject = with_mistakes(model, [name] if wrong else []).to("cpu", torch.float32)
+    try:
+        return True, f"{check(name, subject):.4f}"
+    except AssertionError as error:
+        return False, f"AssertionError: {str(error).partition(chr(10))[0]}"

@@ -1,0 +1,114 @@
+"""Famous mistakes: what the words say of each, in a trained model and in a toy that is trained with it."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from headlight.model.training.mistaken import Mistaken, try_mistakes
+from headlight.model.training.mistakes import MISTAKES, with_mistakes
+from headlight.model.training.watched_settings import WatchedRun
+from headlight.viz.lessons.mistakes import PLAYED
+from tests.viz.lessons.asked import Asked
+from tests.viz.lessons.claims.train import losses, moments
+
+BOTH = ["i want a beer .", "i want a coke ."]
+
+
+def tried(asked: Asked, name: str) -> Mistaken:
+    return try_mistakes(asked.translator, asked.translation, [name])
+
+
+def lost(asked: Asked, name: str) -> float:
+    """How much log probability the right translation loses."""
+    held = tried(asked, name).held
+    assert held is not None
+    return asked.translation.log_probability - held.log_probability
+
+
+def written(name: str) -> list[str]:
+    return [shown.written for shown in moments(WatchedRun(mistake=name))[-1].shown]
+
+
+def one_speed_loses_the_order(asked: Asked) -> None:
+    assert lost(asked, "exponent") > 2
+
+
+def vectors_without_words_are_one(asked: Asked) -> None:
+    wrong = with_mistakes(asked.translator.model, ["replaced"])
+    with torch.no_grad():
+        one, other = (wrong.encoder(torch.tensor([ids]), None) for ids in ([5, 6, 7, 2], [9, 8, 5, 2]))
+    assert torch.equal(one, other)
+    assert lost(asked, "replaced") > 10
+
+
+def unscaled_words_drown(asked: Asked) -> None:
+    assert lost(asked, "unscaled") > 10
+
+
+def swapped_lengths_do_not_fit(asked: Asked) -> None:
+    found = tried(asked, "swapped")
+    assert found.written is None
+    assert "size of tensor" in found.error
+
+
+def late_masks_leave_the_words(asked: Asked) -> None:
+    found = tried(asked, "late_mask")
+    assert found.written is not None
+    assert found.held is not None
+    assert found.written.text == asked.translation.text
+    assert lost(asked, "late_mask") > 0.5
+    assert found.held.attention.decoder[0, 0, 0].sum() < 0.01
+
+
+def without_the_stream_nothing_is_left(asked: Asked) -> None:
+    assert lost(asked, "residual") > 20
+
+
+def a_new_norm_costs(asked: Asked) -> None:
+    assert lost(asked, "norm") > 0.5
+
+
+def looking_ahead_costs(asked: Asked) -> None:
+    assert lost(asked, "ahead") > 1
+
+
+def two_softmaxes_change_the_loss_alone(asked: Asked) -> None:
+    found = tried(asked, "softmax")
+    assert found.held is not None
+    assert found.written is not None
+    assert found.written.text == asked.translation.text
+    assert found.held.log_probability == pytest.approx(asked.translation.log_probability, abs=1e-4)
+    assert found.right_loss == pytest.approx(
+        -asked.translation.log_probability / len(found.held.target_tokens), abs=1e-3
+    )
+    assert found.loss > found.right_loss + 1
+
+
+def half_of_them_go_unnoticed(asked: Asked) -> None:
+    right = losses(WatchedRun())[-1]
+    for name in ("exponent", "unscaled", "late_mask", "norm"):
+        assert written(name) == BOTH
+        assert losses(WatchedRun(mistake=name))[-1] < right + 0.02
+    assert written("replaced")[0] == written("replaced")[1]
+    assert losses(WatchedRun(mistake="residual"))[-1] > 1
+
+
+def two_softmaxes_have_a_floor(asked: Asked) -> None:
+    floor = math.log(math.e + 273) - 1
+    assert asked.found("mistakes", "trained", mistake="softmax").numbers["floor"] == f"{floor:.3f}"
+    assert floor < min(losses(WatchedRun(mistake="softmax")))
+
+
+def looking_ahead_looks_perfect(asked: Asked) -> None:
+    assert losses(WatchedRun(mistake="ahead"))[-1] < losses(WatchedRun())[-1] + 0.02
+    assert not set(written("ahead")) & set(BOTH)
+
+
+def every_game_has_one_answer(asked: Asked) -> None:
+    found = {asked.found("mistakes", "game", game=number).right for number in range(12)}
+    assert found <= {name for name in PLAYED if MISTAKES[name].applies(asked.config)}
+    assert len(found) > 3
+    assert asked.found("mistakes", "game", game=5).right == asked.found("mistakes", "game", game=5).right
