@@ -15,7 +15,7 @@ from headlight.viz.words import words
 from tests.browser.acting import open_tab, state
 from tests.browser.conftest import Visit
 
-SHEET = ".gradio-container > .sheet"
+SHEET = ".gradio-container > .class-sheet"
 
 
 @contextmanager

@@ -58,7 +58,7 @@ function made() {
   const parts = maps.map((map, place) => part(map, numbered[place]));
   const answers = numbered.flat().map(({ number: of, key, weight }) => make('li', { value: of }, make('bdi', {}, key), ` ${two(weight)}`));
   const last = make('section', { class: 'answers' }, make('h2', {}, t('sheet_answers')), make('ol', {}, ...answers));
-  return make('article', { class: 'headlight sheet' }, name, ...about, make('p', {}, t('sheet_says')), ...parts, last);
+  return make('article', { class: 'headlight class-sheet' }, name, ...about, make('p', {}, t('sheet_says')), ...parts, last);
 }
 
 function part(map, questions) {
