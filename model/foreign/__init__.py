@@ -9,6 +9,7 @@ FAMILIES: dict[str, str] = {
     "m2m_100": "headlight.model.foreign.m2m",
     "bart": "headlight.model.foreign.bart",
     "mbart": "headlight.model.foreign.mbart",
+    "pegasus": "headlight.model.foreign.pegasus",
     "t5": "headlight.model.foreign.t5",
     "mt5": "headlight.model.foreign.t5",
     "umt5": "headlight.model.foreign.t5",

@@ -9,6 +9,7 @@ source.spm, target.spm how each language is cut into pieces
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,7 @@ DEFAULTS: dict[str, Any] = {
 class Marian(BartLike):
     """Folders of `model_type` "marian"."""
 
-    cutters = ("MarianTokenizer", "MarianMTTokenizer")
+    cutters: Sequence[str] = ("MarianTokenizer", "MarianMTTokenizer")
     spares = (STORED_POSITIONS, BIAS)
 
     def mapped(self, folder: Path, values: dict[str, Any]) -> TransformerConfig:

@@ -220,6 +220,28 @@ def mbart(folder: Path, *, shaken: Shaken = (4, 5.0), of_50: bool = True, **fiel
     return folder
 
 
+def pegasus(folder: Path, *, shaken: Shaken = (5, 5.0), **fields: Any) -> Path:
+    """A folder like Pegasus's."""
+    folder.mkdir(parents=True, exist_ok=True)
+    data = learn(vocab_size=449, pad_id=0, eos_id=1, unk_id=2, bos_id=-1)
+    (folder / "spiece.model").write_bytes(data)
+    (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "PegasusTokenizer"}))
+    config = transformers.PegasusConfig(
+        **BART | {"vocab_size": len(pieces_of(data)) + 103, "activation_function": "relu", "scale_embedding": True}
+        | fields
+    )  # fmt: skip
+    model = transformers.PegasusForConditionalGeneration(config)
+    shake(model, 1, shaken)
+    with torch.no_grad():
+        model.final_logits_bias.normal_()
+    model.generation_config = transformers.GenerationConfig(
+        num_beams=4, max_length=33, eos_token_id=1, pad_token_id=0, decoder_start_token_id=0, forced_eos_token_id=1,
+        length_penalty=0.8,
+    )  # fmt: skip
+    model.save_pretrained(folder)
+    return folder
+
+
 T5_KINDS = {
     "t5": (transformers.T5Config, transformers.T5ForConditionalGeneration),
     "mt5": (transformers.MT5Config, transformers.MT5ForConditionalGeneration),

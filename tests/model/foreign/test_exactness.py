@@ -19,6 +19,7 @@ from tests.model.foreign.folders import (
     marian,
     mbart,
     nllb,
+    pegasus,
     seen,
     t5,
     translator,
@@ -70,6 +71,17 @@ SHAPES: dict[str, tuple[Callable[..., Path], dict[str, Any]]] = {
     "mbart": (
         mbart,
         {"of_50": False, "scale_embedding": True, "d_model": 60, "activation_function": "silu", "shaken": (3, 3.0)},
+    ),
+    "pegasus": (pegasus, {}),
+    "pegasus unscaled, untied": (
+        pegasus,
+        {
+            "scale_embedding": False,
+            "tie_word_embeddings": False,
+            "activation_function": "gelu",
+            "d_model": 60,
+            "shaken": (3, 3.0),
+        },
     ),
     "t5": (t5, {"shaken": (1, 3.0)}),
     "t5 v1.1": (t5, {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False, "tasks": False}),

@@ -35,6 +35,7 @@ from tests.model.foreign.folders import (
     marian,
     mbart,
     nllb,
+    pegasus,
     reference,
     t5,
     translator,
@@ -253,7 +254,7 @@ def test_an_unknown_language_is_refused_with_the_choices(many: Path, opus: Path,
 
 
 @pytest.mark.parametrize("step_weights", ["float16", "float32"])
-@pytest.mark.parametrize("make", [marian, m2m, nllb, t5, bart, mbart, umt5, byt5])
+@pytest.mark.parametrize("make", [marian, m2m, nllb, t5, bart, mbart, pegasus, umt5, byt5])
 def test_the_prepared_path_writes_the_same(tmp_path: Path, make: Callable[..., Path], step_weights: str) -> None:
     folder = make(tmp_path / "model")
     assert written(translator(folder, step_weights=step_weights)) == written(translator(folder))
@@ -262,7 +263,7 @@ def test_the_prepared_path_writes_the_same(tmp_path: Path, make: Callable[..., P
 # ------------------------------------------------------------ into a folder of ours
 
 
-@pytest.mark.parametrize("make", [marian, m2m, nllb, t5, bart, mbart, umt5, byt5])
+@pytest.mark.parametrize("make", [marian, m2m, nllb, t5, bart, mbart, pegasus, umt5, byt5])
 def test_an_imported_folder_gives_the_same(
     tmp_path: Path, make: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -526,6 +527,8 @@ def spoilt_pieces(folder: Path, **parts: Any) -> None:
             "does not begin as this",
         ),
         (m2m, lambda f: edit(f, "tokenizer_config.json", language_codes="martian"), "language_codes is 'martian'"),
+        (pegasus, config(normalize_before=False), "normalize_before is False, but only True is known"),
+        (pegasus, lambda f: edit(f, "tokenizer_config.json", offset=9**9), "offset is 387420489, but must fit"),
         (mbart, config(normalize_before=False), "normalize_before is False, but only True is known"),
         (mbart, remove("sentencepiece.bpe.model"), r"sentencepiece\.bpe\.model is missing"),
         (mbart, config(vocab_size=400), r"has the id|leads to"),

@@ -61,6 +61,18 @@ PUBLISHED: dict[str, tuple[dict[str, Any], dict[str, Any], int]] = {
         {"start_id": 250020, "norm_first": True, "positions": "learned", "activation": "gelu"},
         610,
     ),
+    "google/pegasus-xsum": (
+        LARGE
+        | {
+            "model_type": "pegasus", "vocab_size": 96103, "encoder_layers": 16, "decoder_layers": 16,
+            "max_position_embeddings": 512, "activation_function": "relu", "scale_embedding": True,
+            "normalize_before": True, "normalize_embedding": False, "add_final_layer_norm": True,
+            "static_position_embeddings": True, "add_bias_logits": False, "pad_token_id": 0, "eos_token_id": 1,
+            "decoder_start_token_id": 0, "forced_eos_token_id": 1,
+        },
+        {"norm_first": True, "final_norm": True, "positions": "sinusoidal_halves", "position_offset": 0},
+        568,
+    ),
     "google/byt5-small": (
         {
             "model_type": "t5", "d_model": 1472, "d_kv": 64, "d_ff": 3584, "num_heads": 6, "num_layers": 12,

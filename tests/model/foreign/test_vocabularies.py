@@ -14,7 +14,7 @@ import transformers
 
 from headlight.model.foreign.loading import load_checkpoint
 from headlight.model.text.languages import marked
-from tests.model.foreign.folders import CODES, bart, m2m, marian, mbart, nllb, pieces_of, t5
+from tests.model.foreign.folders import CODES, bart, m2m, marian, mbart, nllb, pegasus, pieces_of, t5
 from tests.model.foreign.texts import LINES, odd_texts
 
 PLAIN = [*LINES, *(f"{first} {second}" for first, second in zip(LINES, LINES[5:], strict=False))]
@@ -227,6 +227,18 @@ def test_t5_reads_and_writes_plain_text_like_transformers(tmp_path: Path) -> Non
     for start in range(1, size, 3):
         ids = [(start * step) % size for step in range(1, 7)]
         assert loaded.target_tokenizer.decode(ids) == theirs.decode(ids, skip_special_tokens=True), ids
+
+
+def test_pegasus_reads_like_sentencepiece_behind_the_ids_of_its_training(tmp_path: Path) -> None:
+    folder = pegasus(tmp_path / "model")
+    loaded = load_checkpoint(folder)
+    theirs = sentencepiece.SentencePieceProcessor(str(folder / "spiece.model"))
+    for text in odd_texts(300):
+        ids = [token + 103 for token in theirs.encode(text)]
+        assert ids_of(loaded, text) == [*ids, 1], repr(text)
+    assert [loaded.source_tokenizer.label(place) for place in (2, 3, 4, 104)] == [
+        "<mask_1>", "<mask_2>", "<unk_2>", "<unk_102>",
+    ]  # fmt: skip
 
 
 def test_byt5_reads_and_writes_bytes_like_transformers(tmp_path: Path) -> None:
