@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import './setup.js';
 
-const { gapSays, undecided } = await import('../../viz/widgets/word/methods.js');
+const { gapSays, undecided } = await import('../../viz/widgets/word/verdict.js');
 
 const measured = (area, low, high) => ({ area, low, high });
 

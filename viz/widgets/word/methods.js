@@ -5,10 +5,11 @@ import { call } from '../core/boot.js';
 import { make, phrase, replace } from '../core/dom.js';
 import { state } from '../core/state.js';
 import { css, inkOn, shade } from '../core/theme.js';
-import { minus, signed, three, two } from '../core/view.js';
+import { signed, three, two } from '../core/view.js';
 import { faultSays, t } from '../core/words.js';
 import { Agreement } from './agreement.js';
 import { Curves, area } from './curves.js';
+import { gapSays, verdictSays } from './verdict.js';
 
 const SIGNED = new Set(['input_gradient', 'integrated', 'erasure']);
 
@@ -257,45 +258,9 @@ export class Methods {
     this.halt.hidden = !this.running;
     const all = this.config.methods.length + this.config.chances;
     this.state.textContent = this.running === 'curves' ? t('word_hidden', { done: done.length + this.chances.length, all }) : '';
-    this.verdict.textContent = this.report ? this.verdictSays() : t('word_no_report');
+    this.verdict.textContent = this.report ? verdictSays(this.report) : t('word_no_report');
     this.curves.draw(this.chances.length ? mean(this.chances) : null, this.drawn, this.light);
   }
-
-  verdictSays() {
-    const { methods, sentences } = this.report;
-    const equal = undecided(methods);
-    const [high, low] = [equal[0], equal.at(-1)].map((name) => signed(methods[name].area, 2));
-    const numbers = {
-      count: sentences,
-      equal: equal.length,
-      names: equal.map((name) => t(`method_${name}`)).join(t('list_comma')),
-      high,
-      low,
-    };
-    const others = {
-      raw: signed(methods.average.area, 2),
-      bound: signed(methods.erasure.area, 2),
-      tau: two(this.report.tau.average.erasure),
-    };
-    return t(equal.length > 1 ? 'word_verdict_equal' : 'word_verdict', { ...numbers, ...others });
-  }
-}
-
-/** The best methods beside erasure that cannot be told apart: each lies within the bounds of the best, and the best within its own. */
-export function undecided(methods) {
-  const order = Object.keys(methods).filter((name) => name !== 'erasure');
-  order.sort((one, other) => methods[other].area - methods[one].area);
-  const best = methods[order[0]];
-  return order.filter((name) => methods[name].area >= best.low && methods[name].high >= best.area);
-}
-
-const COMPLETE = 0.01; // nats: below, nothing is missed
-
-/** What integrated gradients lack of what they should add up to. */
-export function gapSays(gap) {
-  if (!gap) return '';
-  const [missed, whole] = [two(gap.missed), minus(gap.whole, 2)];
-  return t(gap.missed < COMPLETE ? 'word_complete' : 'word_gap', { missed, whole });
 }
 
 /** The word with the highest score; special tokens only where nothing else is there. */
