@@ -65,4 +65,5 @@ test('a minus is as long as a plus', () => {
   assert.equal(signed(-0.5, 2), '−0.50');
   assert.equal(signed(0.5, 2), '+0.50');
   assert.equal(minus(-1, 0), '−1');
+  assert.equal(minus(-0.0004, 3), '0.000'); // zero has no sign
 });

@@ -129,4 +129,8 @@ export const two = (number) => number.toFixed(2);
 export const three = (number) => number.toFixed(3);
 export const four = (number) => number.toFixed(4);
 export const signed = (number, digits) => (number < 0 ? '−' : '+') + Math.abs(number).toFixed(digits);
-export const minus = (number, digits = 4) => number.toFixed(digits).replace('-', '−'); // with the sign as long as a plus
+/** With the sign as long as a plus; what rounds to zero has none. */
+export function minus(number, digits = 4) {
+  const text = number.toFixed(digits);
+  return Number(text) === 0 ? text.replace('-', '') : text.replace('-', '−');
+}
