@@ -11,6 +11,7 @@ from tests.browser.acting import at_rest, state
 from tests.browser.conftest import PATIENCE, Visit
 
 OVER = ".train-side[data-phase=over]"
+READ_IN_ORDER = (".train-line .go", ".train-shows", ".lesson-ask", ".formulas")
 
 
 def visit_step(visit: Visit, step: str, **options: object) -> Page:
@@ -74,6 +75,9 @@ def test_two_runs_stand_side_by_side_on_a_phone_and_leaving_ends_them(
     page = visit_step(visit, "order", width=360, height=780, color_scheme="dark", reduced_motion="reduce")
     assert page.locator(".run:not([hidden])").count() == 2
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    # What the models write comes right after the button, before questions and formulas.
+    tops = [page.locator(part).evaluate("(part) => part.getBoundingClientRect().top") for part in READ_IN_ORDER]
+    assert tops == sorted(set(tops))
     page.click(".train-line .go")
     page.wait_for_selector(OVER)
     names = page.locator(".run .run-name").all_inner_texts()

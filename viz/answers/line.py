@@ -4,7 +4,8 @@
         translator.translate(text)
 
 The next turn goes to the address that has the fewest turns and has waited longest; within an address, to the session by
-the same rule. So many requests from one address delay that address alone. A visitor holds one turn less than there are,
+the same rule. So many requests from one address delay that address alone. In a line `by_session` addresses do not
+count for turns: a class at one address waits no longer than anybody else. A visitor holds one turn less than there are,
 so that a second visitor never waits for all work of the first.
 
 A request of somebody who still types waits apart (`join_live`). It has a turn only while no other request waits or
@@ -23,6 +24,7 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from threading import Condition, Lock
 from typing import NamedTuple, Self
 
@@ -76,8 +78,15 @@ class Place:
 class Line:
     """A queue with `at_once` turns at a time and at most `most` waiting places. Threads may share it."""
 
-    def __init__(self, at_once: int, most: int, on_refused: Callable[[str], None] = lambda word: None) -> None:
-        self.at_once, self.most = at_once, most
+    def __init__(
+        self,
+        at_once: int,
+        most: int,
+        on_refused: Callable[[str], None] = lambda word: None,
+        *,
+        by_session: bool = False,
+    ) -> None:
+        self.at_once, self.most, self.by_session = at_once, most, by_session
         self._on_refused = on_refused  # gets the word of each refusal
         self.closed = False
         self._number = 0
@@ -249,9 +258,9 @@ class Line:
         typed = sum(not place.background for place in self._running)
         if not self._is_quiet() or typed >= max(1, self.at_once - 1):
             return None
-        running = Counter(key for place in self._running if not place.background for key in _keys(place))
+        running = Counter(key for place in self._running if not place.background for key in self._keys(place))
         able = [place for place in self._live if not running[place.visitor]]  # the last one of a visitor ends first
-        return min(able, key=lambda place: _rank(place, running, self._last), default=None)
+        return min(able, key=lambda place: self._rank(place, running, self._last), default=None)
 
     def _next_background(self) -> Place | None:
         """What a page does by itself and is next: it cannot be stopped halfway, so one turn stays free, too."""
@@ -271,20 +280,29 @@ class Line:
     def _order(self) -> list[Place]:
         """All waiting places in the order of their turns, if no other request came."""
         left, order = list(self._waiting), []
-        running = Counter(key for place in self._running for key in _keys(place))
+        running = Counter(key for place in self._running for key in self._keys(place))
         last = OrderedDict(self._last)
         while left:
-            place = min(left, key=lambda each: _rank(each, running, last))
+            place = min(left, key=lambda each: self._rank(each, running, last))
             left.remove(place)
             order.append(place)
-            running.update(_keys(place))
+            running.update(self._keys(place))
             self._served(last, place)
         return order
 
-    @staticmethod
-    def _served(last: OrderedDict[Visitor | str, int], place: Place) -> None:
+    def _keys(self, place: Place) -> tuple[Visitor | str, ...]:
+        """Among whom turns are shared, the widest first."""
+        return (place.visitor,) if self.by_session else (place.visitor.address, place.visitor)
+
+    def _rank(
+        self, place: Place, running: Counter[Visitor | str], last: OrderedDict[Visitor | str, int]
+    ) -> tuple[int, ...]:
+        turns = ((running[key], last.get(key, 0)) for key in self._keys(place))
+        return *chain.from_iterable(turns), place.number
+
+    def _served(self, last: OrderedDict[Visitor | str, int], place: Place) -> None:
         number = 1 + (last[next(reversed(last))] if last else 0)
-        for key in _keys(place):
+        for key in self._keys(place):
             last[key] = number
             last.move_to_end(key)
 
@@ -294,16 +312,6 @@ class Line:
             for place in [each for each in places if each.left_at is not None and each.left_at < long_ago]:
                 place.over = True
                 places.remove(place)
-
-
-def _keys(place: Place) -> tuple[Visitor | str, ...]:
-    return place.visitor.address, place.visitor
-
-
-def _rank(place: Place, running: Counter[Visitor | str], last: OrderedDict[Visitor | str, int]) -> tuple[int, ...]:
-    address, visitor = _keys(place)
-    turns = running[address], last.get(address, 0), running[visitor], last.get(visitor, 0)
-    return *turns, place.number
 
 
 def own_machine(address: str) -> bool:

@@ -1,7 +1,8 @@
 """Training runs of visitors: each in a process of its own, a few at a time, with a queue before them.
 
 A run lives as long as its visitor asks for its moments. It ends when the visitor stops it, begins another one, leaves,
-or asks for nothing for `PATIENCE` seconds. Its process ends with its input, which the system closes when this process
+or asks for nothing for `PATIENCE` seconds. A whole class may press Train at once: visitors take turns by session, as a
+school has one address. Its process ends with its input, which the system closes when this process
 dies: no run outlives the page.
 """
 
@@ -20,11 +21,11 @@ from threading import Condition, Thread
 from typing import Any
 
 import headlight
-from headlight.viz.answers.line import Line, Visitor
+from headlight.viz.answers.line import Line, Place, Visitor
 from headlight.viz.errors import PageError
 
 AT_ONCE = 1  # runs: two cores also translate
-MOST = 8  # waiting runs
+MOST = 64  # waiting runs, each a thread; one address may have half of them: a class
 PATIENCE = 10.0  # seconds without a question after which a visitor has left; hidden pages ask once a second
 GLANCE = 0.2  # seconds between two looks at whether a run must end
 LONGEST = 180.0  # seconds of a run beside others, at the lowest priority; alone it takes 2 to 12
@@ -37,13 +38,13 @@ LOG = logging.getLogger(__name__)
 class TrainingRun:
     """One visitor's run, or two side by side, and what has come of it so far."""
 
-    def __init__(self, visitor: Visitor, settings: Sequence[Mapping[str, Any]], now: float) -> None:
+    def __init__(self, visitor: Visitor, settings: Sequence[Mapping[str, Any]], place: Place, now: float) -> None:
         self.name = secrets.token_urlsafe(12)  # the browser names it to ask for more
         self.visitor, self.settings = visitor, settings
         self.asked_at = now
         self.messages: list[Any] = []
         self.over = self.stopped = False
-        self.before = 0  # runs that have their turn first
+        self.place = place  # in the queue
 
     def leave(self) -> None:
         """The visitor wants no more of it."""
@@ -61,7 +62,7 @@ class TrainingRuns:
         command: Sequence[str] = COMMAND,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.line = Line(at_once, most)
+        self.line = Line(at_once, most, by_session=True)
         self.command, self.clock = tuple(command), clock
         self._runs: dict[str, TrainingRun] = {}
         self._changed = Condition()
@@ -69,15 +70,20 @@ class TrainingRuns:
     def begin(self, visitor: Visitor, settings: Sequence[Mapping[str, Any]]) -> TrainingRun:
         """Queue a run; the visitor's last one ends. A full queue is a `PageError`."""
         self.left(visitor)
-        place = self.line.join(visitor)
-        run = TrainingRun(visitor, settings, self.clock())
+        try:
+            place = self.line.join(visitor)
+        except PageError as error:
+            if error.word != "line_full":
+                raise
+            raise PageError("data", "training_full", error.values) from error
+        run = TrainingRun(visitor, settings, place, self.clock())
         with self._changed:
             self._runs[run.name] = run
-        Thread(target=self._live, args=(run, place), daemon=True).start()
+        Thread(target=self._live, args=(run,), daemon=True).start()
         return run
 
     def more(self, visitor: Visitor, name: Any, seen: int) -> dict[str, Any]:
-        """What has come since the first `seen` messages, and how many runs are before this one."""
+        """What has come since the first `seen` messages, and how many waiting runs are before this one."""
         with self._changed:
             run = self._runs.get(name) if isinstance(name, str) else None
             if run is None or run.visitor != visitor:
@@ -86,10 +92,14 @@ class TrainingRuns:
             new = run.messages[seen:]
             if run.over and seen + len(new) == len(run.messages):
                 del self._runs[run.name]  # all of it is with the visitor now
-            return {"before": run.before, "messages": new, "over": run.over}
+            return {"before": run.place.before(), "messages": new, "over": run.over}
+
+    def stop(self, visitor: Visitor, name: Any) -> None:
+        """End the visitor's run of this name. A run that there is no more is at its end already."""
+        self._leave(lambda run: run.visitor == visitor and run.name == name)
 
     def left(self, visitor: Visitor) -> None:
-        """The visitor has left, stopped, or begins another run."""
+        """The visitor has left, or begins another run."""
         self._leave(lambda run: run.visitor == visitor)
 
     def left_session(self, session: str) -> None:
@@ -108,14 +118,12 @@ class TrainingRuns:
 
     # ------------------------------------------------------------ the life of a run, in a thread of its own
 
-    def _live(self, run: TrainingRun, place: Any) -> None:
+    def _live(self, run: TrainingRun) -> None:
         try:
-            with place:
-                while not place.wait(GLANCE):
+            with run.place:
+                while not run.place.wait(GLANCE):
                     if self._must_end(run):
                         return
-                    run.before = place.before()
-                run.before = 0
                 if not self._must_end(run):
                     self._train(run)
         except Exception:

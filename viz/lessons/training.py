@@ -63,7 +63,7 @@ def training_calls(service: Service) -> Sequence[Callable[[Mapping[str, Any]], d
         return service.training.more(VISITOR.get(), values.get("run"), seen)
 
     def stop_training(values: Mapping[str, Any]) -> dict[str, Any]:
-        service.training.left(VISITOR.get())
+        service.training.stop(VISITOR.get(), values.get("run"))
         return {}
 
     return begin_training, more_training, stop_training

@@ -60,6 +60,15 @@ def test_at_one_address_sessions_take_turns() -> None:
     assert modest.granted
 
 
+def test_a_line_by_session_does_not_count_addresses() -> None:
+    line = Line(1, 40, by_session=True)
+    first, *crowd = joined(line, CROWD, "abcc")
+    (other,) = joined(line, OTHER, ["s"])
+    assert [place.before() for place in (*crowd, other)] == [0, 1, 3, 2]
+    first.leave()
+    assert crowd[0].granted
+
+
 def test_a_session_of_this_machine_has_its_share_too() -> None:
     line = Line(3, 40)
     one = joined(line, "127.0.0.1", "aaa")

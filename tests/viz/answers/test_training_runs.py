@@ -141,9 +141,7 @@ def test_others_wait_and_are_told_how_many_are_before_them(
     begun(runs, first)
     second = runs.begin(BEN, TOY)
     third = runs.begin(Visitor("203.0.113.3", "cleo"), TOY)
-    told = threading.Event()
-    while third.before != 1:  # what its thread found at its last look
-        assert not told.wait(0.01)
+    assert runs.more(third.visitor, third.name, 0)["before"] == 1
     assert runs.more(BEN, second.name, 0) == {"before": 0, "messages": [], "over": False}
     assert len(processes) == 1
     for run in (first, second, third):
@@ -157,11 +155,58 @@ def test_a_full_queue_refuses(clock: Clock, processes: list[subprocess.Popen[byt
     first = runs.begin(ANNA, TOY)
     begun(runs, first)
     second = runs.begin(BEN, TOY)
-    with pytest.raises(PageError, match="waiting"):
+    with pytest.raises(PageError, match="queue for training is full"):
         runs.begin(Visitor("203.0.113.3", "cleo"), TOY)
     for run in (first, second):
         runs.left(run.visitor)
         ended(runs, run)
+
+
+def test_a_class_at_one_address_trains_together(clock: Clock, processes: list[subprocess.Popen[bytes]]) -> None:
+    runs = runs_of(WAITS, clock)
+    pupils = [Visitor(ANNA.address, f"pupil {number}") for number in range(30)]
+    theirs = [runs.begin(pupil, TOY) for pupil in pupils]
+    begun(runs, theirs[0])
+    assert [runs.more(run.visitor, run.name, 0)["before"] for run in theirs[1:]] == list(range(29))
+    other = runs.begin(BEN, TOY)  # turns are shared among visitors, not addresses
+    assert runs.more(BEN, other.name, 0)["before"] == 29
+    again = runs.begin(pupils[1], TOY)
+    ended(runs, theirs[1])
+    assert runs.more(pupils[1], again.name, 0)["before"] == 29
+    for run in (*theirs[2:], other):
+        runs.left(run.visitor)
+        ended(runs, run)
+    runs.left(pupils[0])
+    begun(runs, again)
+    runs.left(again.visitor)
+    ended(runs, again)
+
+
+def test_a_full_part_of_the_queue_is_told_in_words_of_its_own(
+    clock: Clock, processes: list[subprocess.Popen[bytes]]
+) -> None:
+    runs = runs_of(WAITS, clock, most=4)
+    theirs = [runs.begin(Visitor(ANNA.address, name), TOY) for name in "abc"]
+    with pytest.raises(PageError) as caught:
+        runs.begin(Visitor(ANNA.address, "d"), TOY)
+    assert (caught.value.word, caught.value.values) == ("training_full", {"before": 2})
+    for run in theirs:
+        runs.left(run.visitor)
+        ended(runs, run)
+
+
+def test_what_is_stopped_is_the_run_of_that_name(clock: Clock, processes: list[subprocess.Popen[bytes]]) -> None:
+    runs = runs_of(WAITS, clock)
+    first = runs.begin(ANNA, TOY)
+    begun(runs, first)
+    second = runs.begin(ANNA, TOY)
+    ended(runs, first)
+    for visitor, name in ((ANNA, first.name), (ANNA, None), (BEN, second.name)):
+        runs.stop(visitor, name)
+        assert not second.stopped
+    begun(runs, second)
+    runs.stop(ANNA, second.name)
+    ended(runs, second)
 
 
 def test_nobody_reads_the_run_of_another_visitor(clock: Clock, processes: list[subprocess.Popen[bytes]]) -> None:

@@ -54,7 +54,10 @@ def test_a_run_is_begun_watched_and_stopped(service: Service, runs: TrainingRuns
     assert runs.wait_until(lambda: bool(run.messages), SOON)
     assert more({"run": name, "seen": 0}) == {"before": 0, "messages": [{"what": "done"}], "over": False}
     assert more({"run": name, "seen": 1})["messages"] == []
-    assert stop({}) == {}
+    for other in ({}, {"run": "another"}, {"run": 7}):  # a late word about an older run
+        assert stop(other) == {}
+        assert not run.stopped
+    assert stop({"run": name}) == {}
     assert runs.wait_until(lambda: run.over, SOON)
     with pytest.raises(PageError):
         more({"run": name, "seen": 0})

@@ -4,6 +4,7 @@ import { faultSays, t } from '../core/words.js';
 import { unpacked } from '../core/packed.js';
 
 const GLANCE = 250; // milliseconds between two questions
+const WAIT = 1000; // the same in the queue: a whole class may stand in it
 const WRONG = { failed: 'lesson_train_failed', no_process: 'lesson_train_no_process' };
 
 /**
@@ -18,6 +19,8 @@ export class TrainingRun {
     this.asks = asks;
     this.changed = changed;
     this.turn = 0;
+    this.name = ''; // the server's, of the run that goes
+    this.begun = Promise.resolve(); // the last answer to `begin`
     this.clear([]);
   }
 
@@ -40,12 +43,17 @@ export class TrainingRun {
   /** `about`: the runs, by what is set of each. */
   async begin(about) {
     const turn = ++this.turn;
+    this.name = '';
     this.phase = 'waiting'; // what is shown stays until the first moment comes
     this.error = '';
     this.changed();
     try {
-      const { run } = await this.asks.begin(about);
-      if (turn !== this.turn) return this.leave(); // stopped meanwhile
+      const run = await this.named(turn, about);
+      if (turn !== this.turn) {
+        if (run) this.leave(run); // stopped meanwhile
+        return;
+      }
+      this.name = run;
       for (let seen = 0; ; ) {
         const { before, messages, over } = await this.asks.more({ run, seen });
         if (turn !== this.turn) return;
@@ -55,7 +63,7 @@ export class TrainingRun {
         if (over) this.phase = 'over';
         this.changed();
         if (over) return;
-        await new Promise((done) => setTimeout(done, GLANCE));
+        await new Promise((done) => setTimeout(done, before ? WAIT : GLANCE));
         if (turn !== this.turn) return;
       }
     } catch (error) {
@@ -66,17 +74,25 @@ export class TrainingRun {
     }
   }
 
-  /** Stop the run; what has come of it stays. */
+  /** Begin a run after the last one was begun: otherwise the server might take this one for the older of the two. */
+  named(turn, about) {
+    const asked = this.begun.then(async () => (turn === this.turn ? (await this.asks.begin(about)).run : ''));
+    this.begun = asked.catch(() => {});
+    return asked;
+  }
+
+  /** Stop the run; what has come of it stays. One that has no name yet is left once it has. */
   stop() {
     if (!this.goes) return;
     this.turn++;
     this.phase = this.runs.length ? 'over' : 'idle';
-    this.leave();
+    if (this.name) this.leave(this.name);
+    this.name = '';
     this.changed();
   }
 
-  leave() {
-    this.asks.stop({}).catch(() => {}); // the server ends it by itself, too, when nobody asks
+  leave(run) {
+    this.asks.stop({ run }).catch(() => {}); // the server ends it by itself, too, when nobody asks
   }
 
   take(message) {
