@@ -160,7 +160,7 @@ def test_a_fault_behind_the_door_is_logged_and_said_without_its_inside(caplog: p
     assert (status, values["word"]) == (500, "our_fault")
     assert_clean(json.dumps(values))
     assert "/home/secret/x.py" in caplog.text
-    assert caplog.records[0].getMessage() == 'GET "/static/x forged" failed.'
+    assert caplog.records[0].getMessage() == 'A request failed: GET "/static/x forged".'
     status, _ = Visit()("/static/x\nforged", [b"{}"], method="GET")  # it would become a line of the log
     assert status == 404
     assert "\nforged" not in caplog.text
