@@ -90,6 +90,20 @@ def test_what_is_set_by_keys_or_hand_is_in_the_link_and_comes_back(visit: Visit)
     at_rest(page)
 
 
+def test_one_of_many_long_names_is_chosen_in_a_menu_of_one_line(visit: Visit) -> None:
+    page = visit_at(visit, "#tab=learn&lesson=mistakes.trained.0", width=360, height=780)
+    arrived(page, "trained")
+    menu = page.locator("select[data-control=mistake]")
+    assert menu.evaluate("(menu) => menu.getBoundingClientRect().height") <= 48
+    menu.select_option("softmax")
+    page.wait_for_function("location.hash.includes('set-mistake-softmax')")
+    expect(page.locator(".lesson > .walk .words")).to_contain_text(
+        words("en")["lesson_mistakes_trained_words_softmax"][:20]
+    )
+    assert menu.input_value() == "softmax"
+    at_rest(page)
+
+
 def test_an_experiment_that_fails_says_so_and_can_be_asked_again(visit: Visit) -> None:
     page = visit_at(visit, "#tab=learn&lesson=heads.split.0")
     arrived(page, "split")

@@ -39,12 +39,13 @@ class Control:
 
 @dataclass(frozen=True)
 class Choice(Control):
-    """One of a few names; `slides`: along a line, for what has an order."""
+    """One of a few names; `slides`: along a line, for what has an order; `menu`: for many long ones."""
 
     form = "choice"
     options: tuple[str, ...]
     start: str
     slides: bool = False
+    menu: bool = False
 
     def check(self, value: Any, settings: Settings) -> str:
         return OneOf(self.options).check(self.name, value, settings)

@@ -45,7 +45,7 @@ WRITTEN: Mapping[str, tuple[Lit, Lit]] = {
     "ahead": ((causal_mask, ".tril("), (mistakes.LooksAhead.through_layers, ".tril(")),
     "softmax": ((cross_entropy, "F.cross_entropy"), (cross_entropy_of_chances, "logits.softmax")),
 }
-MISTAKE = Choice("mistake", tuple(MISTAKES), "exponent")
+MISTAKE = Choice("mistake", tuple(MISTAKES), "exponent", menu=True)
 
 
 def live(given: Given) -> Found:

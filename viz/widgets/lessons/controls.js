@@ -74,9 +74,9 @@ function optionOf(lesson, { name }, option) {
 }
 
 const PARTS = {
-  /** A few side by side, or along a line. */
+  /** A few side by side, along a line, or in a menu. */
   choice(control, lesson, change) {
-    const { options, slides, name } = control;
+    const { options, slides, menu, name } = control;
     const said = nameOf(lesson, control);
     if (slides) {
       const { element, input, hold } = sliding(said, name, { low: 0, high: options.length - 1, step: 1 }, (place) =>
@@ -84,6 +84,11 @@ const PARTS = {
       );
       input.addEventListener('input', () => change(options[Number(input.value)]));
       return { element, hold: (value) => hold(options.indexOf(value)) };
+    }
+    if (menu) {
+      const entries = options.map((option) => make('option', { value: option }, optionOf(lesson, control, option)));
+      const select = make('select', { 'aria-label': said, data: { control: name }, onchange: () => change(select.value) }, ...entries);
+      return { element: named(said, [select]), hold: (value) => Object.assign(select, { value }) };
     }
     const buttons = options.map((option) =>
       make(
