@@ -17,6 +17,8 @@ COUNTS = (1, 2, 4, 8)
 WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)
 SHOWN = 8  # weights of a row
 FIRST, LATER = 4, 64  # widths that the question is about
+ALMOST_ALL = 0.75  # of the weight of a row, on average: from here on, one weight has it
+ALMOST_NONE = 0.03  # slope of the largest weight, at most 0.25: below, nothing is learned
 TIMES = {"twice": 2, "four": 4, "sixteen": 16}
 
 HEADS_CONTROL = Choice("heads", tuple(map(str, COUNTS)), "8")
@@ -147,7 +149,8 @@ def saturate(given: Given) -> Found:
         for name, row in (("row_without", here.raw_row), ("row_with", here.scaled_row))
     ]
     numbers: dict[str, Cell] = {"width": here.width, "raw": here.raw_largest, "scaled": here.scaled_largest}
-    return Found((Beside(bars), _lines("largest", given, "raw_largest", "scaled_largest")), numbers)
+    lines = _lines("largest", given, "raw_largest", "scaled_largest")
+    return Found((Beside(bars), lines), numbers, () if here.raw_largest >= ALMOST_ALL else ("narrow",))
 
 
 def slope(given: Given) -> Found:
@@ -158,7 +161,7 @@ def slope(given: Given) -> Found:
         "width": here.width, "raw": here.raw_gradient, "scaled": here.scaled_gradient,
         "times": here.scaled_gradient / here.raw_gradient,
     }  # fmt: skip
-    return Found((lines,), numbers)
+    return Found((lines,), numbers, () if here.raw_gradient < ALMOST_NONE else ("narrow",))
 
 
 def _lines(title: str, given: Given, raw: str, scaled: str, powers: tuple[str, ...] = ("x",)) -> Lines:
@@ -230,7 +233,7 @@ HEADS = Lesson(
             picks=(),
             about=(),
             experiment=Experiment(saturate, (WIDTH, SEED)),
-            claims=("wide_scores_choose_one",),
+            claims=("wide_scores_choose_one", "titles_and_words_fit_every_width"),
         ),
         Step(
             "slope",
@@ -240,7 +243,11 @@ HEADS = Lesson(
             picks=(),
             about=(),
             experiment=Experiment(slope, (WIDTH, SEED)),
-            claims=("slope_is_w_times_the_rest", "slope_vanishes_without_the_division"),
+            claims=(
+                "slope_is_w_times_the_rest",
+                "slope_vanishes_without_the_division",
+                "titles_and_words_fit_every_width",
+            ),
         ),
         Step(
             "live",

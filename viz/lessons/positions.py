@@ -16,7 +16,7 @@ from headlight.model.records import FloatArray
 from headlight.viz.lessons.controls import Button, Choice, Slider, Switch
 from headlight.viz.lessons.drawn import Bars, Beside, Cell, Found, Heat, Label, Line, Lines, Say, Text, Texts
 from headlight.viz.lessons.experiment import Experiment, Given
-from headlight.viz.lessons.lesson import Ask, Code, Lesson, Scale, Show, Step
+from headlight.viz.lessons.lesson import Ask, Code, Lesson, Scale, Show, Step, Written
 
 # As a model of 64 numbers a token would have them: wide enough to see, and equal for all.
 CONFIG = TransformerConfig(source_vocabulary=8, target_vocabulary=8, d_model=64, heads=8, head_width=64)
@@ -31,6 +31,15 @@ CLEAR = 0.1
 
 LENGTH = Slider("length", 4, PLACES, 24)
 EMBEDDED, POSITIONED = "encoder.embedding.embedded", "encoder.embedding.positioned"
+
+# How word and place are joined by the control, whichever way the model in use does it.
+LENGTHS = r"|E| = @length_word, \quad |PE| = @length_place"
+ADDED = Written(("add",), r"x = E[\text{id}] + PE(p)", (LENGTHS, r"\cos(E, x) = @kept"))
+SET_BESIDE = Written(
+    ("beside",),
+    r"x = [\,E[\text{id}];\, PE(p)\,]",
+    (LENGTHS, r"@d_model + @beside = @width", r"\cos(E, x_{1 \ldots @d_model}) = @kept"),
+)
 
 
 def name_of(encoding: str) -> Say:
@@ -146,7 +155,7 @@ def shuffle(given: Given) -> Found:
         "token": tokens[at], "without": float(without.moved.max()), "with": float(with_positions.moved.max()),
     }  # fmt: skip
     clear = without.moved.max() < SAME and with_positions.moved.max() > CLEAR
-    holds = "with" if given.values["positions"] else "without"
+    holds = "with" if given.values["positions"] and found.moved.max() > SAME else "without"
     return Found((texts, Beside(pictures), bars), numbers, (holds,), "same" if clear else "")
 
 
@@ -168,14 +177,18 @@ POSITIONS = Lesson(
         Step(
             "similarity",
             code=Code(sinusoids, "sines, cosines = angles.sin(), angles.cos()"),
-            formula=r"PE(p) \cdot PE(q) = f(p - q)",
-            numbers=(r"PE(0) \cdot PE(1) = @near", r"PE(0) \cdot PE(@distance) = @far"),
+            formula=r"\cos(PE(p), PE(q)) = f(p - q)",
+            numbers=(r"\cos(PE(0), PE(1)) = @near", r"\cos(PE(0), PE(@distance)) = @far"),
             picks=(),
             about=(),
             experiment=Experiment(similarity, (LENGTH,)),
             ask=Ask("found", options=("more", "same", "less")),
             tab="positions",
-            claims=("likeness_depends_on_the_distance", "sorting_columns_changes_no_likeness"),
+            claims=(
+                "likeness_depends_on_the_distance",
+                "sorting_columns_changes_no_likeness",
+                "formulas_of_likeness_give_their_numbers",
+            ),
         ),
         Step(
             "wave",
@@ -191,25 +204,35 @@ POSITIONS = Lesson(
         Step(
             "word",
             code=Code(AddedPositions.forward, "return embedded + rows", ("beside", "torch.cat([embedded, rows")),
-            formula=r"x = E[\text{id}] + PE(p)",
-            numbers=(r"|E| = @length_word, \quad |PE| = @length_place", r"\cos(E, x) = @kept"),
+            formula=ADDED.formula,
+            numbers=ADDED.numbers,
+            otherwise=(ADDED, SET_BESIDE),
             picks=(),
             about=(),
             experiment=Experiment(
                 word, (Choice("joining", ("add", "beside"), "add"), Slider("place", 0, PLACES - 1, 5))
             ),
-            claims=("adding_changes_every_number", "what_stands_beside_leaves_the_word"),
+            claims=(
+                "adding_changes_every_number",
+                "what_stands_beside_leaves_the_word",
+                "the_formula_joins_as_the_control_does",
+            ),
         ),
         Step(
             "shuffle",
             code=Code(Encoder.forward, "self.embedding(ids)"),
             formula=r"f(\pi(x)) = \pi(f(x))",
             numbers=(r"\max|f(\pi(x)) - \pi(f(x))| = @without",),
+            otherwise=(Written(("with",), r"f(\pi(x)) \neq \pi(f(x))", (r"\max|f(\pi(x)) - \pi(f(x))| = @with",)),),
             picks=(),
             about=(),
             experiment=Experiment(shuffle, (Switch("positions"), Button("seed"))),
             ask=Ask("found", options=("same", "little", "other")),
-            claims=("without_positions_order_is_lost", "with_positions_it_is_not"),
+            claims=(
+                "without_positions_order_is_lost",
+                "with_positions_it_is_not",
+                "the_formula_says_whether_order_counts",
+            ),
         ),
     ),
 )

@@ -10,9 +10,12 @@ import numpy as np
 
 from headlight.model.records import FloatArray, Translation
 from headlight.viz.answers.service import Service
+from headlight.viz.lessons import LESSONS
 from headlight.viz.lessons.drawn import Drawn, Found
+from headlight.viz.lessons.lesson import Step, Written
 from headlight.viz.lessons.running import STEPS
 from headlight.viz.lessons.tensors import tensors_of
+from headlight.viz.words import words
 
 # One of each way to build it: the norm before each part, and after the sum.
 SENTENCES = {"de-en": "Der Hund schläft im Garten.", "toy": "ich mochte ein bier"}
@@ -43,6 +46,18 @@ class Asked:
         """What the experiment of a step finds with these controls set."""
         experiment = STEPS[lesson, step]
         return experiment.run(experiment.given(values, self.service.check(self.request), self.service))
+
+
+def phrase_of(lesson: str, step: str, part: str, found: Found, language: str = "en") -> str:
+    """The title or the words of a step as they are for what was found, before its numbers are put in."""
+    table, base = words(language), f"lesson_{lesson}_{step}_{part}"
+    return next((table[key] for each in found.holds if (key := f"{base}_{each}") in table), table.get(base, ""))
+
+
+def written_for(lesson: str, step: str, found: Found) -> Step | Written:
+    """The formula of a step, and the same with numbers, as they are for what was found."""
+    shown = next(each for one in LESSONS if one.name == lesson for each in one.steps if each.name == step)
+    return next((each for each in shown.otherwise if set(each.when) <= set(found.holds)), shown)
 
 
 def pictures(found: Found) -> list[Drawn]:

@@ -8,6 +8,12 @@ export function wordsKey(base, scene) {
   return ending ? `${base}_words_${ending}` : `${base}_words`;
 }
 
+/** The title, which may depend on what holds, too. */
+export function titleKey(base, scene) {
+  const ending = scene.variants().find((each) => has(`${base}_title_${each}`));
+  return ending ? `${base}_title_${ending}` : `${base}_title`;
+}
+
 /** The note below the formulas, if there is one. */
 export function noteKey(base, scene) {
   const ending = scene.variants().find((each) => has(`${base}_note_${each}`));

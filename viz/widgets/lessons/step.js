@@ -10,7 +10,7 @@ import { Drawing } from './drawing.js';
 import { drawFigures } from './figures.js';
 import { formula } from './formula.js';
 import { numbersOf } from './numbers.js';
-import { namesOf, noteKey, wordsKey, writtenFor } from './phrases.js';
+import { namesOf, noteKey, titleKey, wordsKey, writtenFor } from './phrases.js';
 import { Question, questionOf } from './question.js';
 import { sourceBox } from './source.js';
 import { Training } from './training.js';
@@ -23,6 +23,7 @@ export class StepView {
   constructor(does, training) {
     this.does = does;
     this.training = new Training(training);
+    this.drawn = ''; // the step that is shown, as its words are called
     this.back = make('button', { type: 'button', class: 'link', onclick: () => does.back() });
     this.name = make('span', { class: 'where' });
     this.pickers = make('div', { class: 'pickers' });
@@ -95,7 +96,7 @@ export class StepView {
     this.slider.setAttribute('aria-label', t('lesson_step'));
     this.slider.setAttribute('aria-valuetext', titles[place]);
     this.count.textContent = `${place + 1} / ${steps.length}`;
-    this.title.textContent = titles[place];
+    if (this.drawn !== `lesson_${lesson.name}_${steps[place].name}`) this.title.textContent = titles[place]; // else it may follow what is found
     this.controls.hold(look.set);
     this.drawPickers(steps[place], look, translation);
   }
@@ -148,6 +149,7 @@ export class StepView {
     this.error.textContent = says;
     this.again.textContent = t('lesson_again');
     this.again.hidden = false;
+    this.drawn = '';
     replace(this.words);
     if (!this.controls.isOf(scene.step)) this.controls.hide();
     this.training.leave();
@@ -172,6 +174,8 @@ export class StepView {
     const values = { ...numbers, ...namesOf(scene) };
     const told = questionOf(about.asked ?? scene); // a question stays what it was, whatever is set afterwards
     const hides = Boolean(told) && step.ask.hides && given === undefined;
+    this.drawn = base;
+    this.title.textContent = t(titleKey(base, scene));
     this.drawWords(base, values, scene);
     this.drawTokens(scene, hides);
     this.drawParts(base, step, part, hides);

@@ -10,9 +10,9 @@ import torch
 
 from headlight.model.core.attention import MultiHeadAttention
 from headlight.model.experiments.scaling import KEYS, gradient, random_vectors, spread_of
-from headlight.viz.lessons.drawn import Bars, Heat, Table
+from headlight.viz.lessons.drawn import Bars, Found, Heat, Table
 from headlight.viz.lessons.heads import COUNTS, TIMES, WIDTHS
-from tests.viz.lessons.asked import Asked, pictures, softmax
+from tests.viz.lessons.asked import Asked, phrase_of, pictures, softmax
 
 SEEDS = range(5)
 
@@ -89,6 +89,23 @@ def wide_scores_choose_one(asked: Asked) -> None:
         assert found[-1].raw_largest > 0.9
         assert max(each.scaled_largest for each in found) < 0.25
     assert KEYS == 64
+
+
+def titles_and_words_fit_every_width(asked: Asked) -> None:
+    """Neither says that one weight has it all, or that nothing is learned, where it is not so."""
+    for seed, width in itertools.product((0, 99), WIDTHS):
+        found = spread_of(width, seed)
+        for step, short, telling in (
+            ("saturate", found.raw_largest < 0.75, ("One weight takes almost all", "nearly picks the largest alone")),
+            ("slope", found.raw_gradient > 0.03, ("nothing can be learned", "nothing to push")),
+        ):
+            told = asked.found("heads", step, width=str(width), seed=seed)
+            for part, phrase in zip(("title", "words"), telling, strict=True):
+                assert (phrase in phrase_of("heads", step, part, told)) == (not short), (step, width, seed)
+                others = {phrase_of("heads", step, part, Found((), holds=holds), "zh") for holds in ((), ("narrow",))}
+                assert len(others) == 2
+            assert (width <= 32) <= short
+            assert (width >= 256) <= (not short)
 
 
 def slope_is_w_times_the_rest(asked: Asked) -> None:

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 import torch
 
-from headlight.model.core.positions import POSITIONS, make_positions
+from headlight.model.core.positions import POSITIONS, make_positions, sinusoids
 from headlight.model.experiments.joining import joined
 from headlight.viz.lessons.drawn import Bars, Heat, Lines
 from headlight.viz.lessons.positions import BESIDE, CONFIG, DRAWN, SAME, WAVES, likeness
-from tests.viz.lessons.asked import Asked, pictures
+from tests.viz.lessons.asked import Asked, pictures, written_for
 
 SEEDS = range(4)
+
+
+def filled(line: str, numbers: Mapping[str, object]) -> str:
+    """A line of a formula with its numbers."""
+    return re.sub(r"@(\w+)", lambda name: str(numbers[name[1]]), line)
 
 
 def encodings_use_one_of_three_doors(asked: Asked) -> None:
@@ -63,6 +70,33 @@ def waves_have_their_periods(asked: Asked) -> None:
             np.testing.assert_allclose(float(str(found.numbers["fastest"])), 2 * math.pi)
 
 
+def formulas_of_likeness_give_their_numbers(asked: Asked) -> None:
+    """What stands left of the sign, a cosine or a product, is the number to its right."""
+    for length in (4, 24, 64):
+        found = asked.found("positions", "similarity", length=length)
+        table = sinusoids(length, CONFIG.d_model).double().numpy()
+        for line in written_for("positions", "similarity", found).numbers:
+            left, _, right = filled(line, found.numbers).partition(" = ")
+            one, other = (table[int(place)] for place in re.findall(r"PE\((\d+)\)", left))
+            size = float(np.linalg.norm(one) * np.linalg.norm(other)) if left.startswith(r"\cos(") else 1.0
+            np.testing.assert_allclose(float(right), one @ other / size, atol=1e-4)
+
+
+def the_formula_joins_as_the_control_does(asked: Asked) -> None:
+    for joining, width in (("add", asked.config.d_model), ("beside", asked.config.d_model + BESIDE)):
+        found = asked.found("positions", "word", joining=joining)
+        written = written_for("positions", "word", found)
+        assert ("+ PE" in written.formula) == (joining == "add")
+        assert ("; " in written.formula) == (joining == "beside")
+        heat = next(picture for picture in pictures(found) if isinstance(picture, Heat))
+        assert heat.numbers.shape[1] == found.numbers["width"] == width
+        lines = [filled(line, found.numbers) for line in written.numbers]
+        cosines = [line.partition(" = ")[0] for line in lines if "cos" in line]
+        whole, first = r"\cos(E, x)", rf"\cos(E, x_{{1 \ldots {asked.config.d_model}}})"
+        assert cosines == [whole if joining == "add" else first]
+        assert (f"{asked.config.d_model} + {BESIDE} = {width}" in lines) == (joining == "beside")
+
+
 def adding_changes_every_number(asked: Asked) -> None:
     found = asked.found("positions", "word")
     (heat,) = (picture for picture in pictures(found) if isinstance(picture, Heat))
@@ -107,3 +141,13 @@ def with_positions_it_is_not(asked: Asked) -> None:
         assert max(bars.values) == found.numbers["with"]
         before, _ = (picture.numbers for picture in pictures(found) if isinstance(picture, Heat))
         np.testing.assert_allclose(before, asked.tensor("encoder.memory")[:, :64], atol=1e-4)
+
+
+def the_formula_says_whether_order_counts(asked: Asked) -> None:
+    for positions, sign in ((False, "="), (True, r"\neq")):
+        found = asked.found("positions", "shuffle", positions=positions)
+        written = written_for("positions", "shuffle", found)
+        assert written.formula == rf"f(\pi(x)) {sign} \pi(f(x))"
+        (bars,) = (picture for picture in pictures(found) if isinstance(picture, Bars))
+        (line,) = written.numbers
+        assert float(filled(line, found.numbers).partition(" = ")[2]) == max(bars.values)
