@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from headlight.viz.lessons import LESSONS
 from headlight.viz.lessons.lesson import Lesson
@@ -23,6 +24,11 @@ LOOKS: dict[str, dict[str, Any]] = {
 }
 
 
+def said(text: str) -> re.Pattern[str]:
+    """A phrase as it is shown, whatever its values are."""
+    return re.compile("^" + re.sub(r"\\\{\w+\\\}", ".+", re.escape(text)) + "$")
+
+
 @pytest.mark.parametrize("language", LOOKS)
 @pytest.mark.parametrize("lesson", WITH_EXPERIMENTS, ids=lambda lesson: lesson.name)
 def test_every_step_is_drawn(lesson: Lesson, language: str, visit: Visit) -> None:
@@ -30,12 +36,19 @@ def test_every_step_is_drawn(lesson: Lesson, language: str, visit: Visit) -> Non
     page.evaluate(Axe().axe_script)
     for step in lesson.steps:
         arrived(page, step.name)
-        expect(page.locator(".lesson h2")).to_have_text(words(language)[f"lesson_{lesson.name}_{step.name}_title"])
+        table, base = words(language), f"lesson_{lesson.name}_{step.name}"
+        title = page.locator(".lesson h2")
         show = page.locator(".lesson-ask:not([hidden]) .answer .link")
         if show.count():
-            if step.ask is not None and step.ask.hides:
-                expect(page.locator(".lesson-controls")).to_be_hidden()  # they would give the answer away
+            if step.ask is not None and step.ask.hides:  # nothing gives the answer away
+                expect(title).to_have_text(table.get(f"{base}_title_open", table[f"{base}_title"]))
+                expect(page.locator(".lesson-controls")).to_be_hidden()
+                expect(page.locator(".lesson .words")).to_have_text(said(table[f"{base}_words_open"]))
+                for part in (".figure", ".formulas"):
+                    expect(page.locator(f".lesson {part}")).to_be_empty()
+                expect(page.locator(".train-shows")).to_be_hidden()
             show.click()
+        expect(title).to_have_text(table[f"{base}_title"])
         assert page.locator(".lesson .figure > *").count() > 0, step.name
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), step.name
         for text in page.locator(".lesson .formulas math").all_text_contents():
@@ -81,12 +94,12 @@ def test_what_is_set_by_keys_or_hand_is_in_the_link_and_comes_back(visit: Visit)
     at_rest(page)
     expect(slider).to_be_focused()
     expect(slider).to_have_attribute("aria-valuetext", "64")
-    expect(page.locator(".lesson .words")).to_contain_text("At d_k = 64")
+    expect(page.locator(".lesson .words")).to_contain_text("At dₖ = 64")
     runs = [each for each in asked if "run_experiment" in each]
     assert 1 <= len(runs) <= 3
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowLeft")
-    expect(page.locator(".lesson .words")).to_contain_text("At d_k = 64")
+    expect(page.locator(".lesson .words")).to_contain_text("At dₖ = 64")
     at_rest(page)
 
 
@@ -118,4 +131,25 @@ def test_an_experiment_that_fails_says_so_and_can_be_asked_again(visit: Visit) -
     page.locator(".lesson .step > .link").click()
     expect(page.locator(".lesson-beside .lesson-heat")).to_have_count(4)
     expect(error).to_be_empty()
+    at_rest(page)
+
+    # A step that is slow to come: its title is there, and nothing of the step before can be read or pressed.
+    page.evaluate("location.hash = '#tab=learn&lesson=positions.similarity.0'")
+    arrived(page, "similarity")
+    expect(page.locator(".lesson-ask .option").first).to_be_visible()
+    held: list[Route] = []
+    page.route(asking, lambda route: held.append(route))
+    with page.expect_request(asking):
+        page.keyboard.press("ArrowRight")
+    expect(page.locator(".lesson h2")).to_have_text(words("en")["lesson_positions_wave_title"])
+    for part in (".words", ".lesson-ask .option >> nth=0", ".lesson-source"):
+        expect(page.locator(f".lesson {part}")).to_be_hidden()
+    page.wait_for_function("document.querySelector('.lesson-ask').inert")
+    assert held
+    page.unroute(asking)
+    for route in held:
+        route.continue_()
+    arrived(page, "wave")
+    expect(page.locator(".lesson .words")).to_be_visible()
+    expect(page.locator(".lesson-controls")).to_be_visible()
     at_rest(page)

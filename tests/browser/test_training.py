@@ -15,7 +15,9 @@ READ_IN_ORDER = (".train-line .go", ".train-shows", ".lesson-ask", ".formulas")
 
 
 def visit_step(visit: Visit, step: str, **options: object) -> Page:
-    page = visit(f"#tab=learn&lesson=train.{step}.0", drawn=".lesson.trains[data-step] .run-map canvas", **options)
+    page = visit(f"#tab=learn&lesson=train.{step}.0", drawn=".lesson[data-step]", **options)
+    page.locator(".lesson-ask .answer .link").click()
+    page.wait_for_selector(".lesson.trains[data-step] .run-map canvas")
     at_rest(page)
     return page
 

@@ -171,7 +171,7 @@ def _lines(title: str, given: Given, raw: str, scaled: str, powers: tuple[str, .
         for name, field in (("without", raw), ("with", scaled))
     ]
     floor = None if "y" in powers else 0.0
-    return Lines(Say(title), WIDTHS, lines, "d_k", powers, mark=int(given.values["width"]), floor=floor)
+    return Lines(Say(title), WIDTHS, lines, "dₖ", powers, mark=int(given.values["width"]), floor=floor)
 
 
 def live(given: Given) -> Found:
@@ -223,7 +223,7 @@ HEADS = Lesson(
             about=(),
             experiment=Experiment(spread, (WIDTH, SEED)),
             ask=Ask("found", options=tuple(TIMES)),
-            claims=("raw_scores_spread_by_the_root", "scaled_scores_spread_by_one"),
+            claims=("raw_scores_spread_by_the_root", "scaled_scores_spread_by_one", "axes_name_the_width"),
         ),
         Step(
             "saturate",

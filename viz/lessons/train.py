@@ -98,7 +98,7 @@ STEPS = (
         picks=(),
         about=(),
         experiment=Experiment(watch, (*SIZES, *LEARNING)),
-        ask=Ask("found", options=("one", "logarithm", "all"), hides=False),
+        ask=Ask("found", options=("one", "logarithm", "all")),
         claims=("it_learns_by_heart", "smoothing_asks_for_no_more", "it_begins_worse_than_a_guess"),
     ),
     Step(
@@ -109,7 +109,7 @@ STEPS = (
         picks=(),
         about=(),
         experiment=Experiment(order, SIZES),
-        ask=Ask("found", options=("sure", "half", "never"), hides=False),
+        ask=Ask("found", options=("sure", "half", "never")),
         claims=("without_positions_both_are_one", "with_positions_both_are_right"),
     ),
     Step(

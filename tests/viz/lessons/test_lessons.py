@@ -86,6 +86,21 @@ def test_words_of_lessons_keep_to_the_terms(language: str) -> None:
     for key, text in said.items():
         assert not re.search(r"[!！]|您|\bsimply\b|\blet us\b", text), key
         assert "为一" not in text, key
+        assert not re.search(r"\b[a-z]_[a-z]\b", text), key  # an index stands below its letter: dₖ
+
+
+@pytest.mark.parametrize(
+    ("lesson", "step"), [each for each in steps() if each[1].ask and each[1].ask.hides], ids=lambda each: each.name
+)
+def test_before_a_guess_the_words_hold_no_number_of_the_answer(lesson: Lesson, step: Step) -> None:
+    base = f"lesson_{lesson.name}_{step.name}"
+    known = {"token", "written", "source", "target", "so_far", "vocabulary", "d_ff"}  # stand in the question, too
+    for language in LANGUAGES:
+        table = words(language)
+        said = table[f"{base}_words_open"] + table.get(f"{base}_title_open", table[f"{base}_title"])
+        assert not set(re.findall(r"\{(\w+)\}", said)) & set(re.findall(r"\{(\w+)\}", table[f"{base}_answer"])) - known
+        right = [text for key, text in table.items() if key.startswith(f"{base}_words") and not key.endswith("_open")]
+        assert table[f"{base}_words_open"] not in right
 
 
 def test_every_lesson_has_its_name_and_promise() -> None:

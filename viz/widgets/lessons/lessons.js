@@ -223,7 +223,7 @@ class Lessons {
     const names = needs.length || experiment ? needs : scene(lesson.steps.findIndex(({ figures }) => figures[0]?.shows.length)).needs();
     const brought = this.tensors.of(translation);
     if ((names.length && !brought.has(names)) || (experiment && !scene(place).found)) {
-      this.view.waits(true);
+      this.view.waits(true, `lesson_${lesson.name}_${name}`);
       try {
         if (experiment && !(await this.pause(turn))) return;
         if (names.length) await this.tensors.bring(translation, names);

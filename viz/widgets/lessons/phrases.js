@@ -2,15 +2,16 @@
 
 import { has, languageName, t } from '../core/words.js';
 
-/** The words as the model in use wants them: of several, those whose ending holds. */
-export function wordsKey(base, scene) {
+/** The words as the model in use wants them: of several, those whose ending holds; others as long as a guess is `open`. */
+export function wordsKey(base, scene, open) {
+  if (open) return `${base}_words_open`;
   const ending = scene.variants().find((each) => has(`${base}_words_${each}`));
   return ending ? `${base}_words_${ending}` : `${base}_words`;
 }
 
-/** The title, which may depend on what holds, too. */
-export function titleKey(base, scene) {
-  const ending = scene.variants().find((each) => has(`${base}_title_${each}`));
+/** The title, which may depend on what holds, too. Before a question is answered it may be one that says less. */
+export function titleKey(base, holds, open) {
+  const ending = (open ? ['open', ...holds] : holds).find((each) => has(`${base}_title_${each}`));
   return ending ? `${base}_title_${ending}` : `${base}_title`;
 }
 

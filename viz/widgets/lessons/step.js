@@ -69,7 +69,7 @@ export class StepView {
   // ---------------------------------------------------------------- what is there at once
 
   /** The step's frame: its place in the drawing, and the ways on. */
-  frame({ lesson, place, part, playing, look }, translation) {
+  frame({ lesson, place, part, playing, look, given }, translation) {
     const { steps } = lesson;
     const titles = steps.map(({ name }) => t(`lesson_${lesson.name}_${name}_title`));
     this.back.textContent = t('lesson_back');
@@ -94,11 +94,17 @@ export class StepView {
     Object.assign(this.slider, { max: last, value: place });
     this.slider.style.setProperty('--share', `${last ? (100 * place) / last : 0}%`);
     this.slider.setAttribute('aria-label', t('lesson_step'));
-    this.slider.setAttribute('aria-valuetext', titles[place]);
     this.count.textContent = `${place + 1} / ${steps.length}`;
-    if (this.drawn !== `lesson_${lesson.name}_${steps[place].name}`) this.title.textContent = titles[place]; // else it may follow what is found
+    const base = `lesson_${lesson.name}_${steps[place].name}`;
+    const open = Boolean(steps[place].ask?.hides) && given === undefined;
+    if (this.drawn !== base) this.entitle(t(titleKey(base, [], open))); // else it may follow what is found
     this.controls.hold(look.set);
     this.drawPickers(steps[place], look, translation);
+  }
+
+  entitle(title) {
+    this.title.textContent = title;
+    this.slider.setAttribute('aria-valuetext', title);
   }
 
   drawPickers(step, look, translation) {
@@ -135,9 +141,15 @@ export class StepView {
     return this.controls.element.contains(document.activeElement);
   }
 
-  /** While tensors are on their way, the old figure stays at half strength. */
-  waits(yes) {
+  /**
+   * While tensors are on their way, the old figure stays at half strength, and nothing that was asked of it can be answered. Of
+   * another step than the one on its way (`base`), nothing is shown any more; its place stays, so that the page does not jump.
+   */
+  waits(yes, base = '') {
+    const another = yes && this.drawn !== base;
     this.element.classList.toggle('waits', yes);
+    this.question.element.inert = yes;
+    for (const part of [this.words, this.body, this.source]) part.classList.toggle('past', another);
     if (yes) {
       this.error.textContent = '';
       this.again.hidden = true;
@@ -149,7 +161,7 @@ export class StepView {
     this.error.textContent = says;
     this.again.textContent = t('lesson_again');
     this.again.hidden = false;
-    this.drawn = '';
+    this.drawn = `lesson_${scene.step.lesson}_${scene.step.name}`;
     replace(this.words);
     if (!this.controls.isOf(scene.step)) this.controls.hide();
     this.training.leave();
@@ -175,8 +187,8 @@ export class StepView {
     const told = questionOf(about.asked ?? scene); // a question stays what it was, whatever is set afterwards
     const hides = Boolean(told) && step.ask.hides && given === undefined;
     this.drawn = base;
-    this.title.textContent = t(titleKey(base, scene));
-    this.drawWords(base, values, scene);
+    this.entitle(t(titleKey(base, scene.variants(), hides)));
+    this.drawWords(base, values, scene, hides);
     this.drawTokens(scene, hides);
     this.drawParts(base, step, part, hides);
     this.drawControls(scene, hides);
@@ -203,10 +215,10 @@ export class StepView {
     this.element.dataset.of = translation.source_text;
   }
 
-  drawWords(base, values, scene) {
+  drawWords(base, values, scene, hides) {
     const bold = (name) => make('b', {}, make('bdi', {}, values[name]));
     const stressed = Object.fromEntries(['token', 'row', 'written', 'key'].map((name) => [name, bold(name)]));
-    replace(this.words, ...phrase(t(wordsKey(base, scene), numbersOnly(values)), stressed));
+    replace(this.words, ...phrase(t(wordsKey(base, scene, hides), numbersOnly(values)), stressed));
   }
 
   drawTokens(scene, hides) {
@@ -257,29 +269,33 @@ export class StepView {
   /** What would give an answer away is absent until the question is answered; its place stays. */
   drawFigure(scene, { whole, hides }) {
     this.figure.classList.toggle('hides', hides);
+    const trains = !hides && Boolean(scene.found?.figures.some(({ form }) => form === 'trains'));
+    this.element.classList.toggle('trains', trains);
+    if (!trains) this.training.leave();
     if (hides) {
       replace(this.figure);
       return;
     }
-    const trains = Boolean(scene.found?.figures.some(({ form }) => form === 'trains'));
-    this.element.classList.toggle('trains', trains);
-    if (!trains) this.training.leave();
     const width = Math.floor(this.figure.clientWidth) || 600;
     replace(this.figure, ...drawFigures({ scene, width, pick: this.does.pick, all: whole, training: this.training }));
   }
 
   drawFormulas(base, scene, { numbers, values, part, hides }) {
+    if (hides) {
+      replace(this.formulas);
+      return;
+    }
     const { step } = scene;
     const key = noteKey(base, scene);
     const note = key ? make('p', { class: 'quiet' }, t(key, values)) : null;
     const said = writtenFor(scene);
     const stepwise = step.parts.length > 1 && said.numbers.length === step.parts.length;
-    const lines = hides ? [] : stepwise ? [said.numbers[part]] : said.numbers;
+    const lines = stepwise ? [said.numbers[part]] : said.numbers;
     const about = aboutLine(step, scene, values);
-    const plain = said.formula ? formula(hides ? masked(said.formula) : said.formula, numbers) : null;
+    const plain = said.formula ? formula(said.formula, numbers) : null;
     const general = make('div', { class: 'general' }, plain);
     const filled = lines.map((line) => make('div', { class: 'filled numeric' }, formula(line, numbers)));
-    replace(this.formulas, general, hides ? null : about, ...filled, hides ? null : note);
+    replace(this.formulas, general, about, ...filled, note);
   }
 }
 
@@ -291,9 +307,6 @@ function aboutLine(step, scene, values) {
   if (step.picks.includes('dimension')) said.push(t('lesson_dimension', { number: scene.look.dimension + 1 }));
   return make('p', { class: 'about' }, make('b', {}, make('bdi', {}, said.join(' · '))));
 }
-
-/** A formula before the answer: its numbers are unknown. */
-const masked = (source) => source.replaceAll(/@(?!its_)\w+/g, '?');
 
 const numbersOnly = (values) =>
   Object.fromEntries(Object.entries(values).filter(([name]) => !['token', 'row', 'written', 'key'].includes(name)));

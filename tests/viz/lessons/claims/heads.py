@@ -10,7 +10,7 @@ import torch
 
 from headlight.model.core.attention import MultiHeadAttention
 from headlight.model.experiments.scaling import KEYS, gradient, random_vectors, spread_of
-from headlight.viz.lessons.drawn import Bars, Found, Heat, Table
+from headlight.viz.lessons.drawn import Bars, Found, Heat, Lines, Table
 from headlight.viz.lessons.heads import COUNTS, TIMES, WIDTHS
 from tests.viz.lessons.asked import Asked, phrase_of, pictures, softmax
 
@@ -72,6 +72,12 @@ def raw_scores_spread_by_the_root(asked: Asked) -> None:
             assert 0.8 < found.raw / math.sqrt(width) < 1.2
         assert asked.found("heads", "spread", seed=seed).right == "four"
     assert TIMES["four"] ** 2 == 64 / 4
+
+
+def axes_name_the_width(asked: Asked) -> None:
+    for step in ("spread", "saturate", "slope"):
+        (lines,) = (picture for picture in pictures(asked.found("heads", step)) if isinstance(picture, Lines))
+        assert lines.x_name == "dₖ"
 
 
 def scaled_scores_spread_by_one(asked: Asked) -> None:

@@ -87,7 +87,7 @@ def the_formula_joins_as_the_control_does(asked: Asked) -> None:
         found = asked.found("positions", "word", joining=joining)
         written = written_for("positions", "word", found)
         assert ("+ PE" in written.formula) == (joining == "add")
-        assert ("; " in written.formula) == (joining == "beside")
+        assert (";" in written.formula) == (joining == "beside")
         heat = next(picture for picture in pictures(found) if isinstance(picture, Heat))
         assert heat.numbers.shape[1] == found.numbers["width"] == width
         lines = [filled(line, found.numbers) for line in written.numbers]
