@@ -11,6 +11,7 @@ import { drawFigures } from './figures.js';
 import { formula } from './formula.js';
 import { numbersOf } from './numbers.js';
 import { namesOf, noteKey, titleKey, wordsKey, writtenFor } from './phrases.js';
+import { drawPickers } from './pickers.js';
 import { Question, questionOf } from './question.js';
 import { sourceBox } from './source.js';
 import { Training } from './training.js';
@@ -99,41 +100,12 @@ export class StepView {
     const open = Boolean(steps[place].ask?.hides) && given === undefined;
     if (this.drawn !== base) this.entitle(t(titleKey(base, [], open))); // else it may follow what is found
     this.controls.hold(look.set);
-    this.drawPickers(steps[place], look, translation);
+    drawPickers(this.pickers, steps[place], { look, translation, pick: this.does.pick });
   }
 
   entitle(title) {
     this.title.textContent = title;
     this.slider.setAttribute('aria-valuetext', title);
-  }
-
-  drawPickers(step, look, translation) {
-    const { kind, picks } = step;
-    const { layer, head } = look[kind];
-    const focused = this.pickers.contains(document.activeElement) && document.activeElement.getAttribute('data-turn');
-    const turning = (name, now, count, change) => {
-      const [before, after] = turnButtons((by) => this.does.pick({ [kind]: { layer, head, ...change((now + by + count) % count) } }));
-      for (const [button, word] of [
-        [before, 'previous'],
-        [after, 'next'],
-      ]) {
-        button.setAttribute('aria-label', t(`lesson_${word}_${name}`));
-        button.dataset.turn = `${name} ${word}`;
-      }
-      return make(
-        'span',
-        { class: 'turning' },
-        before,
-        make('span', { class: 'numeric' }, t(`lesson_${name}`, { [name]: now + 1 })),
-        after,
-      );
-    };
-    replace(
-      this.pickers,
-      picks.includes('layer') ? turning('layer', layer, translation.layers(kind), (next) => ({ layer: next })) : null,
-      picks.includes('head') ? turning('head', head, translation.heads(kind), (next) => ({ head: next })) : null,
-    );
-    if (focused) /** @type {any} */ (this.pickers.querySelector(`[data-turn="${focused}"]`))?.focus({ preventScroll: true });
   }
 
   /** Whether a control is being used. */
