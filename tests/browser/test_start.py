@@ -55,6 +55,10 @@ def test_a_newcomer_is_led_by_keys_through_five_steps_once(visit: Visit) -> None
         arrived(page, step, "en")
         expect(page.locator(f"{CARD} .quiet")).to_have_text(f"{number} of 5")
         assert page.evaluate("document.activeElement.matches('.tour-card .go')")
+        for _ in range(page.locator(f"{CARD} button:visible").count()):  # round and round, and nowhere else
+            page.keyboard.press("Tab")
+            assert page.evaluate("document.activeElement.closest('.tour-card') !== null")
+        assert page.evaluate("document.activeElement.matches('.tour-card .go')")
         page.keyboard.press("ArrowRight" if number % 2 else "Enter")
         if number == 2:  # there and back
             page.keyboard.press("ArrowLeft")
@@ -93,12 +97,16 @@ def test_on_a_phone_in_chinese_each_step_comes_into_sight(visit: Visit, motion: 
     for step in POINTED:
         arrived(page, step, "zh")
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        if step in ("head", "try"):  # in words for fingers
+            expect(page.locator(f"{CARD} #tour-text")).to_have_text(words("zh")[f"start_{step}_says_touch"])
         if motion == "reduce" and step == "row":
             assert barriers(page, CARD) == []
             page.locator(f"{CARD} .link").first.tap()
             break
         page.locator(f"{CARD} .go").tap()
     expect(page.locator(CARD)).to_be_hidden()
+    if motion != "reduce":  # after the last step, the focus is in sight
+        page.wait_for_function("document.activeElement.getBoundingClientRect().top >= 0")
     page.evaluate("scrollTo(0, 0)")
     assert places(page) == before
     expect(page.locator(".top .line")).to_have_text(words("zh")["line"])

@@ -1,6 +1,6 @@
 // Start here: five short steps on the page itself, each with a ring round the real thing and a card beside it.
 
-import { calm, make, replace } from '../core/dom.js';
+import { calm, make, replace, touch } from '../core/dom.js';
 import { on, set, state } from '../core/state.js';
 import { t } from '../core/words.js';
 import { beside, joined, roomy, seen } from './tourplace.js';
@@ -22,6 +22,8 @@ const STEPS = [
   { name: 'kinds', parts: () => [one('.kinds .choices')] },
   { name: 'try', parts: () => [document.querySelector('.tabs')] },
 ];
+
+const TOUCHED = new Set(['head', 'try']); // their words say what a finger does
 
 let here = false; // in this visit
 
@@ -101,7 +103,7 @@ export class Tour {
     this.card.dataset.step = name;
     this.count.textContent = t('start_count', { number: this.place + 1, count: STEPS.length });
     this.title.textContent = t(`start_${name}_title`);
-    this.text.textContent = t(`start_${name}_says`);
+    this.text.textContent = t(touch() && TOUCHED.has(name) ? `start_${name}_says_touch` : `start_${name}_says`);
     this.skip.textContent = t('start_skip');
     this.back.textContent = t('start_back');
     this.learn.textContent = t('start_learn');
@@ -146,7 +148,14 @@ export class Tour {
     this.ring.hidden = true;
     greet(how);
     this.closed();
-    if (inside && this.opener?.isConnected) this.opener.focus({ preventScroll: true });
+    if (inside && this.opener?.isConnected) this.opener.focus(); // it may have scrolled out of sight
+  }
+
+  /** Tab goes round within the card: the rest of the page is not what is read now. */
+  turn(by) {
+    const buttons = [...this.card.querySelectorAll('button')].filter((each) => !each.hidden);
+    const now = buttons.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
+    buttons[(now + by + buttons.length) % buttons.length].focus({ preventScroll: true });
   }
 
   key(event) {
@@ -156,6 +165,7 @@ export class Tour {
       Escape: () => this.close('skipped'),
       ArrowRight: inside && (() => this.go(this.place + 1)),
       ArrowLeft: inside && (() => this.go(this.place - 1)),
+      Tab: inside && (() => this.turn(event.shiftKey ? -1 : 1)),
     }[event.key];
     if (!act) return;
     event.preventDefault();
