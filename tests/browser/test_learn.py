@@ -58,6 +58,8 @@ def test_the_walk_is_walked_by_keys_in_both_languages_and_its_link_restores_it(v
     # One softmax row by hand: another word and another head ask nobody.
     page.locator(".lesson-drawing [data-part='e.softmax']").click()
     arrived(page, "softmax")
+    for part in page.locator(".lesson-drawing .part").all():  # where one has been, and where one may go
+        expect(part).to_be_visible()
     assert any("lesson_tensors" in each for each in asked)
     del asked[:]
     row = page.locator(".lesson-row-of-tokens [aria-pressed=true]").inner_text()

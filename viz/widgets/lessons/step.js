@@ -121,7 +121,7 @@ export class StepView {
     const another = yes && this.drawn !== base;
     this.element.classList.toggle('waits', yes);
     this.question.element.inert = yes;
-    for (const part of [this.words, this.body, this.source]) part.classList.toggle('past', another);
+    for (const part of [this.words, this.body, this.source]) part.classList.toggle('outdated', another);
     if (yes) {
       this.error.textContent = '';
       this.again.hidden = true;
