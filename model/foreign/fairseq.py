@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import Literal
 
+from headlight.model.core.config import TransformerConfig
 from headlight.model.errors import TokenizerError
-from headlight.model.foreign.common import GENERATION, TOKENIZER_CONFIG, safe_json
+from headlight.model.foreign.common import (
+    GENERATION,
+    TOKENIZER_CONFIG,
+    added_tokens,
+    filled_up,
+    safe_json,
+    with_added,
+    with_whole_pieces,
+)
 from headlight.model.text.languages import Language, Languages
+from headlight.model.text.pieces import PieceTokenizer
 from headlight.model.text.sentencepiece import SentencePieceModel
 
 PIECES = "sentencepiece.bpe.model"
@@ -23,6 +34,32 @@ def numbered_by_fairseq(folder: Path, model: SentencePieceModel) -> list[str]:
     if [piece.text for piece in model.pieces[:3]] != ["<unk>", "<s>", "</s>"]:
         raise TokenizerError(f"{folder}: {PIECES} does not begin as this family's does. Download it again.")
     return [*FIRST, *(piece.text for piece in model.pieces[3:])]
+
+
+def tokenizer_of_languages(
+    folder: Path,
+    config: TransformerConfig,
+    model: SentencePieceModel,
+    first: list[str],
+    last: list[str],
+    codes: Collection[str],
+    *,
+    trims: Literal["ends", "first"],
+    cleans: bool,
+) -> PieceTokenizer:
+    """The pieces with a token for each language. `first`, `last`: the entries before and after the added ones."""
+    added = added_tokens(folder)
+    entries = with_added(folder, model, first, last, added, SPECIAL | set(codes), config.source_vocabulary)
+    return PieceTokenizer(
+        with_whole_pieces(model, added),
+        filled_up(entries, config.source_vocabulary, str(folder)),
+        pad_id=config.pad_id,
+        start_id=config.start_id,
+        end_id=config.end_id,
+        unknown_id=next((place for place, entry in enumerate(entries) if entry.text == "<unk>"), -1),
+        trims=trims,
+        cleans=cleans,
+    )
 
 
 def many_languages(folder: Path, codes: Mapping[str, int], *, behind: bool, fixed: str = "") -> Languages:

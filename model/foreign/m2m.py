@@ -26,13 +26,17 @@ from headlight.model.foreign.common import (
     Fields,
     added_tokens,
     cutter_of,
-    filled_up,
     numbered,
     safe_json,
-    with_added,
-    with_whole_pieces,
 )
-from headlight.model.foreign.fairseq import ENGLISH, OTHERS, PIECES, SPECIAL, many_languages, numbered_by_fairseq
+from headlight.model.foreign.fairseq import (
+    ENGLISH,
+    OTHERS,
+    PIECES,
+    many_languages,
+    numbered_by_fairseq,
+    tokenizer_of_languages,
+)
 from headlight.model.text.languages import Language, Languages
 from headlight.model.text.pieces import PieceTokenizer
 from headlight.model.text.sentencepiece import read_sentencepiece
@@ -88,14 +92,13 @@ class M2M(BartLike):
         model, codes = read_sentencepiece(folder / PIECES), _codes(folder, settings, added)
         last = codes if is_m2m else [*codes, "<mask>"]
         first = numbered(folder, VOCABULARY) if is_m2m else numbered_by_fairseq(folder, model)
-        entries = with_added(folder, model, first, last, added, SPECIAL | set(codes), config.source_vocabulary)
-        made = PieceTokenizer(
-            with_whole_pieces(model, added),
-            filled_up(entries, config.source_vocabulary, str(folder)),
-            pad_id=config.pad_id,
-            start_id=config.start_id,
-            end_id=config.end_id,
-            unknown_id=next((place for place, entry in enumerate(entries) if entry.text == "<unk>"), -1),
+        made = tokenizer_of_languages(
+            folder,
+            config,
+            model,
+            first,
+            last,
+            codes,
             trims="ends" if is_m2m else "first",
             cleans=is_m2m and settings.get("clean_up_tokenization_spaces") is True,
         )

@@ -22,14 +22,10 @@ from headlight.model.foreign.bart_like import BIAS, BartLike, of_start
 from headlight.model.foreign.common import (
     TOKENIZER_CONFIG,
     Fields,
-    added_tokens,
     cutter_of,
-    filled_up,
     safe_json,
-    with_added,
-    with_whole_pieces,
 )
-from headlight.model.foreign.fairseq import PIECES, SPECIAL, many_languages, numbered_by_fairseq
+from headlight.model.foreign.fairseq import PIECES, many_languages, numbered_by_fairseq, tokenizer_of_languages
 from headlight.model.text.languages import Languages
 from headlight.model.text.pieces import PieceTokenizer
 from headlight.model.text.sentencepiece import read_sentencepiece
@@ -59,21 +55,12 @@ class MBart(BartLike):
         return TransformerConfig(**of_learnt_positions(fields), norm_first=True, final_norm=True)
 
     def tokenizers(self, folder: Path, config: TransformerConfig) -> tuple[Vocabulary, Vocabulary]:
-        added, codes = added_tokens(folder), _codes(folder)
+        codes = _codes(folder)
         model = read_sentencepiece(folder / PIECES)
         first = numbered_by_fairseq(folder, model)
         last = [*codes, "<mask>"]
-        entries = with_added(folder, model, first, last, added, SPECIAL | set(codes), config.source_vocabulary)
-        made = PieceTokenizer(
-            with_whole_pieces(model, added),
-            filled_up(entries, config.source_vocabulary, str(folder)),
-            pad_id=config.pad_id,
-            start_id=config.start_id,
-            end_id=config.end_id,
-            unknown_id=next((place for place, entry in enumerate(entries) if entry.text == "<unk>"), -1),
-            trims="first",
-            cleans=safe_json(folder, TOKENIZER_CONFIG).get("clean_up_tokenization_spaces") is True,
-        )
+        cleans = safe_json(folder, TOKENIZER_CONFIG).get("clean_up_tokenization_spaces") is True
+        made = tokenizer_of_languages(folder, config, model, first, last, codes, trims="first", cleans=cleans)
         return made, made
 
     def languages(self, folder: Path, config: TransformerConfig, source: Vocabulary) -> Languages:
