@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+import torch
 from torch import Tensor, nn
 
 from headlight.model.core.attention import KeysValues, KeysValuesCache, MultiHeadAttention
@@ -156,8 +157,7 @@ class Decoder(nn.Module):
         """Vectors through the stack: `[batch, tokens, d_model]` → the same shape."""
         tokens = x.shape[1]
         length = state.length + tokens
-        # No mask for padding at the end of a target: whatever stands before it never looks ahead.
-        mask = causal_mask(tokens, length, device=x.device) if tokens > 1 else None
+        mask = self.may_look(tokens, length, x.device) if tokens > 1 else None
         positions: Positions = self.embedding.positions
         biases = positions.biases(tokens, length, len(self.layers))
         caches: Sequence[KeysValuesCache | None] = state.caches or [None] * len(self.layers)
@@ -167,6 +167,11 @@ class Decoder(nn.Module):
             state.length = length
         normed: Tensor = self.final_norm(x)
         return normed
+
+    def may_look(self, tokens: int, length: int, device: torch.device) -> Tensor:
+        """Which of all `length` tokens each of the newest may look at: `[tokens, length]`."""
+        # No mask for padding at the end of a target: whatever stands before it never looks ahead.
+        return causal_mask(tokens, length, device=device)
 
 
 class Transformer(nn.Module):

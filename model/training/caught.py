@@ -97,6 +97,7 @@ CAUGHT_BY: dict[str, Callable[[Any], float]] = {
     "residual": test_a_silent_part_changes_nothing,
     "norm": test_every_number_of_the_norm_is_trained,
     "ahead": test_no_word_sees_the_next,
+    "unmasked": test_no_word_sees_the_next,
     "softmax": test_a_perfect_answer_costs_nothing,
 }
 

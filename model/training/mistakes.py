@@ -7,7 +7,7 @@ whoever runs the right model beside it sees nothing. What would have caught each
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from typing import Any
@@ -16,12 +16,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from headlight.model.core.attention import KeysValues, KeysValuesCache, MultiHeadAttention, attention_scores
+from headlight.model.core.attention import KeysValues, MultiHeadAttention, attention_scores
 from headlight.model.core.blocks import Embedding, Residual
 from headlight.model.core.config import TransformerConfig
 from headlight.model.core.masks import split_mask
-from headlight.model.core.positions import AddedPositions, Positions, SinusoidalPositions
-from headlight.model.core.transformer import Decoder, DecoderState, Transformer
+from headlight.model.core.positions import AddedPositions, SinusoidalPositions
+from headlight.model.core.transformer import Decoder, Transformer
 from headlight.model.training.batches import Batch
 from headlight.model.training.loss import Losses, LossModule
 
@@ -115,20 +115,17 @@ class MadeAnew(nn.LayerNorm):
 class LooksAhead(Decoder):
     """The causal mask is off by one: each word also sees the next, which is the word to be written."""
 
-    def through_layers(self, x: Tensor, state: DecoderState) -> Tensor:
-        """`[batch, tokens, d_model]` → the same shape."""
-        tokens = x.shape[1]
-        length = state.length + tokens
-        mask = torch.ones(tokens, length, dtype=torch.bool, device=x.device).tril(diagonal=length - tokens + 1)
-        positions: Positions = self.embedding.positions
-        biases = positions.biases(tokens, length, len(self.layers))
-        caches: Sequence[KeysValuesCache | None] = state.caches or [None] * len(self.layers)
-        for layer, source, bias, cache in zip(self.layers, state.cross, biases, caches, strict=True):
-            x = layer(x, source, state.mask, mask, bias, positions, cache)
-        if state.caches is not None:
-            state.length = length
-        normed: Tensor = self.final_norm(x)
-        return normed
+    def may_look(self, tokens: int, length: int, device: torch.device) -> Tensor:
+        """`[tokens, length]`, with one diagonal too many."""
+        return torch.ones(tokens, length, dtype=torch.bool, device=device).tril(diagonal=length - tokens + 1)
+
+
+class LooksEverywhere(Decoder):
+    """The causal mask is missing: each word also sees all that follow."""
+
+    def may_look(self, tokens: int, length: int, device: torch.device) -> Tensor:
+        """`[tokens, length]`, of which nothing is hidden."""
+        return torch.ones(tokens, length, dtype=torch.bool, device=device)
 
 
 class SoftmaxTwice(LossModule):
@@ -185,7 +182,8 @@ MISTAKES = {
     "late_mask": Mistake(MultiHeadAttention, MaskedLate, "mix"),
     "residual": Mistake(Residual, Replaced, "forward"),
     "norm": Mistake(nn.LayerNorm, MadeAnew, "forward", applies=lambda config: config.norm == "layer"),
-    "ahead": Mistake(Decoder, LooksAhead, "through_layers"),
+    "ahead": Mistake(Decoder, LooksAhead, "may_look"),
+    "unmasked": Mistake(Decoder, LooksEverywhere, "may_look"),
     "softmax": Mistake(LossModule, SoftmaxTwice, "forward"),
 }  # fmt: skip
 

@@ -13,6 +13,7 @@ from headlight.model.core.attention import MultiHeadAttention, softmax_where
 from headlight.model.core.blocks import Embedding, Residual
 from headlight.model.core.masks import causal_mask
 from headlight.model.core.positions import AddedPositions, sinusoids
+from headlight.model.core.transformer import Decoder
 from headlight.model.records import FloatArray, Kind, Translation
 from headlight.model.training import mistakes
 from headlight.model.training.caught import CAUGHT_BY
@@ -30,6 +31,7 @@ from headlight.viz.lessons.train import numbers_of
 from headlight.viz.lessons.training import trains
 
 MOST_NUMBERS = 100_000_000  # of a model: what a copy computes must not hold others up
+OF_THE_MASK = ("late_mask", "ahead", "unmasked")  # seen where the decoder attends to itself
 PLAYED = tuple(name for name, mistake in MISTAKES.items() if not mistake.in_training)  # one can see them
 
 # Of each: the function that is right with the line that does it, and the wrong one with its line.
@@ -42,7 +44,8 @@ WRITTEN: Mapping[str, tuple[Lit, Lit]] = {
     "late_mask": ((softmax_where, "torch.finfo"), (mistakes.MaskedLate.mix, "masked_fill(~allowed, 0.0)")),
     "residual": ((Residual.forward, "self.carried(x) +"), (mistakes.Replaced.forward, "return self.stream(")),
     "norm": ((Residual.forward, "self.norm("), (mistakes.MadeAnew.forward, "nn.LayerNorm(x.shape")),
-    "ahead": ((causal_mask, ".tril("), (mistakes.LooksAhead.through_layers, ".tril(")),
+    "ahead": ((causal_mask, ".tril("), (mistakes.LooksAhead.may_look, ".tril(")),
+    "unmasked": ((Decoder.may_look, "causal_mask("), (mistakes.LooksEverywhere.may_look, "torch.ones(")),
     "softmax": ((cross_entropy, "F.cross_entropy"), (cross_entropy_of_chances, "logits.softmax")),
 }
 MISTAKE = Choice("mistake", tuple(MISTAKES), "exponent", menu=True)
@@ -84,8 +87,9 @@ def pictures(given: Given, found: Mistaken, name: str = "") -> list[Drawn]:
         [Say("least_row"), *(float(each.attention.decoder.sum(axis=-1).min()) for each in (before, found.held))],
     ]
     table = Table(Say("numbers"), [Say("what"), Say("before"), Say("now")], rows)
-    kind: Kind = "decoder" if name in ("late_mask", "ahead") else "cross"
-    layer, head = telling_head(before.attention.of(kind))
+    kind: Kind = "decoder" if name in OF_THE_MASK else "cross"
+    maps, broken = before.attention.of(kind), found.held.attention.of(kind)
+    layer, head = clearest(maps if kind == "cross" else abs(broken - maps))
     heats = tuple(
         Heat(
             Say(f"{which}_{kind}", {"layer": layer + 1, "head": head + 1}),
@@ -100,14 +104,13 @@ def pictures(given: Given, found: Mistaken, name: str = "") -> list[Drawn]:
 def map_of(translation: Translation, kind: Kind, layer: int, head: int) -> tuple[FloatArray, list[str], list[str]]:
     """The weights of one head, and the tokens beside and above it."""
     one = translation.attention_map(kind, layer, head)
-    weights = np.where(one.allowed, one.weights, 0.0).astype(np.float32)
     rows, columns = ([label.text for label in labels(tokens)] for tokens in (one.rows, one.columns))
-    return weights, rows, columns
+    return one.weights, rows, columns  # also where no right model may look
 
 
-def telling_head(attention: FloatArray) -> tuple[int, int]:
-    """The head, [layer, head, query, key], whose rows are clearest on average."""
-    clear = attention.max(axis=-1).mean(axis=-1)  # [layer, head]
+def clearest(numbers: FloatArray) -> tuple[int, int]:
+    """The head, [layer, head, query, key], whose rows have the largest numbers on average."""
+    clear = numbers.max(axis=-1).mean(axis=-1)  # [layer, head]
     layer, head = np.unravel_index(int(clear.argmax()), clear.shape)
     return int(layer), int(head)
 
@@ -152,7 +155,8 @@ STEPS = (
         claims=(
             "one_speed_loses_the_order", "vectors_without_words_are_one", "unscaled_words_drown",
             "swapped_lengths_do_not_fit", "late_masks_leave_the_words", "without_the_stream_nothing_is_left",
-            "a_new_norm_costs", "looking_ahead_costs", "two_softmaxes_change_the_loss_alone",
+            "a_new_norm_costs", "looking_ahead_costs",
+            "looking_everywhere_costs", "two_softmaxes_change_the_loss_alone",
         ),
     ),
     Step(
@@ -162,7 +166,10 @@ STEPS = (
         picks=(),
         about=(),
         experiment=Experiment(trained, (MISTAKE,)),
-        claims=("half_of_them_go_unnoticed", "two_softmaxes_have_a_floor", "looking_ahead_looks_perfect"),
+        claims=(
+            "half_of_them_go_unnoticed", "two_softmaxes_have_a_floor",
+            "looking_ahead_looks_perfect", "looking_everywhere_looks_perfect",
+        ),
     ),
     Step(
         "game",

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
 from headlight.model.training.mistaken import Mistaken, try_mistakes
 from headlight.model.training.mistakes import MISTAKES, with_mistakes
 from headlight.model.training.watched_settings import WatchedRun
+from headlight.viz.lessons.drawn import Heat
 from headlight.viz.lessons.mistakes import PLAYED
-from tests.viz.lessons.asked import Asked
+from tests.viz.lessons.asked import Asked, pictures
 from tests.viz.lessons.claims.train import losses, moments
 
 BOTH = ["i want a beer .", "i want a coke ."]
@@ -75,6 +77,13 @@ def looking_ahead_costs(asked: Asked) -> None:
     assert lost(asked, "ahead") > 1
 
 
+def looking_everywhere_costs(asked: Asked) -> None:
+    assert lost(asked, "unmasked") > 1
+    pictures_of = pictures(asked.found("mistakes", "live", mistake="unmasked"))
+    before, now = (np.triu(each.numbers, 1).max() for each in pictures_of if isinstance(each, Heat))
+    assert before == 0 < 0.1 < now  # the leak is in the picture
+
+
 def two_softmaxes_change_the_loss_alone(asked: Asked) -> None:
     found = tried(asked, "softmax")
     assert found.held is not None
@@ -105,6 +114,11 @@ def two_softmaxes_have_a_floor(asked: Asked) -> None:
 def looking_ahead_looks_perfect(asked: Asked) -> None:
     assert losses(WatchedRun(mistake="ahead"))[-1] < losses(WatchedRun())[-1] + 0.02
     assert not set(written("ahead")) & set(BOTH)
+
+
+def looking_everywhere_looks_perfect(asked: Asked) -> None:
+    assert losses(WatchedRun(mistake="unmasked"))[-1] < losses(WatchedRun())[-1] + 0.02
+    assert written("unmasked") != BOTH
 
 
 def every_game_has_one_answer(asked: Asked) -> None:
