@@ -53,8 +53,8 @@ def test_the_right_model_passes_and_the_wrong_one_fails(model: Transformer, name
         check(name, subject(model, name, wrong=True))
 
 
-# A softmax over what is hidden tells of it, one test finds both masks that are wrong, and vectors without words have none
-# that could be louder.
+# A softmax over what is hidden tells of it, one test finds both wrong masks, and vectors without words have none that
+# could be louder.
 ALSO = {
     "late_mask": {"ahead", "unmasked"}, "ahead": {"unmasked"}, "unmasked": {"ahead"}, "replaced": {"unscaled"},
 }  # fmt: skip
