@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 from headlight.viz.lessons import LESSONS
 from headlight.viz.words import words
 from tests.browser.acting import at_rest, open_tab, state
+from tests.browser.axe import barriers
 from tests.browser.conftest import Visit
 
 WALK = LESSONS[0]
@@ -103,6 +104,45 @@ def test_a_guess_counts_once_and_stays_in_the_browser(visit: Visit) -> None:
     expect(page.locator(".lesson-row[data-lesson=walk] .mark.begun")).to_be_visible()
     at_rest(page)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_teachers_link_restores_the_step_and_asks_every_question_afresh(visit: Visit) -> None:
+    page = visit_at(visit, "#tab=learn&lesson=walk.tokens.0", width=360, height=640)
+    arrived(page, "tokens")
+    page.locator(".lesson-ask .answer .link").click()
+    expect(page.locator(".lesson-ask .option.right")).to_be_visible()
+    page.locator(".lesson-kit").scroll_into_view_if_needed()
+    page.locator(".lesson .ways button").nth(1).click()  # from far below, one comes to the next step's title
+    arrived(page, "embed")
+    expect(page.locator(".lesson h2")).to_be_in_viewport()
+    page.locator(".lesson-drawing [data-part='d.cross']").click()
+    arrived(page, "cross")
+    page.locator(".lesson-row-of-tokens button").nth(1).click()
+    page.keyboard.press("]")
+    page.locator(".lesson-ask .answer .link").click()
+    kept, told = state(page, "lesson"), page.locator(".lesson .crumb").inner_text()
+    page.get_by_role("button", name=words("en")["lesson_kit_asks"]).click()
+    expect(page.locator(".lesson-kit .quiet")).to_have_text(words("en")["lesson_kit_asks_copied"])
+    assert barriers(page, ".lesson-kit") == []
+    link = str(page.evaluate("navigator.clipboard.readText()"))
+
+    # Whoever opens it, also who had answered here: nothing is shown without a guess, and in other steps neither.
+    other = visit_at(visit, link.partition(page.url.split("#")[0])[2], width=360, height=640)
+    page.evaluate("(link) => location.replace(link)", link)
+    for each in (page, other):
+        arrived(each, "cross")
+        expect(each.locator(".lesson-ask .answer")).to_have_text(words("en")["lesson_asks_says"])
+        expect(each.locator(".lesson .figure > *")).to_have_count(0)
+        expect(each.locator(".lesson .crumb")).to_have_text(told, use_inner_text=True)
+        assert state(each, "lesson") == f"{kept}.asks"
+    other.locator(".lesson-ask .option").nth(0).click()
+    expect(other.locator(".lesson-ask .option.right")).to_be_visible()
+    expect(other.locator(".lesson .figure > *")).not_to_have_count(0)
+    page.locator(".lesson-drawing [data-part='e.tokens']").click()
+    arrived(page, "tokens")
+    expect(page.locator(".lesson-ask .answer")).to_have_text(words("en")["lesson_asks_says"])
+    for each in (page, other):
+        at_rest(each)
 
 
 def test_a_step_that_fails_says_so_and_can_be_asked_again(visit: Visit) -> None:

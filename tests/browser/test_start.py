@@ -74,6 +74,19 @@ def test_a_newcomer_is_led_by_keys_through_five_steps_once(visit: Visit) -> None
     page.wait_for_selector(".explorer .plot .main-svg")
     expect(page.locator(".top .line")).to_have_text(words("en")["line"])
 
+    # What moves under the card opens nothing: neither the pointer's head nor a term.
+    page.click(".top .help")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    arrived(page, "head", "en")
+    title = page.locator(".explorer .stage h2").first.inner_text()
+    for part in (".wall-grid .thumb >> nth=3", ".term >> nth=0"):
+        page.locator(part).hover(force=True)
+    assert state(page, "preview") is None
+    assert page.locator(".explorer .stage h2").first.inner_text() == title
+    expect(page.locator(".term-card")).to_be_hidden()
+    page.keyboard.press("Escape")
+
     # Again from the page's menu, and from Learn; Escape ends it, and pressing another tab does.
     page.click(".top .help")
     arrived(page, "see", "en")
@@ -88,10 +101,10 @@ def test_a_newcomer_is_led_by_keys_through_five_steps_once(visit: Visit) -> None
     at_rest(page)
 
 
-@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
-def test_on_a_phone_in_chinese_each_step_comes_into_sight(visit: Visit, motion: str) -> None:
+@pytest.mark.parametrize(("motion", "height"), [("no-preference", 780), ("reduce", 560)])
+def test_on_a_phone_in_chinese_each_step_comes_into_sight(visit: Visit, motion: str, height: int) -> None:
     options = {"locale": "zh-CN", "color_scheme": "dark", "has_touch": True, "reduced_motion": motion}
-    page = visit(width=360, height=780, greeted=False, **options)
+    page = visit(width=360, height=height, greeted=False, **options)
     before = places(page)
     page.locator(".top .start").tap()
     for step in POINTED:

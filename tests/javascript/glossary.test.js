@@ -34,10 +34,28 @@ test('terms are found in phrases of the page, each as a word of its own', () => 
 
 test('a text that is no phrase of ours holds no term, nor does what stands in the place of a value', () => {
   assert.deepEqual(terms('en', 'My head is a token of attention.'), []);
-  const given = words.en.whatif_did_mask.replace('{word}', 'head');
-  assert.deepEqual(terms('en', given), [['masked', 'masked']]);
+  const probe = new Glossary({ ...words.en, probe: 'The word {word} is masked.' });
+  assert.deepEqual(
+    probe.find('The word head is masked.').map(({ term }) => term),
+    ['masked'],
+  );
   const sum = words.en.meta_cached.replace('{device}', 'layer').replace('{read}', '3').replace('{written}', '4');
   assert.deepEqual(terms('en', sum), [['token', 'tokens']]);
+});
+
+test('a lone word is nobody’s phrase: visitors type it, too', () => {
+  const typed = {
+    en: ['head', 'Head', 'token', ' tokens', 'layer 3', 'attention', 'my head hurts'],
+    zh: ['头', '层', '词元', '第 3 层', '3 个词元'],
+  };
+  for (const [language, texts] of Object.entries(typed)) for (const text of texts) assert.deepEqual(terms(language, text), [], text);
+  const short = new Glossary({ ...words.en, one: '{count} tokens', two: 'in {count} layers' });
+  for (const text of [' tokens', '3 tokens', 'in a few layers']) assert.deepEqual(short.find(text), []);
+  const whole = new Glossary({ ...words.en, one: 'all tokens' });
+  assert.deepEqual(
+    whole.find('all tokens').map(({ term }) => term),
+    ['token'],
+  );
 });
 
 test('a phrase whose values are elements is found by its parts', () => {

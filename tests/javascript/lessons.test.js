@@ -35,6 +35,7 @@ globalThis.localStorage = /** @type {any} */ ({
 
 const { formula } = await import('../../viz/widgets/lessons/formula.js');
 const { readChoice, writeChoice } = await import('../../viz/widgets/lessons/choice.js');
+const { Answers } = await import('../../viz/widgets/lessons/answers.js');
 const { guessed, mark, marked, score } = await import('../../viz/widgets/lessons/progress.js');
 const { unpacked } = await import('../../viz/widgets/core/packed.js');
 const { Tensors, combined, products, sliced, softmax } = await import('../../viz/widgets/lessons/tensors.js');
@@ -66,16 +67,41 @@ test('a formula that is wrong says so', () => {
 });
 
 test('what is chosen comes back from the address as it went in', () => {
-  const choice = { lesson: 'walk', step: 'softmax', part: 2, chosen: { token: 4, dimension: 31, encoder: { layer: 1, head: 7 } } };
+  const choice = {
+    lesson: 'walk',
+    step: 'softmax',
+    part: 2,
+    chosen: { token: 4, dimension: 31, encoder: { layer: 1, head: 7 } },
+    asks: false,
+  };
   assert.equal(writeChoice(choice), 'walk.softmax.2.token-4.dimension-31.encoder-1-7');
   assert.deepEqual(readChoice(writeChoice(choice)), choice);
-  assert.deepEqual(readChoice(''), { lesson: '', step: '', part: 0, chosen: {} });
+  assert.deepEqual(readChoice(''), { lesson: '', step: '', part: 0, chosen: {}, asks: false });
   assert.equal(writeChoice(readChoice('')), '');
+});
+
+test('an answer is kept with the scene that it was given in, until all are forgotten', () => {
+  const answers = new Answers();
+  assert.deepEqual(answers.of('one'), { given: undefined, asked: undefined });
+  const scene = { found: {} };
+  answers.take('one', 2, scene);
+  answers.take('other', -1, { found: null });
+  assert.deepEqual(answers.of('one'), { given: 2, asked: scene });
+  assert.deepEqual(answers.of('other'), { given: -1, asked: undefined });
+  answers.forget();
+  assert.deepEqual(answers.of('one'), { given: undefined, asked: undefined });
+});
+
+test('a teacher’s link asks for guesses, whatever else it holds', () => {
+  const link = 'heads.spread.0.token-4.encoder-0-7.set-width-64.asks';
+  assert.equal(readChoice(link).asks, true);
+  assert.equal(writeChoice(readChoice(link)), link);
+  assert.deepEqual(readChoice('heads.spread.0.set-own-asks').asks, false);
 });
 
 test('an address that makes no sense chooses nothing', () => {
   const read = readChoice('walk.softmax.x.token--1.token-1-2.encoder-3.evil-4.__proto__-5.key-99999999');
-  assert.deepEqual(read, { lesson: 'walk', step: 'softmax', part: 0, chosen: {} });
+  assert.deepEqual(read, { lesson: 'walk', step: 'softmax', part: 0, chosen: {}, asks: false });
 });
 
 test('the first guess at a question counts, and a lesson that is done stays done', () => {
@@ -161,7 +187,7 @@ const CONTROLS = [
 test('what is set stands in the address, and nothing else', () => {
   const values = { kind: 'b.c', on: true, width: 7, seed: 3, erased: [0, 12], own: 'Das ist-gut. <b>' };
   const set = Object.fromEntries(CONTROLS.map((control) => [control.name, textOf(control, values[control.name])]));
-  const choice = { lesson: 'heads', step: 'spread', part: 0, chosen: { token: 4, encoder: { layer: 0, head: 7 }, set } };
+  const choice = { lesson: 'heads', step: 'spread', part: 0, chosen: { token: 4, encoder: { layer: 0, head: 7 }, set }, asks: false };
   assert.deepEqual(readChoice(writeChoice(choice)), choice);
   assert.deepEqual(valuesOf(CONTROLS, readChoice(writeChoice(choice)).chosen.set), values);
   assert.equal(textOf(CONTROLS[2], 5), undefined);

@@ -173,19 +173,6 @@ class Texts(Drawn):
 
 
 @dataclass(frozen=True)
-class Dots(Drawn):
-    """Named points in a plane, in groups of one colour; `joined`: a line goes through the points of a group."""
-
-    form = "dots"
-    title: Label
-    points: Sequence[tuple[float, float]]
-    names: Sequence[Label]
-    groups: Sequence[int] = ()
-    group_names: Sequence[Label] = ()
-    joined: bool = False
-
-
-@dataclass(frozen=True)
 class Trains(Drawn):
     """One run or two, to be trained when a visitor says so; `kept`: the messages of the untrained models."""
 

@@ -16,7 +16,7 @@ from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError
 from headlight.viz.lessons import LESSONS, running
 from headlight.viz.lessons.controls import Button, Choice, Control, Places, Slider, Switch, Text, checked
-from headlight.viz.lessons.drawn import Bars, Beside, Dots, Found, Heat, Line, Lines, Say, Table, Texts, said
+from headlight.viz.lessons.drawn import Bars, Beside, Found, Heat, Line, Lines, Say, Table, Texts, said
 from headlight.viz.lessons.drawn import Text as OneText
 from headlight.viz.lessons.experiment import Experiment, Given
 from headlight.viz.lessons.running import STEPS, experiments_of
@@ -168,11 +168,10 @@ def test_every_form_travels_as_plain_json() -> None:
         Lines("lines", [1, 2], (Line(Say("one"), [0.5, 1.0]),), powers=("x",)),
         Table("table", ["name", Say("count", {"of": 3})], [["a", 0.5], [Say("b"), 2]]),
         Texts((OneText("before", "<b>hund</b>"),)),
-        Dots("plane", [(0.0, 1.0)], ["a"]),
     )
     found = Found(forms, {"share": 0.25, "name": Say("b")}, ("clear",), "yes", {"erased": ["Der", "Hund"]})
     told = json.loads(json.dumps(found.as_json(), allow_nan=False))
-    heat, beside, _, table, texts, _ = told["figures"]
+    heat, beside, _, table, texts = told["figures"]
     np.testing.assert_array_equal(unpacked(heat["numbers"]), matrix)
     assert heat["rows"] == ["a", {"say": "b", "values": {}}]
     assert [part["form"] for part in beside["parts"]] == ["heat", "bars"]

@@ -15,8 +15,10 @@ line.tell = (who, before) => {
   if (!waiting.size && !sign) return;
   sign ??= made();
   const most = Math.max(...waiting.values());
-  sign.textContent = !waiting.size ? '' : most ? t('line_before', { count: most }) : t('line_next');
+  sign.textContent = waiting.size ? says(most) : '';
 };
+
+const says = (most) => (most ? t(most === 1 ? 'line_one' : 'line_before', { count: most }) : t('line_next'));
 
 function made() {
   const found = document.createElement('p');

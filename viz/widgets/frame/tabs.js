@@ -41,9 +41,16 @@ export async function mount({ element, props }) {
       if (panel) Object.assign(panel, { hidden: state.tab !== name, ariaLabel: t(`tab_${name}`) }).setAttribute('role', 'tabpanel');
     }
     if (focused) element.querySelector('[aria-selected=true]').focus();
-    element.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    intoSight(element, element.querySelector('[aria-selected=true]'));
   };
   on(['language', 'tab'], draw);
   draw();
   fadeEdges(element);
+}
+
+/** Scroll the row of tabs alone: on a low window, the page would move, too. */
+function intoSight(row, tab) {
+  if (!tab) return;
+  const [{ left, right }, seen] = [tab.getBoundingClientRect(), row.getBoundingClientRect()];
+  row.scrollLeft += Math.max(0, right - seen.right) - Math.max(0, seen.left - left);
 }

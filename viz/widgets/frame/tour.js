@@ -3,14 +3,14 @@
 import { calm, make, replace, touch } from '../core/dom.js';
 import { on, set, state } from '../core/state.js';
 import { t } from '../core/words.js';
-import { beside, joined, roomy, seen } from './tourplace.js';
+import { beside, fits, joined, roomy, scrollFor, seen } from './tourplace.js';
 
 const KEY = 'headlight-start';
 const one = (selector) => document.querySelector(`#panel-heads ${selector}`);
 const row = () => one('.rows .label.chosen') ?? one('.rows .label');
 const across = (label, plane) => (label && plane ? { x: plane.x, y: label.y, width: plane.width, height: label.height } : null);
 
-/** Of each step: what it points at, as rectangles, and the element that must be in sight. */
+/** Of each step: what it points at; where that and the card find no room together, the last part alone. */
 const STEPS = [
   { name: 'see', parts: () => ['.translate .field', '.translate .out'].map((part) => document.querySelector(part)) },
   {
@@ -23,6 +23,8 @@ const STEPS = [
   { name: 'try', parts: () => [document.querySelector('.tabs')] },
 ];
 
+// What the pointer does by moving. While the steps are shown, it opens neither terms nor heads under their own card; a click does what it does.
+const MOVES = ['pointerover', 'pointerenter', 'pointermove', 'mouseover', 'mouseenter', 'mousemove'];
 const TOUCHED = new Set(['head', 'try']); // their words say what a finger does
 
 let here = false; // in this visit
@@ -67,6 +69,7 @@ export class Tour {
     this.card = make('section', { class: 'headlight tour-card', ...about }, words, buttons);
     document.querySelector('.gradio-container').append(this.ring, this.card);
     window.addEventListener('keydown', (event) => this.key(event), { capture: true });
+    for (const move of MOVES) window.addEventListener(move, (event) => this.open && event.stopImmediatePropagation(), { capture: true });
     on(['language'], () => this.open && this.draw());
     on(['tab'], () => this.open && state.tab !== 'heads' && this.close('done'));
   }
@@ -89,10 +92,9 @@ export class Tour {
     }
     this.place = Math.max(0, place);
     this.draw();
-    const target = STEPS[this.place].parts()[0];
-    const { height } = this.card.getBoundingClientRect();
-    if (target && !roomy(target.getBoundingClientRect(), height))
-      target.scrollIntoView({ block: 'center', behavior: calm() ? 'auto' : 'smooth' });
+    const ring = this.pointed();
+    const { offsetHeight: height } = this.card;
+    if (ring && !roomy(ring, height)) scrollBy({ top: scrollFor(ring, height), behavior: calm() ? 'auto' : 'smooth' });
     this.next.focus({ preventScroll: true });
   }
 
@@ -123,10 +125,16 @@ export class Tour {
     });
   }
 
-  put() {
+  /** Where the ring goes: round all that the step is about, or round the last part of it. */
+  pointed() {
     const { parts, also } = STEPS[this.place];
-    const rectangles = parts().map((part) => part?.getBoundingClientRect());
-    const ring = joined([...rectangles, also?.()].filter((each) => each?.width));
+    const rectangles = [...parts().map((part) => part?.getBoundingClientRect()), also?.()].filter((each) => each?.width);
+    const whole = joined(rectangles);
+    return whole && (fits(whole, this.card.offsetHeight) ? whole : joined(rectangles.slice(-1)));
+  }
+
+  put() {
+    const ring = this.pointed();
     this.ring.hidden = !ring || !seen(ring);
     if (ring) write(this.ring, { left: ring.x, top: ring.y, width: ring.width, height: ring.height });
     const { offsetWidth: width, offsetHeight: height } = this.card;

@@ -17,10 +17,20 @@ const size = () => ({ width: document.documentElement.clientWidth, height: inner
 
 export const seen = ({ y, height }) => y + height > 0 && y < innerHeight;
 
-/** Whether a target is in sight, with room for a card of this height above or below. */
-export function roomy({ top, bottom }, height, room = size().height) {
+/** Whether a ring is in sight, with room for a card of this height above or below. */
+export function roomy({ y, height: tall }, height, room = size().height) {
   const needs = height + GAP + 2 * EDGE;
-  return top >= EDGE && bottom <= room - EDGE && (top >= needs || room - bottom >= needs);
+  const bottom = y + tall;
+  return y >= EDGE && bottom <= room - EDGE && (y >= needs || room - bottom >= needs);
+}
+
+/** Whether a ring and a card of this height find room below one another. */
+export const fits = (ring, height, room = size().height) => ring.height + height + GAP + 2 * EDGE <= room;
+
+/** How far the page must be scrolled for a ring to stand in the middle, together with its card if both find room. */
+export function scrollFor(ring, height, room = size().height) {
+  const tall = ring.height + (fits(ring, height, room) ? height + GAP : 0);
+  return ring.y - Math.max(EDGE, (room - tall) / 2);
 }
 
 /** The place of a card: below its ring, above, right or left; else at the end of the window that the ring is farther from. */

@@ -9,6 +9,7 @@ import { state } from '../core/state.js';
 import { shown } from '../core/store.js';
 import { faultSays, has, t } from '../core/words.js';
 import { headName } from '../parts/naming.js';
+import { copyText, download, saveBytes } from '../parts/takeaway.js';
 import { animate } from './animation.js';
 import { frameOf, pythonOf } from './snippets.js';
 
@@ -102,38 +103,19 @@ const COPIES = {
   python: () => pythonOf(state.translation.asked(), { kind: state.kind, ...shown(state) }),
 };
 
-/** Over plain http, or in a frame without leave, there is no clipboard to write to; the older way works there, too. */
-async function copyText(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    return;
-  } catch {
-    // The older way, then.
-  }
-  const before = /** @type {HTMLElement} */ (document.activeElement);
-  const field = make('textarea', { readonly: true, 'aria-hidden': 'true', style: 'position: fixed; opacity: 0' });
-  field.value = text;
-  document.body.append(field);
-  field.select();
-  const copied = document.execCommand('copy');
-  field.remove();
-  before?.focus();
-  if (!copied) throw new Error('The clipboard is closed.');
-}
-
 async function save(form, server) {
   const selection = selectionValues({ ...state, ...shown(state) });
   const asked = { form, request: state.translation.asked(), selection, theme: state.theme, language: state.language };
   const answer = await call(server.export, asked);
   if (PICTURES.includes(form)) return savePicture(form.split('_').at(-1), answer);
   const bytes = Uint8Array.from(atob(answer.content), (letter) => letter.charCodeAt(0));
-  return download(answer.name, URL.createObjectURL(new Blob([bytes], { type: TYPES[form] })));
+  return saveBytes(answer.name, [bytes], TYPES[form]);
 }
 
 /** The translation being written, drawn here. */
 async function saveAnimation() {
   const { name, parts } = await animate();
-  download(name, URL.createObjectURL(new Blob(parts, { type: 'image/gif' })));
+  saveBytes(name, parts, 'image/gif');
 }
 
 /** The figure as Python draws it, at the size of print. */
@@ -142,12 +124,4 @@ async function savePicture(form, { name, figure }) {
   const { width, height } = figure.layout;
   const picture = await plotly.toImage(figure, { format: form, width, height, scale: form === 'png' ? 3 : 1 });
   download(name, picture);
-}
-
-function download(name, address) {
-  const anchor = make('a', { href: address, download: name });
-  document.body.append(anchor);
-  anchor.click();
-  anchor.remove();
-  if (address.startsWith('blob:')) setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }

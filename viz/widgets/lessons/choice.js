@@ -1,11 +1,12 @@
 // What is chosen within a lesson, and its place in the address: "walk.softmax.2.token-4.encoder-0-7"; what is set of an experiment's
-// controls stands there, too: "heads.scale.0.set-width-64".
+// controls stands there, too: "heads.scale.0.set-width-64". A link that ends in "asks" asks every question of its lesson afresh.
 
 import { bestHead, isWord } from '../core/besthead.js';
 import { tellingRow } from '../core/look.js';
 import { strongest } from '../core/view.js';
 import { sealed, unsealed } from './settings.js';
 
+const ASKS = 'asks';
 const KINDS = ['encoder', 'decoder', 'cross'];
 const PLACES = ['token', 'key', 'dimension', 'written'];
 const CLEAR = 0.45; // of its weight that the largest of a telling row has: neither all nor evenly shared out
@@ -13,7 +14,8 @@ const CLEAR = 0.45; // of its weight that the largest of a telling row has: neit
 /** What an address says: the lesson, the step, the part of it, and whatever was chosen. */
 export function readChoice(text) {
   const [lesson = '', step = '', part = '0', ...rest] = text.split('.');
-  const choice = { lesson, step, part: wholeOf(part) ?? 0, chosen: {} };
+  /** @type {any} */
+  const choice = { lesson, step, part: wholeOf(part) ?? 0, chosen: {}, asks: rest.includes(ASKS) };
   for (const each of rest) {
     const set = /^set-(\w+)-(.*)$/.exec(each);
     if (set) {
@@ -32,12 +34,12 @@ export function readChoice(text) {
 
 const wholeOf = (text) => (/^\d{1,6}$/.test(text) ? Number(text) : null);
 
-export function writeChoice({ lesson, step, part, chosen }) {
+export function writeChoice({ lesson, step, part, chosen, asks }) {
   if (!lesson) return '';
   const said = PLACES.filter((name) => chosen[name] !== undefined).map((name) => `${name}-${chosen[name]}`);
   const heads = KINDS.filter((kind) => chosen[kind]).map((kind) => `${kind}-${chosen[kind].layer}-${chosen[kind].head}`);
   const set = Object.entries(chosen.set ?? {}).map(([name, value]) => `set-${name}-${sealed(value)}`);
-  return [lesson, step, part, ...said, ...heads, ...set].join('.');
+  return [lesson, step, part, ...said, ...heads, ...set, ...(asks ? [ASKS] : [])].join('.');
 }
 
 /** Everything a step needs to know where to look: what was chosen, as far as it is there, else what tells most. */

@@ -1,11 +1,11 @@
-// What an experiment found, as pictures: heat, lines, bars, tables, texts and dots, the same for all lessons.
+// What an experiment found, as pictures: heat, lines, bars, tables and texts, the same for all lessons.
 
 import { make } from '../core/dom.js';
 import { languageTag } from '../core/tags.js';
 import { legend, reach, titled } from './captions.js';
 import { heat } from './heat.js';
 import { labelOf } from './labels.js';
-import { drawDots, drawLines } from './plots.js';
+import { drawLines } from './plots.js';
 import { sourceBox } from './source.js';
 import { unpacked } from '../core/packed.js';
 
@@ -36,7 +36,6 @@ const FORMS = {
   bars: drawBars,
   table: drawTable,
   texts: drawTexts,
-  dots: drawDots,
   trains: (figure, { training }) => [training.show(figure)],
   sources: drawSources,
 };

@@ -1,13 +1,16 @@
 // Learn: the list of lessons, and one of them open at a step. The same drawing for all; what differs is data.
 
 import { make } from '../core/dom.js';
+import { readLink } from '../core/link.js';
 import { on, set, state } from '../core/state.js';
 import { faultSays, t } from '../core/words.js';
 import { untell } from '../parts/values.js';
+import { Answers } from './answers.js';
 import { asksOf } from './asks.js';
 import { readChoice, settled, writeChoice } from './choice.js';
 import { Experiments } from './experiments.js';
 import { press } from './keys.js';
+import { ClassKit } from './kit.js';
 import { LessonList } from './list.js';
 import { mark } from './progress.js';
 import { Scene } from './scene.js';
@@ -29,8 +32,7 @@ class Lessons {
     this.lessons = lessons;
     this.tensors = tensors;
     this.experiments = experiments;
-    this.answers = new Map(); // of questions, by what they are about
-    this.asked = new Map(); // of an experiment's questions: the scene as it was when they were answered
+    this.answers = new Answers();
     this.whole = false; // of a long sentence, all tokens
     this.timer = 0;
     this.turn = 0;
@@ -51,11 +53,14 @@ class Lessons {
       },
     };
     this.view = new StepView(does, training);
+    this.kit = new ClassKit();
+    this.view.element.append(this.kit.element);
     this.notice = make('p', { class: 'quiet' });
     root.append(this.notice, this.list.element, this.view.element);
     on(['tab', 'lesson', 'translation', 'language', 'theme'], () => this.show());
     on(['busy'], () => root.classList.toggle('busy', state.busy));
     document.addEventListener('keydown', (event) => press(event, this));
+    addEventListener('headlight-link', () => readChoice(readLink().lesson ?? '').asks && this.answers.forget());
     let width = innerWidth;
     addEventListener('resize', () => {
       if (innerWidth !== width) this.show(); // a phone's bars change its height alone
@@ -126,8 +131,7 @@ class Lessons {
   }
 
   answered(given) {
-    this.answers.set(this.question(), given);
-    if (this.scene.found) this.asked.set(this.question(), this.scene);
+    this.answers.take(this.question(), given, this.scene);
     this.show();
   }
 
@@ -212,10 +216,13 @@ class Lessons {
     const look = settled(translation, this.choice.chosen);
     const part = Math.min(this.choice.part, Math.max(0, lesson.steps[place].parts.length - 1));
     const scene = (at) => this.sceneOf(lesson, at, look, at === place ? part : 0);
-    const question = this.question();
-    const answered = { given: this.answers.get(question), asked: this.asked.get(question) };
-    const about = { lesson, place, part, look, playing: Boolean(this.timer), whole: this.whole, ...answered };
+    const { asks } = this.choice;
+    const about = { lesson, place, part, look, asks, playing: Boolean(this.timer), whole: this.whole, ...this.answers.of(this.question()) };
     this.view.frame(about, translation);
+    this.kit.draw(
+      { ...this.choice, step: lesson.steps[place].name, part },
+      lesson.steps.some(({ ask }) => ask),
+    );
     const { experiment, name } = lesson.steps[place];
     const set = experiment && valuesOf(experiment.controls, look.set);
     const needs = scene(place).needs();

@@ -1,7 +1,6 @@
-// Lines over an axis, and dots in a plane. What a line says at a place is told beside the pointer, and stands in a table for those who hear.
+// Lines over an axis. What a line says at a place is told beside the pointer, and stands in a table for those who hear.
 
 import { make, svg, tableHead } from '../core/dom.js';
-import { minus } from '../core/view.js';
 import { titled } from './captions.js';
 import { tell, untell } from '../parts/values.js';
 import { labelOf } from './labels.js';
@@ -114,36 +113,4 @@ function heard(name, below, x, named) {
     make('tbody', {}, ...rows.filter(Boolean)),
   );
   return make('div', { class: 'hidden-text' }, table);
-}
-
-export function drawDots({ title, points, names, groups, group_names: groupNames, joined }, { lesson, width }) {
-  const wide = Math.min(width, 520);
-  const name = labelOf(lesson, title);
-  const [across, up] = [0, 1].map((side) => axis(points.map((point) => point[side])));
-  const place = ([x, y]) => [24 + across.share(x) * (wide - 96), 20 + (1 - up.share(y)) * (FRAME.height - 40)];
-  const plot = svg('svg', { viewBox: `0 0 ${wide} ${FRAME.height}`, class: 'lesson-plot', role: 'img', 'aria-label': name });
-  plot.style.maxWidth = `${wide}px`;
-  const groupOf = (at) => groups[at] ?? 0;
-  if (joined) {
-    for (const group of new Set(points.map((_, at) => groupOf(at)))) {
-      const inside = points
-        .filter((_, at) => groupOf(at) === group)
-        .map((point) =>
-          place(point)
-            .map((each) => each.toFixed(1))
-            .join(','),
-        );
-      plot.append(svg('polyline', { points: inside.join(' '), class: `line thin look-${group % LOOKS}` }));
-    }
-  }
-  for (const [at, point] of points.entries()) {
-    const [x, y] = place(point);
-    const label = labelOf(lesson, names[at] ?? '');
-    const dot = svg('circle', { cx: x, cy: y, r: 4, class: `dot look-${groupOf(at) % LOOKS}` });
-    dot.addEventListener('pointermove', (event) => tell(event, `${label}: ${point.map((each) => minus(each, 2)).join(', ')}`));
-    dot.addEventListener('pointerleave', untell);
-    plot.append(dot, svg('text', { x: x + 8, y: y + 4 }, label));
-  }
-  const keys = groupNames.length > 1 ? legend(groupNames.map((label) => ({ name: labelOf(lesson, label) }))) : null;
-  return [titled(name), keys, plot];
 }

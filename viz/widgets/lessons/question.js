@@ -120,8 +120,8 @@ export class Question {
     this.element = make('section', { class: 'lesson-ask', hidden: true }, this.says, this.options, this.answer);
   }
 
-  /** `name` is the question's own; `told`: what `questionOf` says. */
-  draw(base, told, given, values) {
+  /** `told`: what `questionOf` says; `asks`: nothing is shown without a guess. */
+  draw(base, told, { given, asks }, values) {
     this.element.hidden = !told;
     if (!told) return;
     const all = { ...values, ...told.values };
@@ -141,7 +141,8 @@ export class Question {
     });
     replace(this.options, ...buttons);
     if (open) {
-      replace(this.answer, make('button', { type: 'button', class: 'link', onclick: () => this.choose(-1) }, t('lesson_just_show')));
+      const show = () => make('button', { type: 'button', class: 'link', onclick: () => this.choose(-1) }, t('lesson_just_show'));
+      replace(this.answer, asks ? make('span', { class: 'quiet' }, t('lesson_asks_says')) : show());
       return;
     }
     const verdict = given < 0 ? null : make('b', {}, t(given === told.right ? 'lesson_right' : 'lesson_wrong'));

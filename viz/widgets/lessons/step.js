@@ -9,6 +9,7 @@ import { Controls } from './controls.js';
 import { Drawing } from './drawing.js';
 import { drawFigures } from './figures.js';
 import { formula } from './formula.js';
+import { intoSight } from './insight.js';
 import { numbersOf } from './numbers.js';
 import { namesOf, noteKey, titleKey, wordsKey, writtenFor } from './phrases.js';
 import { drawPickers } from './pickers.js';
@@ -25,6 +26,7 @@ export class StepView {
     this.does = does;
     this.training = new Training(training);
     this.drawn = ''; // the step that is shown, as its words are called
+    this.framed = ''; // the step that is shown or on its way
     this.back = make('button', { type: 'button', class: 'link', onclick: () => does.back() });
     this.name = make('span', { class: 'where' });
     this.pickers = make('div', { class: 'pickers' });
@@ -99,6 +101,8 @@ export class StepView {
     const base = `lesson_${lesson.name}_${steps[place].name}`;
     const open = Boolean(steps[place].ask?.hides) && given === undefined;
     if (this.drawn !== base) this.entitle(t(titleKey(base, [], open))); // else it may follow what is found
+    if (this.framed !== base && scrollY) intoSight(this.title, this.drawing.element);
+    this.framed = base;
     this.controls.hold(look.set);
     drawPickers(this.pickers, steps[place], { look, translation, pick: this.does.pick });
   }
@@ -169,7 +173,7 @@ export class StepView {
     this.more.hidden = hides || !step.tab;
     if (step.tab) this.more.textContent = t('lesson_more', { tab: t(`tab_${step.tab}`) });
     this.more.onclick = () => set({ tab: step.tab });
-    this.question.draw(base, told, given, values);
+    this.question.draw(base, told, about, values);
     this.question.element.classList.toggle('first', hides);
     replace(this.source, sourceBox(step.code, scene.variants()));
     this.long.hidden = !shortened(scene) || hides;

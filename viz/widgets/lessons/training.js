@@ -8,6 +8,7 @@ import { RunView } from './runview.js';
 import { TrainingRun } from './trainingrun.js';
 
 const FRAME = 150; // milliseconds of each moment
+const WAITS = ['lesson_train_begins', 'lesson_train_waits_one']; // by how many runs are before one
 
 export class Training {
   /** `asks`: what the server is asked for (trainingrun.js). */
@@ -194,7 +195,7 @@ export class Training {
   /** One sentence on how it goes. */
   said() {
     const { phase, before, runs } = this.run;
-    if (phase === 'waiting') return t(before ? 'lesson_train_waits' : 'lesson_train_begins', { count: before });
+    if (phase === 'waiting') return t(WAITS[before] ?? 'lesson_train_waits', { count: before });
     if (!runs.length) return t('lesson_train_untried');
     const { parameters } = runs[0].beginning;
     const sizes = t('lesson_train_sizes', { count: parameters.toLocaleString('en'), steps: runs[0].beginning.moments.at(-1) });

@@ -1,5 +1,6 @@
 // The page's terms: how each is written in phrases of the page, and where in a text one stands. What a visitor typed is never searched: a
-// text counts only as far as it is one of our phrases, and of a phrase with values in it, only what stands between them.
+// text counts only as far as it is one of our phrases, and of a phrase with values in it, only what stands between them. What is nothing but
+// terms is no phrase: visitors type "head" and "token", too.
 
 /** In the order in which one meets them. */
 export const TERMS = [
@@ -9,7 +10,8 @@ export const TERMS = [
 
 const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
 const VALUE = /\{\w+\}/;
-const SHORTEST = 4; // letters of ours that make a text with values a phrase
+const SHORTEST = 4; // letters of ours beside the terms that make a part of a text with values a phrase
+const NO_LETTERS = /[^\p{L}\p{N}]/gu;
 const LETTER = '[\\p{L}\\p{N}_-]';
 
 /** What finds terms in phrases of one table of words. */
@@ -36,14 +38,21 @@ export class Glossary {
   learn(phrase) {
     const literals = phrase.split(VALUE);
     const explains = literals.map((literal) => this.matches(literal).length > 0);
+    const enough = literals.length > 1 ? SHORTEST : 1;
     for (const [first, literal] of literals.entries()) {
-      if (explains[first]) this.whole.add(literal.trim());
+      if (explains[first] && this.beside(literal) >= enough) this.whole.add(literal.trim());
       for (let end = first + 2; end <= literals.length; end++) {
         const run = literals.slice(first, end);
-        if (run.join('').length < SHORTEST || !explains.slice(first, end).some(Boolean)) continue;
+        if (!explains.slice(first, end).some(Boolean) || this.beside(run.join('')) < SHORTEST) continue;
         this.filled.push(new RegExp(`^${run.map((each) => `(${escaped(each)})`).join('.*?')}$`, 'dsu'));
       }
     }
+  }
+
+  /** How many letters of a text are beside its terms. */
+  beside(text) {
+    const terms = this.matches(text).reduce((all, { start, end }) => all + text.slice(start, end).replace(NO_LETTERS, '').length, 0);
+    return text.replace(NO_LETTERS, '').length - terms;
   }
 
   /** Every term in a text that is ours: `[{term, start, end}]`. */

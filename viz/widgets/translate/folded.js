@@ -4,7 +4,7 @@ import { make, replace } from '../core/dom.js';
 import { on, state } from '../core/state.js';
 import { languageName, t } from '../core/words.js';
 
-const FOLDS = new Set(['learn', 'decoding', 'sentiment', 'models']);
+const FOLDS = new Set(['learn', 'decoding', 'why', 'sentiment', 'models']);
 
 export class Folded {
   /** `root` is the desk; `unfolded()`: it can be typed in. */

@@ -8,6 +8,7 @@ import { cell, column, keyName, label, line, number, restName, shares } from './
 import { reachOf, vector } from './vector.js';
 
 const [WRITTEN, TOTAL] = [18, 22]; // pixels
+const HALF = 44; // percent of its cell that the longest bar takes: it ends before the number beside it
 
 export class StreamTable {
   constructor(choose, open) {
@@ -76,6 +77,6 @@ function tokensOf(lifted) {
 const by3 = (value) => (Math.abs(value) < 0.0005 ? three(0) : signed(value, 3));
 
 function barOf(share) {
-  const style = `${share < 0 ? 'right' : 'left'}:50%;width:${50 * Math.min(1, Math.abs(share))}%`;
+  const style = `${share < 0 ? 'right' : 'left'}:50%;width:${HALF * Math.min(1, Math.abs(share))}%`;
   return cell('bar signed', make('i', { class: share < 0 ? 'less' : '', style }));
 }

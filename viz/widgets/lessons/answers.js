@@ -1,0 +1,23 @@
+// What was answered while the page is open, by what the questions were about.
+
+export class Answers {
+  constructor() {
+    this.given = new Map();
+    this.scenes = new Map(); // of an experiment's questions: the scene as it was when they were answered
+  }
+
+  take(question, given, scene) {
+    this.given.set(question, given);
+    if (scene.found) this.scenes.set(question, scene);
+  }
+
+  of(question) {
+    return { given: this.given.get(question), asked: this.scenes.get(question) };
+  }
+
+  /** Every question is open again. */
+  forget() {
+    this.given.clear();
+    this.scenes.clear();
+  }
+}

@@ -1,0 +1,34 @@
+// What leaves the page: text for the clipboard, files for the visitor's disk.
+
+import { make } from '../core/dom.js';
+
+/** Over plain http, or in a frame without leave, there is no clipboard to write to; the older way works there, too. */
+export async function copyText(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return;
+  } catch {
+    // The older way, then.
+  }
+  const before = /** @type {HTMLElement} */ (document.activeElement);
+  const field = make('textarea', { readonly: true, 'aria-hidden': 'true', style: 'position: fixed; opacity: 0' });
+  field.value = text;
+  document.body.append(field);
+  field.select();
+  const copied = document.execCommand('copy');
+  field.remove();
+  before?.focus();
+  if (!copied) throw new Error('The clipboard is closed.');
+}
+
+/** A file whose content the page has. */
+export const saveBytes = (name, parts, type) => download(name, URL.createObjectURL(new Blob(parts, { type })));
+
+/** A file at an address. */
+export function download(name, address) {
+  const anchor = make('a', { href: address, download: name });
+  document.body.append(anchor);
+  anchor.click();
+  anchor.remove();
+  if (address.startsWith('blob:')) setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}
