@@ -13,6 +13,7 @@ from typing import Any
 from benchmarks.arithmetic import paired_ratio, summary
 from benchmarks.page import HUNDRED, Say
 from headlight.model.records import TranslationRequest
+from headlight.model.translate.translator import Translator
 from headlight.viz.answers.line import Visitor
 from headlight.viz.answers.service import Service
 from headlight.viz.answers.training_runs import TrainingRun, TrainingRuns
@@ -59,6 +60,5 @@ def look_on(runs: TrainingRuns, run: TrainingRun, until: Callable[[], bool]) -> 
 def answer(service: Service, request: TranslationRequest) -> float:
     """Seconds of one translation."""
     start = time.monotonic()
-    with service.hold(request.model) as translator:
-        translator.translate(request)
+    service.run(request.model, Translator.translate, request)
     return time.monotonic() - start

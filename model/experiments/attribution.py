@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from headlight.model.measures.mixing import flow, mixing_of_attention, mixing_of
 from headlight.model.measures.norms import cross_lengths
 from headlight.model.measures.traced import Numbers, Trace
 from headlight.model.records import Translation
+from headlight.model.translate.outline import Outline
 from headlight.model.translate.translator import Translator
 
 
@@ -42,7 +43,7 @@ from headlight.model.translate.translator import Translator
 class Question:
     """One written word of one translation."""
 
-    translator: Translator
+    translator: Any  # a `Translator`; to put the question alone, an `Outline`
     translation: Translation
     places: tuple[int, ...]  # the tokens of the written word
     head: tuple[int, int]  # the one head of cross-attention
@@ -154,7 +155,7 @@ METHODS = (
 
 
 def question_of(
-    translator: Translator,
+    translator: Outline,
     translation: Translation,
     places: Sequence[int],
     *,

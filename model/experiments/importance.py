@@ -55,9 +55,9 @@ def heads_of(config: TransformerConfig) -> list[Part]:
     return [part for part in parts_of(config) if part.head is not None]
 
 
-def rows_at_once(translator: Translator, translation: Translation) -> int:
+def rows_at_once(config: TransformerConfig, translation: Translation) -> int:
     """How many sets of heads one batch measures."""
-    logits = len(translation.target_tokens) * translator.model.config.target_vocabulary
+    logits = len(translation.target_tokens) * config.target_vocabulary
     return max(1, min(MOST_ROWS, MOST_LOGITS // logits))
 
 
@@ -69,7 +69,7 @@ def losses(translator: Translator, translation: Translation, sets: Sequence[Off]
     """
     for part in chain(*sets):
         _check(translator.model.config, part)
-    at_once = rows_at_once(translator, translation)
+    at_once = rows_at_once(translator.model.config, translation)
     batch = translator.checker.prepare([translation.request])
     shared: Memory | None = None
     for start in range(0, len(sets), at_once):

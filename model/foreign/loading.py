@@ -42,10 +42,18 @@ READERS: dict[str, FolderReader | str] = {"headlight": HeadlightReader(), **FAMI
 
 
 def load_checkpoint(
-    folder: str | Path, *, device: str | torch.device = "cpu", dtype: torch.dtype = torch.float32, verify: bool = True
+    folder: str | Path,
+    *,
+    device: str | torch.device = "cpu",
+    dtype: torch.dtype = torch.float32,
+    verify: bool = True,
+    weights: bool = True,
 ) -> Checkpoint[Transformer]:
-    """Load a folder that holds a Transformer; `verify`: compare its files with their checksums, too."""
-    return read_checkpoint(folder, Transformer, device=device, dtype=dtype, verify=verify)
+    """Load a folder that holds a Transformer; `verify`: compare its files with their checksums, too.
+
+    Without `weights`, the model has its shapes alone, and no file is compared.
+    """
+    return read_checkpoint(folder, Transformer, device=device, dtype=dtype, verify=verify, weights=weights)
 
 
 def read_checkpoint(
@@ -55,16 +63,17 @@ def read_checkpoint(
     device: str | torch.device = "cpu",
     dtype: torch.dtype = torch.float32,
     verify: bool = True,
+    weights: bool = True,
 ) -> Checkpoint[ModelType]:
     """Load a folder that holds a model of the `wanted` class, with an error for everything that is wrong with it."""
     try:
-        return _read(Path(folder), wanted, torch.device(device), dtype, verify)
+        return _read(Path(folder), wanted, torch.device(device), dtype, verify and weights, weights)
     except OSError as error:
         raise CheckpointError(f"{folder}: cannot be read ({error}). Check the disk and who may read it.") from error
 
 
 def _read(
-    folder: Path, wanted: type[ModelType], device: torch.device, dtype: torch.dtype, verify: bool
+    folder: Path, wanted: type[ModelType], device: torch.device, dtype: torch.dtype, verify: bool, weights: bool
 ) -> Checkpoint[ModelType]:
     if not folder.is_dir():
         fault = "is a file, but a model folder is needed" if folder.exists() else "there is no such folder"
@@ -90,8 +99,10 @@ def _read(
             raise CheckpointError(
                 f"{folder}: holds a {type(model).__name__}, but a {wanted.__name__} is needed. Choose another folder."
             )
-        _fill(model, store, reader, device, dtype)
-        model.to(device=device).eval().requires_grad_(False)
+        if weights:
+            _fill(model, store, reader, device, dtype)
+            model.to(device=device)
+        model.eval().requires_grad_(False)
         return Checkpoint(model, config, source, target, folder, fingerprint(folder), languages, defaults)
 
 

@@ -70,3 +70,12 @@ def what_the_test_says(model: Transformer, name: str, *, wrong: bool) -> tuple[b
         return True, f"{check(name, subject):.4f}"
     except AssertionError as error:
         return False, f"AssertionError: {str(error).partition(chr(10))[0]}"
+
+
+def try_mistake(
+    translator: Translator, translation: Translation, name: str
+) -> tuple[Mistaken, tuple[bool, str], tuple[bool, str]]:
+    """One mistake in a copy of the model; then what its test says of the model as it is, and of the copy."""
+    found = try_mistakes(translator, translation, [name])
+    right, wrong = (what_the_test_says(translator.model, name, wrong=wrong) for wrong in (False, True))
+    return found, right, wrong

@@ -31,7 +31,6 @@ from headlight.model.decoding.generation_defaults import GenerationDefaults
 from headlight.model.decoding.search import Beam, Candidate, OneByOne, Plan
 from headlight.model.decoding.step import Row, Sample, choose_best, ends_of, make_rules, never_written
 from headlight.model.errors import RequestError, not_choice
-from headlight.model.folders.checkpoint import check_vocabularies
 from headlight.model.folders.shipped import find_folder
 from headlight.model.foreign.loading import load_checkpoint
 from headlight.model.records import Progress, ReliabilityRule, Timing, Token, Translation, TranslationRequest
@@ -46,16 +45,17 @@ from headlight.model.translate.capture import (
     unwatched_logits,
 )
 from headlight.model.translate.device import DeviceChoice, choose_device, in_smaller_batches
+from headlight.model.translate.outline import Outline
 from headlight.model.translate.prepared import Packing, StepWeights, can_pack_float16, prepare, prepare_draft
-from headlight.model.translate.reliability import PlainRule, load_rule
-from headlight.model.translate.requests import PreparedBatch, RequestChecker, alike, batches_by_length, check_several
+from headlight.model.translate.reliability import load_rule
+from headlight.model.translate.requests import PreparedBatch, alike, batches_by_length, check_several
 from headlight.model.translate.results import SearchResult, make_translation
 
 logger = logging.getLogger(__name__)
 Changing = Callable[[], AbstractContextManager[None]]
 
 
-class Translator:
+class Translator(Outline):
     """One loaded model with its vocabularies. It keeps nothing of a sentence, so threads may share it.
 
     The model is put to use as it is: in evaluation mode, without gradients, its weights packed for the processor. After
@@ -78,22 +78,19 @@ class Translator:
     ) -> None:
         self.choice = choice or DeviceChoice(torch.device("cpu"), torch.float32, "given by the caller.")
         self.device = self.choice.device
-        self.model = model.to(self.device, self.choice.dtype).eval().requires_grad_(requires_grad=False)
-        self.source_tokenizer = source_tokenizer
-        self.target_tokenizer = target_tokenizer
-        self.name = name
-        self.rule = rule or PlainRule()
-        self.languages = languages or Languages()  # the languages that a request may name
-        self.generation_defaults = (
-            generation_defaults or GenerationDefaults()
-        )  # what counts where a caller names no option
-        check_vocabularies("", self.model.config, source_tokenizer, target_tokenizer)
+        super().__init__(
+            model.to(self.device, self.choice.dtype).eval().requires_grad_(requires_grad=False),
+            source_tokenizer,
+            target_tokenizer,
+            name=name,
+            device=self.device,
+            rule=rule,
+            languages=languages,
+            generation_defaults=generation_defaults,
+        )
         if step_weights not in get_args(StepWeights):
             raise not_choice("step_weights", step_weights, get_args(StepWeights))
         on_cpu = self.device.type == "cpu" and self.choice.dtype == torch.float32
-        self.checker = RequestChecker(
-            self.model, source_tokenizer, target_tokenizer, name, self.device, self.languages, self.generation_defaults
-        )
         own_bytes = count_bytes(self.model)
         self.step: Any = self.model.decoder
         self.passes: Any = self.model
@@ -105,7 +102,7 @@ class Translator:
         told = {"model": self.name, "weights": self.packing.reason}
         logger.info("A model is ready: %s: %s", self.name or "model", self.packing.reason, extra={"values": told})
         self.copied_bytes = self.packing.step_bytes + self.packing.pass_bytes
-        self.weight_bytes = own_bytes + self.copied_bytes
+        self.loaded_bytes = own_bytes + self.copied_bytes
 
     @classmethod
     def load(
@@ -126,6 +123,11 @@ class Translator:
             languages=loaded.languages,
             generation_defaults=loaded.generation_defaults,
         )
+
+    @property
+    def weight_bytes(self) -> int:
+        """What its weights take in memory, with their copies."""
+        return self.loaded_bytes
 
     # ------------------------------------------------------------ translating
 
@@ -200,10 +202,6 @@ class Translator:
             clock.resume()
         translation = self._answer(batch, search, reader, clock, changing)[0]
         yield Progress(step + 1, lambda: (translation.text, translation.target_tokens), translation)
-
-    def request(self, text: str | TranslationRequest, **options: Any) -> TranslationRequest:
-        """The checked request that `translate` would make: equal requests have equal translations."""
-        return self.checker.request(text, **options)
 
     # ------------------------------------------------------------ the way of a batch
 

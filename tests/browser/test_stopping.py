@@ -17,6 +17,7 @@ from headlight.viz.tabs import translate as translate_tab
 from headlight.viz.tabs.translate import TranslateWidget
 from tests.browser.acting import held, modules, settled, state, translation
 from tests.browser.conftest import PATIENCE, Visit
+from tests.viz.loaded import translator_of
 
 LONG = (
     "Als wir gestern Abend nach einer langen Fahrt endlich nach Hause kamen, stand die Tür offen, und in der Küche saß "
@@ -50,7 +51,7 @@ def happens(event: Event | None) -> bool:
 def run(translate_widget: TranslateWidget, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
     """What becomes of the next request for the long sentence: long however fast the machine is."""
     run = Run()
-    translator, tell = translate_widget.service.translator(), translate_widget.service.stream
+    translator, tell = translator_of(translate_widget.service), translate_widget.service.stream
     step = translator.stream
 
     def stepping(request: TranslationRequest, **more: Any) -> Iterator[Progress]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from headlight.model.decoding.generation_defaults import GenerationDefaults
 from headlight.model.records import DecodingOptions, TranslationRequest
-from headlight.model.translate.translator import Translator
+from headlight.model.translate.outline import Outline
 from headlight.viz.errors import PageError, shown
 from headlight.viz.fields import OPTIONS, default_options
 from headlight.viz.settings import Settings
@@ -58,9 +58,9 @@ def plain_model_defaults(settings: Settings) -> ModelDefaults:
     return ModelDefaults(decoding=default_options(settings))
 
 
-def model_defaults_of(translator: Translator, settings: Settings) -> ModelDefaults:
-    """The defaults of a loaded model."""
-    defaults, languages = translator.generation_defaults, translator.languages
+def model_defaults_of(outline: Outline, settings: Settings) -> ModelDefaults:
+    """The defaults of a model."""
+    defaults, languages = outline.generation_defaults, outline.languages
     decoding = default_options(settings)
     if defaults != GenerationDefaults():
         decoding = defaults.options({"beam_size": min(defaults.beam_size, settings.max_beam), "max_length": None})

@@ -13,26 +13,28 @@ from dataclasses import astuple, dataclass, replace
 from threading import Event
 from typing import Any
 
-from headlight.model.core.transformer import count_bytes
 from headlight.model.errors import ModelError
+from headlight.model.experiments.asked import judge_and_erase
 from headlight.model.foreign.hub import Plan
 from headlight.model.foreign.hub import Progress as Arrived
 from headlight.model.records import Judgement, Progress, Reliability, Translation, TranslationRequest
 from headlight.model.text.cleaning import is_blank
-from headlight.model.translate.judge import Judge
+from headlight.model.translate.outline import Outline
 from headlight.model.translate.read_back import read_back
 from headlight.model.translate.translator import Translator
 from headlight.viz.answers.answer_cache import AnswerCache, Key
+from headlight.viz.answers.backends import Backend, last_progress
 from headlight.viz.answers.cards import ModelCard
 from headlight.viz.answers.catalogue import Catalogue
+from headlight.viz.answers.choosing import choose_backend
 from headlight.viz.answers.defaults import ModelDefaults, model_defaults_of, plain_model_defaults
 from headlight.viz.answers.line import Line
-from headlight.viz.answers.model_cache import ModelCache
+from headlight.viz.answers.loaded import LoadedModels, place_of
 from headlight.viz.answers.shared import ALONE, SharedAnswers, Turn
 from headlight.viz.answers.single_flight import Lead
 from headlight.viz.answers.tallies import Purpose, Tallies
 from headlight.viz.answers.training_runs import TrainingRuns
-from headlight.viz.answers.zero_gpu import on_zero_gpu
+from headlight.viz.answers.work import Work
 from headlight.viz.errors import PageError, page_error
 from headlight.viz.fields import request_from
 from headlight.viz.settings import Settings, SettingsError
@@ -62,7 +64,8 @@ class Service:
         self.answer_cache = AnswerCache(settings.cache_mb * MEGABYTE)
         self.shared = SharedAnswers(settings.cache_url) if settings.cache_url else None
         self.catalogue = Catalogue(settings)
-        self.model_cache: ModelCache[Any] = ModelCache(settings.models_mb * MEGABYTE, _weight)
+        self.loaded = LoadedModels(self.catalogue, settings.models_mb * MEGABYTE)
+        self.backend: Backend = choose_backend(settings, self.loaded)
         self.training = TrainingRuns()  # in processes of their own, with a line of their own
         self._model_defaults: dict[tuple[str, str], ModelDefaults] = {}  # also of models that are no longer in memory
         names = [card.name for card in self.catalogue.cards() if card.kind == "transformer" and card.downloaded]
@@ -74,7 +77,6 @@ class Service:
         self.default = settings.model or min(
             names, key=lambda name: (name == TOY, name != DEFAULT_MODEL, name), default=""
         )
-        self._on_gpu = on_zero_gpu(self._compute)
 
     # ------------------------------------------------------------ which models
 
@@ -92,47 +94,33 @@ class Service:
         """Download an allowed model of the Hub. `on_progress` gets its progress; setting `stop` ends it soon."""
         return self.catalogue.fetch(name, on_progress, stop)
 
-    @contextmanager
-    def hold(self, name: str = "") -> Iterator[Translator]:
-        """The translator of this name, or the default one. It stays in memory until the end of the block."""
-        card = self.catalogue.card(name or self.default, "transformer")
-        with self.model_cache.hold(_place(card), lambda: self._load(card, Translator)) as translator:
-            self.catalogue.used(card)
-            yield translator
+    def run(self, name: str, work: Work, *given: Any) -> Any:
+        """`work(translator, *given)` of the translator of this name, or the default one, where it is computed."""
+        with _in_our_words():
+            return self.backend.run(self._card(name), work, *given)
 
-    def translator(self, name: str = "") -> Translator:
-        """The same without holding it, to read its configuration or vocabulary. Use `hold` to compute with it."""
-        with self.hold(name) as translator:
-            return translator
+    def run_judge(self, work: Work, *given: Any, name: str = "") -> Any:
+        """The same of the classifier of this name, or the first one."""
+        named = name or next((card.name for card in self.catalogue.cards() if card.kind == "classifier"), "")
+        with _in_our_words():
+            return self.backend.run(self.catalogue.card(named, "classifier"), work, *given)
+
+    def outline(self, name: str = "") -> Outline:
+        """What the translator of this name, or the default one, knows without computing."""
+        return self.backend.outline(self._card(name))
 
     def model_defaults(self, name: str = "") -> ModelDefaults:
-        """The default options of a translator. A model is loaded only where it brings defaults of its own."""
-        card = self.catalogue.card(name or self.default, "transformer")
+        """The default options of a translator. A model is asked only where it brings defaults of its own."""
+        card = self._card(name)
         if not card.brings_defaults and card.downloaded:
             return plain_model_defaults(self.settings)
-        if _place(card) not in self._model_defaults:
-            self.translator(card.name)
-        return self._model_defaults[_place(card)]
+        found = self._model_defaults.get(place_of(card))
+        if found is None:
+            found = self._model_defaults[place_of(card)] = model_defaults_of(self.outline(card.name), self.settings)
+        return found
 
-    @contextmanager
-    def hold_judge(self, name: str = "") -> Iterator[Judge]:
-        """The classifier of this name, or the first one. It stays in memory until the end of the block."""
-        named = name or next((card.name for card in self.catalogue.cards() if card.kind == "classifier"), "")
-        card = self.catalogue.card(named, "classifier")
-        with self.model_cache.hold(_place(card), lambda: self._load(card, Judge)) as judge:
-            yield judge
-
-    def _load(self, card: ModelCard, kind: type[Translator] | type[Judge]) -> Any:
-        folder = self.catalogue.folder(card)
-        try:
-            model = kind.load(folder)
-        except (ModelError, OSError) as error:
-            LOG.exception("The model %s cannot be loaded.", card.name)
-            raise PageError("model", "model_cannot_load", {"given": card.name}) from error
-        if isinstance(model, Translator):
-            model.name = model.checker.name = card.name  # a folder of the download cache has the name of a commit
-            self._model_defaults[_place(card)] = model_defaults_of(model, self.settings)
-        return model
+    def _card(self, name: str) -> ModelCard:
+        return self.catalogue.card(name or self.default, "transformer")
 
     # ------------------------------------------------------------ translating
 
@@ -152,13 +140,14 @@ class Service:
         if is_blank(request.text):
             raise PageError("text", "blank_text")
         most = self.settings.max_tokens
-        with self.hold(request.model) as translator, _in_our_words():
+        with _in_our_words():
+            outline = self.outline(request.model)
             defaults = self.model_defaults(request.model)
             if model_defaults:
                 request = request_from(values, self.settings, defaults.decoding)
-            request = translator.request(defaults.checked(request, most))
-            batch = translator.checker.prepare([request])  # cuts all texts into tokens, and runs nothing
-            others = [translator.checker.prepare([other]) for other in translator.checker.others(request)]
+            request = outline.request(defaults.checked(request, most))
+            batch = outline.checker.prepare([request])  # cuts all texts into tokens, and runs nothing
+            others = [outline.checker.prepare([other]) for other in outline.checker.others(request)]
         for name, ids in (
             ("text", batch.sources[0]),
             ("target", batch.targets[0] or ()),
@@ -183,7 +172,7 @@ class Service:
             with self._shared(request) as turn:
                 if turn.found is not None:
                     return turn.found
-                made.append(turn.keep(self._make(request)))
+                made.append(turn.keep(self.run(request.model, Translator.translate, request)))
                 return made[0]
 
         try:
@@ -198,8 +187,7 @@ class Service:
     def stream(self, request: TranslationRequest, stop: Event) -> Generator[Progress]:
         """Progress after each word; the last carries the translation. A cached answer comes at once, and alone.
 
-        Set `stop`, or close the iterator, and the work ends within one step, with no last progress. ZeroGPU answers in
-        one call, without progress on the way.
+        Set `stop`, or close the iterator, and the work ends within one step, with no last progress.
         """
         with _in_our_words():
             seat = self.answer_cache.enter(self.key(request), stop)
@@ -208,7 +196,7 @@ class Service:
                 return
             if isinstance(seat, Translation):
                 self._tell(request, "page", seat, cached=True)
-                yield _last(seat, Cached)
+                yield last_progress(seat, Cached)
                 return
             with seat as lead:
                 yield from self._steps(request, lead, stop)
@@ -221,16 +209,11 @@ class Service:
             with self._shared(request, stop) as turn:
                 if turn.found is not None:
                     made, cached = lead.done(turn.found), True
-                    yield _last(made, Cached)
+                    yield last_progress(made, Cached)
                     return
-                if self._on_gpu is not None:
-                    made = lead.done(turn.keep(self._make(request)))
-                    yield _last(made)
-                    return
-                with self.hold(request.model) as translator, closing(_steps(translator, request)) as steps:
+                with closing(self.backend.stream(self._card(request.model), request)) as steps:
                     while not stop.is_set() and (progress := next(steps, None)) is not None:
                         lead.alive()
-                        turn.alive()
                         if progress.translation is not None:
                             made = lead.done(turn.keep(progress.translation))
                         yield progress
@@ -249,7 +232,7 @@ class Service:
         if self.shared is None:
             yield ALONE
             return
-        with self.shared.turn(self.key(request), self.translator(request.model).rule, left) as turn:
+        with self.shared.turn(self.key(request), self.outline(request.model).rule, left) as turn:
             yield turn
 
     def _tell(self, request: TranslationRequest, purpose: Purpose, translation: Translation, *, cached: bool) -> None:
@@ -276,22 +259,11 @@ class Service:
         name = self.way_back(translation)
         if not name:
             return translation.reliability
-        with self.hold(name) as reverse, _in_our_words():
-            return translation.read_back(read_back(reverse, translation))
-
-    def _make(self, request: TranslationRequest) -> Translation:
-        with self.hold(request.model):  # loaded here, so that the process on the GPU finds it
-            return (self._on_gpu or self._compute)(request)
-
-    def _compute(self, request: TranslationRequest) -> Translation:
-        card = self.catalogue.card(request.model or self.default, "transformer")
-        found = self.model_cache.find(_place(card)) or self.translator(card.name)
-        translation: Translation = found.translate(request)
-        return translation
+        return translation.read_back(self.run(name, read_back, translation))
 
     def key(self, request: TranslationRequest) -> Key:
         """What decides the answer to a checked request: the same for requests that name the default model or none."""
-        card = self.catalogue.card(request.model or self.default, "transformer")
+        card = self._card(request.model)
         return Key(card.revision, replace(request, model=card.name))
 
     # ------------------------------------------------------------ judging
@@ -307,9 +279,9 @@ class Service:
         text = check_text("text", text, limit=REVIEW * self.settings.max_characters)
         if is_blank(text):
             raise PageError("text", "blank_text")
-        with self.hold_judge(model) as judge, _in_our_words():
-            judgement = judge.judge(text)
-            return judgement, judge.erased(judgement) if len(judgement.tokens) <= most_tokens else None
+        found: tuple[Judgement, tuple[float, ...] | None]
+        found = self.run_judge(judge_and_erase, text, most_tokens, name=model)
+        return found
 
 
 @contextmanager
@@ -319,21 +291,3 @@ def _in_our_words() -> Iterator[None]:
         yield
     except ModelError as error:
         raise page_error(error) from error
-
-
-def _place(card: ModelCard) -> tuple[str, str]:
-    """The key of a model in the model cache: another revision is another model."""
-    return card.name, card.revision
-
-
-def _weight(model: Translator | Judge) -> int:
-    return model.weight_bytes if isinstance(model, Translator) else count_bytes(model.model)
-
-
-def _steps(translator: Translator, request: TranslationRequest) -> Any:
-    return translator.stream(request)
-
-
-def _last(translation: Translation, kind: type[Progress] = Progress) -> Progress:
-    tokens = translation.target_tokens
-    return kind(len(tokens) + 1, lambda: (translation.text, tokens), translation)

@@ -15,13 +15,13 @@ import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Event
+from threading import Event, Thread
 from typing import Any
 
 from headlight import __version__
 from headlight.model.records import ReliabilityRule, Translation
 from headlight.viz.answers.answer_cache import Key
-from headlight.viz.answers.stored import FORMAT, PackedError, pack, told, unpack
+from headlight.viz.answers.stored import FORMAT, PackedError, pack_translation, told, unpack_translation
 from headlight.viz.settings import SettingsError
 
 SECONDS = 86_400  # an answer is kept for a day
@@ -37,18 +37,9 @@ LOG = logging.getLogger(__name__)
 class Turn:
     """One request at the shared cache: what was found there, else who computes it for all."""
 
-    def __init__(
-        self, shared: SharedAnswers | None = None, name: str = "", mark: str = "", found: Translation | None = None
-    ) -> None:
+    def __init__(self, shared: SharedAnswers | None = None, name: str = "", found: Translation | None = None) -> None:
         self.found = found
-        self._shared, self._name, self._mark = shared, name, mark
-        self._signed = time.monotonic()
-
-    def alive(self) -> None:
-        """Tell the other processes, now and then, that the work goes on."""
-        if self._shared is not None and self._mark and time.monotonic() - self._signed > LEAD / 4:
-            self._signed = time.monotonic()
-            self._shared.ask("pexpire", f"{self._name}:lead", round(1000 * LEAD))
+        self._shared, self._name = shared, name
 
     def keep(self, translation: Translation) -> Translation:
         """Give an answer to all processes."""
@@ -101,7 +92,7 @@ class SharedAnswers:
     def put(self, name: str, translation: Translation) -> None:
         """Store an answer, if it is one that can be stored."""
         try:
-            packed = pack(translation)
+            packed = pack_translation(translation)
         except PackedError:
             LOG.exception("An answer cannot be shared.")
             return
@@ -118,11 +109,22 @@ class SharedAnswers:
             time.sleep(GLANCE)
             found = self._find(name, rule)
             leads = found is None and self._leads(name, mark)
+        over = Event()
+        if (
+            leads
+        ):  # whatever the work is, it cannot sign by itself: a call of another machine says nothing until its end
+            Thread(target=self._sign, args=(name, over), name="shared answers", daemon=True).start()
         try:
-            yield Turn(self, name, mark if leads else "", found)
+            yield Turn(self, name, found)
         finally:
+            over.set()
             if leads and self.ask("get", f"{name}:lead") == mark.encode():
                 self.ask("delete", f"{name}:lead")
+
+    def _sign(self, name: str, over: Event) -> None:
+        """Tell the other processes, until the work is `over`, that this one is alive."""
+        while not over.wait(LEAD / 4):
+            self.ask("pexpire", f"{name}:lead", round(1000 * LEAD))
 
     def _leads(self, name: str, mark: str) -> bool:
         return bool(self.ask("set", f"{name}:lead", mark, nx=True, px=round(1000 * LEAD)))
@@ -130,7 +132,7 @@ class SharedAnswers:
     def _find(self, name: str, rule: ReliabilityRule | None) -> Translation | None:
         packed = self.ask("get", name)
         try:
-            return unpack(packed, rule) if packed else None
+            return unpack_translation(packed, rule) if packed else None
         except PackedError:
             self.ask("delete", name)
             return None

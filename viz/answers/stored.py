@@ -1,7 +1,7 @@
-"""A translation as bytes and back: records as JSON with the names of their classes, arrays behind them as they are.
+"""Records as bytes and back: as JSON with the names of their classes, arrays behind them as they are.
 
-Only the classes of `CLASSES` are made from such bytes, whatever they say; no code is run. A model's rule of reliability
-stays at home: who unpacks gives their own.
+So they are kept in a shared cache, and so they cross from one process or machine to another. Only the classes of
+`CLASSES` are made from such bytes, whatever they say; no code is run.
 """
 
 from __future__ import annotations
@@ -15,41 +15,54 @@ from typing import Any
 import numpy as np
 
 from headlight.model import changes, records
+from headlight.model.experiments import asked, attribution, importance, inside, normalising, order
+from headlight.model.measures import aligning, alignment, direct
 from headlight.model.records import ReliabilityRule, Translation
+from headlight.model.text import drawn_links
+from headlight.model.training import mistaken
+from headlight.model.translate import reliability
 
-FORMAT = 1  # another number: older bytes are of no use
-_RECORD, _ARRAY, _MAP = "@", "#", "%"
+FORMAT = 2  # another number: older bytes are of no use
+_RECORD, _ARRAY, _MAP, _DICT, _LIST, _SET = "@", "#", "%", "{", "[", "<"
 _KINDS = ("float16", "float32", "float64", "int32", "int64", "bool")
+_MODULES = (
+    changes, records, asked, attribution, importance, inside, normalising, order, aligning, alignment, direct,
+    drawn_links, mistaken, reliability,
+)  # fmt: skip
+
+
+def is_record(kind: Any) -> bool:
+    """Whether a class is a dataclass or a named tuple."""
+    return isinstance(kind, type) and (dataclasses.is_dataclass(kind) or hasattr(kind, "_fields"))
+
+
 CLASSES: Mapping[str, type] = MappingProxyType(
     {
         name: found
-        for module in (records, changes)
+        for module in _MODULES
         for name, found in vars(module).items()
-        if isinstance(found, type) and dataclasses.is_dataclass(found)
+        if is_record(found) and found.__module__ == module.__name__
     }
-    | {"Span": records.Span}
 )
 
 
 class PackedError(ValueError):
-    """Bytes that hold no translation of this format."""
+    """Bytes that hold nothing of this format."""
 
 
-def pack(translation: Translation) -> bytes:
-    """All of it but its rule."""
+def pack(value: Any) -> bytes:
+    """A record, or plain values that hold records."""
     arrays: list[np.ndarray[Any, Any]] = []
-    fields = {field.name: getattr(translation, field.name) for field in dataclasses.fields(translation)}
-    fields["rule"] = None
-    told = {name: _told(value, arrays) for name, value in fields.items()}
+    said = _told(value, arrays)
     shapes = [[array.dtype.name, array.shape] for array in arrays]
-    head = json.dumps({"format": FORMAT, "fields": told, "arrays": shapes}, separators=(",", ":")).encode()
+    head = json.dumps({"format": FORMAT, "value": said, "arrays": shapes}, separators=(",", ":")).encode()
     return b"".join(
         [len(head).to_bytes(8, "little"), head, *(np.ascontiguousarray(array).tobytes() for array in arrays)]
     )
 
 
-def unpack(given: bytes, rule: ReliabilityRule | None) -> Translation:
-    """The translation, its arrays read-only; a `PackedError` where the bytes hold none."""
+def unpack(given: bytes) -> Any:
+    """What was packed, its arrays read-only; a `PackedError` where the bytes hold nothing of the kind."""
     try:
         length = int.from_bytes(given[:8], "little")
         head = json.loads(given[8 : 8 + length])
@@ -62,12 +75,24 @@ def unpack(given: bytes, rule: ReliabilityRule | None) -> Translation:
             count = int(np.prod(shape, dtype=np.int64))
             arrays.append(np.frombuffer(given, kind, count, start).reshape(shape))  # of bytes, so read-only
             start += arrays[-1].nbytes
-        fields = {name: _made(value, arrays) for name, value in head["fields"].items()}
-        return Translation(**fields | {"rule": rule})
+        return _made(head["value"], arrays)
     except PackedError:
         raise
     except Exception as error:  # whatever is wrong with them
         raise PackedError(str(error)) from error
+
+
+def pack_translation(translation: Translation) -> bytes:
+    """A translation without its rule of reliability: that stays at home."""
+    return pack(dataclasses.replace(translation, rule=None))
+
+
+def unpack_translation(given: bytes, rule: ReliabilityRule | None) -> Translation:
+    """The translation with the rule of the reader's own model."""
+    found = unpack(given)
+    if not isinstance(found, Translation):
+        raise PackedError(f"{type(found)} is no translation")
+    return dataclasses.replace(found, rule=rule)
 
 
 def told(record: Any) -> str:
@@ -84,16 +109,17 @@ def _told(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
         arrays.append(value)
         return {_ARRAY: len(arrays) - 1}
     if isinstance(value, Mapping):
-        return {_MAP: [[_told(name, arrays), _told(each, arrays)] for name, each in value.items()]}
+        mark = _DICT if type(value) is dict else _MAP
+        return {mark: [[_told(name, arrays), _told(each, arrays)] for name, each in value.items()]}
     kind = type(value)
-    name = kind.__name__
-    known: Any = CLASSES.get(name)
-    if known is kind:
-        values = [getattr(value, each.name) for each in dataclasses.fields(known)] if name != "Span" else value
-        return {_RECORD: [name, *(_told(each, arrays) for each in values)]}
+    if CLASSES.get(kind.__name__) is kind:
+        return {_RECORD: [kind.__name__, *(_told(getattr(value, name), arrays) for name in _fields(kind))]}
     if kind is tuple:
         return [_told(each, arrays) for each in value]
-    raise PackedError(f"{kind} is no part of a translation")
+    if kind in (list, frozenset):
+        mark, ordered = (_LIST, value) if kind is list else (_SET, sorted(value))
+        return {mark: [_told(each, arrays) for each in ordered]}
+    raise PackedError(f"{kind} is no part of a record")
 
 
 def _made(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
@@ -104,13 +130,18 @@ def _made(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
     ((mark, inside),) = value.items()
     if mark == _ARRAY:
         return arrays[inside]
-    if mark == _MAP:
-        return MappingProxyType({_made(name, arrays): _made(each, arrays) for name, each in inside})
+    if mark in (_MAP, _DICT):
+        found = {_made(name, arrays): _made(each, arrays) for name, each in inside}
+        return found if mark == _DICT else MappingProxyType(found)
+    if mark in (_LIST, _SET):
+        return (list if mark == _LIST else frozenset)(_made(each, arrays) for each in inside)
     if mark != _RECORD:
         raise PackedError(f"a mark {mark!r}")
     name, *values = inside
-    found = CLASSES[name]
-    made = [_made(each, arrays) for each in values]
-    if not dataclasses.is_dataclass(found):
-        return found(*made)
-    return found(**dict(zip((each.name for each in dataclasses.fields(found)), made, strict=True)))
+    kind = CLASSES[name]
+    return kind(**dict(zip(_fields(kind), (_made(each, arrays) for each in values), strict=True)))
+
+
+def _fields(kind: Any) -> tuple[str, ...]:
+    named: tuple[str, ...] = getattr(kind, "_fields", ())
+    return named or tuple(each.name for each in dataclasses.fields(kind) if each.init)

@@ -2,48 +2,48 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
-from collections.abc import Callable
-from types import MappingProxyType
-from typing import Any, TypeVar
+from collections.abc import Generator
+from typing import Any
 
-from headlight.model.records import KINDS, Translation
+from headlight.model.records import Progress, TranslationRequest
+from headlight.model.translate.translator import Translator
+from headlight.viz.answers.backends import Here, last_progress
+from headlight.viz.answers.cards import ModelCard
+from headlight.viz.answers.loaded import LoadedModels
+from headlight.viz.answers.stored import pack, unpack
+from headlight.viz.answers.work import WORK, Work, name_of
 
 SECONDS = 15  # the limit of one call; a translation takes less than one
 
-Asked = TypeVar("Asked")
+
+class LentGpu(Here):
+    """On the GPU of a call, in a process that is forked for it: models are loaded before, in this process."""
+
+    def __init__(self, models: LoadedModels, gpu: Any) -> None:
+        super().__init__(models)
+        self._gpu = gpu
+
+    def run(self, card: ModelCard, work: Work, *given: Any) -> Any:
+        """What goes in and comes out is copied between the processes."""
+        with self.models.hold(card):
+            return unpack(self._gpu(card, name_of(work), pack(given)))
+
+    def stream(self, card: ModelCard, request: TranslationRequest) -> Generator[Progress]:
+        """The answer in one call, without progress on the way."""
+        yield last_progress(self.run(card, Translator.translate, request))
 
 
-def on_zero_gpu(make: Callable[[Asked], Translation]) -> Callable[[Asked], Translation] | None:
-    """The same call on a ZeroGPU; `None` where the package `spaces` is not installed, or finds no such hardware.
-
-    The call runs in another process, so what goes in and comes out is copied: a request in, arrays in main memory out.
-    """
+def lent_gpu(models: LoadedModels) -> LentGpu | None:
+    """This backend; `None` where the package `spaces` is not installed, or finds no such hardware."""
     try:
         spaces: Any = importlib.import_module("spaces")
     except ImportError:
         return None
 
-    def compute_packed(asked: Asked) -> dict[str, Any]:
-        return packed(make(asked))
+    def compute(card: ModelCard, work: str, given: bytes) -> bytes:
+        return pack(WORK[work](models.find(card) or models.load(card), *unpack(given)))
 
-    on_gpu = spaces.GPU(duration=SECONDS)(compute_packed)
-    if on_gpu is compute_packed:  # the package is there, but not the hardware
-        return None
-    return lambda asked: unpacked(on_gpu(asked))
-
-
-def packed(translation: Translation) -> dict[str, Any]:
-    """A translation as plain values that can be copied between processes: its read-only mappings cannot."""
-    values = {each.name: getattr(translation, each.name) for each in dataclasses.fields(translation)}
-    return values | {name: dict(values[name]) for name in ("positions", "captured")}
-
-
-def unpacked(values: dict[str, Any]) -> Translation:
-    """The translation again, with its arrays made read-only as before the copy."""
-    mappings = {name: MappingProxyType(values[name]) for name in ("positions", "captured")}
-    attention = values["attention"]
-    for array in (*(attention.of(kind) for kind in KINDS), *values["positions"].values(), *values["captured"].values()):
-        array.flags.writeable = False
-    return Translation(**(values | mappings))
+    on_gpu = spaces.GPU(duration=SECONDS)(compute)
+    # Else the package is there, but not the hardware.
+    return None if on_gpu is compute else LentGpu(models, on_gpu)

@@ -75,7 +75,7 @@ class Endpoints:
         looks = {name: value for name, value in values.items() if name in LOOKS}
         selection = selection_from({"kind": looks["kind"]}, self.service.settings)
         request = self.service.check({name: value for name, value in values.items() if name not in LOOKS})
-        config = self.service.translator(request.model).model.config
+        config = self.service.outline(request.model).model.config
         # Checked before the translation. The mean of all layers is for the page alone.
         layers = config.encoder_layers if selection.kind == "encoder" else config.decoder_layers
         place: int = check_place("layer", looks["layer"], count=layers)

@@ -13,15 +13,14 @@ wait for one another. A newer setting of a visitor replaces the one that still w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from headlight.model.records import FloatArray, Translation, TranslationRequest
-from headlight.model.translate.judge import Judge
-from headlight.model.translate.translator import Translator
+from headlight.model.translate.outline import Outline
 from headlight.viz.answers.service import Service
+from headlight.viz.answers.work import Work
 from headlight.viz.errors import PageError
 from headlight.viz.labels import labels
 from headlight.viz.lessons.controls import Control, checked
@@ -47,25 +46,25 @@ class Given:
         """The tokens of the source, as they are shown."""
         return [label.text for label in labels(self.translation.source_tokens)]
 
-    @contextmanager
-    def translator(self) -> Iterator[Translator]:
-        """The model of the sentence, which stays in memory until the end of the block."""
-        with self.service.hold(self.request.model) as translator:
-            yield translator
+    @property
+    def outline(self) -> Outline:
+        """What the model of the sentence knows without computing: its shape, its vocabularies."""
+        return self.service.outline(self.request.model)
 
-    @contextmanager
-    def judge(self) -> Iterator[Judge]:
-        """The classifier."""
-        with self.service.hold_judge() as judge:
-            yield judge
+    def run(self, work: Work, *given: Any) -> Any:
+        """`work(translator, *given)` of the model of the sentence, where that is computed."""
+        return self.service.run(self.request.model, work, *given)
+
+    def run_judge(self, work: Work, *given: Any) -> Any:
+        """The same of the classifier."""
+        return self.service.run_judge(work, *given)
 
     def tensors(self, *names: str) -> Mapping[str, FloatArray]:
         """Probes of one pass over the sentence and its translation, by their paths."""
-        translation = self.translation
-        with self.translator() as translator:
-            if expected_numbers(names, translation, translator) > MOST_CAPTURED:
-                raise PageError("text", "too_long_to_show")
-            return capture(self.service, translation, translator, names)
+        translation, outline = self.translation, self.outline
+        if expected_numbers(names, translation, outline) > MOST_CAPTURED:
+            raise PageError("text", "too_long_to_show")
+        return capture(self.service, translation, outline, names)
 
 
 @dataclass(frozen=True)

@@ -62,8 +62,7 @@ def several(given: Given) -> Found:
     """What each number of heads costs, and what it gives."""
     layer, queries, keys = vectors(given)
     joined = queries.shape[0] * queries.shape[2]
-    with given.translator() as translator:
-        d_model = translator.model.config.d_model
+    d_model = given.outline.model.config.d_model
     rows: list[list[Cell]] = []
     counts: dict[int, float] = {}
     for heads in dict.fromkeys(fitting(each, queries) for each in COUNTS):

@@ -13,11 +13,11 @@ from headlight.model.core.attention import MultiHeadAttention, softmax_where
 from headlight.model.core.blocks import Embedding, Residual
 from headlight.model.core.masks import causal_mask
 from headlight.model.core.positions import AddedPositions, sinusoids
-from headlight.model.core.transformer import Decoder
+from headlight.model.core.transformer import Decoder, Transformer
 from headlight.model.records import FloatArray, Kind, Translation
 from headlight.model.training import mistakes
 from headlight.model.training.caught import CAUGHT_BY
-from headlight.model.training.mistaken import Mistaken, try_mistakes, what_the_test_says
+from headlight.model.training.mistaken import Mistaken, try_mistake, try_mistakes
 from headlight.model.training.mistakes import MISTAKES, cross_entropy, cross_entropy_of_chances, put_in, with_mistakes
 from headlight.model.training.watched_settings import WatchedRun
 from headlight.viz.errors import PageError
@@ -51,17 +51,20 @@ WRITTEN: Mapping[str, tuple[Lit, Lit]] = {
 MISTAKE = Choice("mistake", tuple(MISTAKES), "exponent", menu=True)
 
 
+def breakable(given: Given) -> Transformer:
+    """The shape of the visitor's model, if a copy of it can be broken in time."""
+    model = given.outline.model
+    if model.parameter_count() > MOST_NUMBERS:
+        raise PageError("model", "too_large_to_break", {"limit": MOST_NUMBERS // 1_000_000})
+    return model
+
+
 def live(given: Given) -> Found:
     """One mistake in a copy of the visitor's own model."""
     name = given.values["mistake"]
-    with given.translator() as translator:
-        if translator.model.parameter_count() > MOST_NUMBERS:
-            raise PageError("model", "too_large_to_break", {"limit": MOST_NUMBERS // 1_000_000})
-        if not MISTAKES[name].applies(translator.model.config):
-            return Found((), holds=("absent",))
-        found = try_mistakes(translator, given.translation, [name])
-        passed = what_the_test_says(translator.model, name, wrong=False)
-        failed = what_the_test_says(translator.model, name, wrong=True)
+    if not MISTAKES[name].applies(breakable(given).config):
+        return Found((), holds=("absent",))
+    found, passed, failed = given.run(try_mistake, given.translation, name)
     (right, right_lit), (wrong, wrong_lit) = WRITTEN[name]
     test = source_values(CAUGHT_BY[name], "assert")
     sources = Sources(
@@ -135,12 +138,10 @@ def trained(given: Given) -> Found:
 
 def game(given: Given) -> Found:
     """One of the mistakes, by chance: which is it?"""
-    with given.translator() as translator:
-        if translator.model.parameter_count() > MOST_NUMBERS:
-            raise PageError("model", "too_large_to_break", {"limit": MOST_NUMBERS // 1_000_000})
-        possible = [name for name in PLAYED if MISTAKES[name].applies(translator.model.config)]
-        name = random.Random(1 + given.values["game"]).choice(possible)  # noqa: S311 - a game
-        found = try_mistakes(translator, given.translation, [name])
+    config = breakable(given).config
+    possible = [name for name in PLAYED if MISTAKES[name].applies(config)]
+    name = random.Random(1 + given.values["game"]).choice(possible)  # noqa: S311 - a game
+    found: Mistaken = given.run(try_mistakes, given.translation, [name])
     return Found(tuple(pictures(given, found, name)), numbers_of_sentence(given, found), right=name)
 
 

@@ -9,10 +9,10 @@ from functools import cache
 import numpy as np
 
 from headlight.model.core.blocks import RMSNorm, make_norm
+from headlight.model.experiments.asked import activations_of
 from headlight.model.experiments.normalising import (
     NORMS,
     Activations,
-    activations,
     by_batch,
     moves,
     normalised,
@@ -50,12 +50,11 @@ def batch_of(given: Given) -> tuple[Activations, list[str]]:
     own = tuple(token.id for token in given.translation.source_tokens)
     name = given.request.model or given.service.default
     languages = given.service.catalogue.card(name, "transformer").languages
-    with given.translator() as translator:
-        plain = replace(given.request, target=None, prefix=None, interventions=())
-        texts = sentences(languages[0] if languages else "de")
-        prepared = translator.checker.prepare([replace(plain, text=text) for text in texts]).sources
-        others = [tuple(token.id for token in source) for source in prepared]
-        return activations(translator.model, [own, *others]), given.tokens
+    plain = replace(given.request, target=None, prefix=None, interventions=())
+    texts = sentences(languages[0] if languages else "de")
+    prepared = given.outline.checker.prepare([replace(plain, text=text) for text in texts]).sources
+    others = [tuple(token.id for token in source) for source in prepared]
+    return given.run(activations_of, [own, *others]), given.tokens
 
 
 def axes(given: Given) -> Found:

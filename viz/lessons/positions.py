@@ -9,9 +9,9 @@ import numpy as np
 from headlight.model.core.config import TransformerConfig
 from headlight.model.core.positions import AddedPositions, make_positions, sinusoids
 from headlight.model.core.transformer import Encoder
+from headlight.model.experiments.asked import both_orders
 from headlight.model.experiments.encodings import periods, picture
 from headlight.model.experiments.joining import extra_numbers, joined
-from headlight.model.experiments.order import shuffled
 from headlight.model.records import FloatArray
 from headlight.viz.lessons.controls import Button, Choice, Slider, Switch
 from headlight.viz.lessons.drawn import Bars, Beside, Cell, Found, Heat, Label, Line, Lines, Say, Text, Texts
@@ -134,10 +134,8 @@ def shuffle(given: Given) -> Found:
     """The same tokens in another order, through the live encoder, with its positions and without."""
     ids = [token.id for token in given.translation.source_tokens]
     tokens, at = given.tokens, longest(given)
-    with given.translator() as translator:
-        found = shuffled(translator.model, ids, given.values["seed"], positions=given.values["positions"])
-        other = shuffled(translator.model, ids, given.values["seed"], positions=not given.values["positions"])
-    without, with_positions = (other, found) if given.values["positions"] else (found, other)
+    with_positions, without = given.run(both_orders, ids, given.values["seed"])
+    found = with_positions if given.values["positions"] else without
     most = max(float(np.abs(found.before[:, :SHOWN]).max()), SAME)
     texts = Texts(
         (

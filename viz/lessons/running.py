@@ -45,8 +45,7 @@ def experiments_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, 
             answer = experiment.run(given).as_json()
             if len(json.dumps(answer)) > MOST_ANSWER:
                 raise PageError("text", "too_long_to_show")
-            with given.translator() as translator:
-                return lead.done(answer | {"model": model_values(translator)})
+            return lead.done(answer | {"model": model_values(given.outline)})
 
     return run_experiment
 

@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 
 from headlight.model.core.probes import all_probes
-from headlight.model.experiments.trace import norm_of
+from headlight.model.experiments.asked import attended, normed
 from headlight.model.folders.packed import packed
 from headlight.model.records import FloatArray, Translation
-from headlight.model.translate.translator import Translator
+from headlight.model.translate.outline import Outline
 from headlight.viz.answers.service import Service
+from headlight.viz.answers.work import Work
 from headlight.viz.errors import PageError, shown
 from headlight.viz.labels import candidate
 
@@ -37,41 +38,41 @@ def tensors_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]
 
     def lesson_tensors(values: Mapping[str, Any]) -> dict[str, Any]:
         request = service.check(values.get("request"))
-        translator = service.translator(request.model)
-        names = checked_names(values.get("names"), translator)
+        outline = service.outline(request.model)
+        names = checked_names(values.get("names"), outline)
         translation = service.translate(request)
-        if expected_numbers(names, translation, translator) > MOST_CAPTURED:
+        if expected_numbers(names, translation, outline) > MOST_CAPTURED:
             raise PageError("text", "too_long_to_show")
-        captured = capture(service, translation, translator, names)
-        found = {name: _tensor(name, captured, translator) for name in names if name != LOGITS}
+        captured = capture(service, translation, outline, names)
+        found = {name: _tensor(name, captured, service, outline) for name in names if name != LOGITS}
         if sum(tensor.size for tensor in found.values()) > MOST_NUMBERS:
             raise PageError("text", "too_long_to_show")
         answer: dict[str, Any] = {
-            "model": model_values(translator),
+            "model": model_values(outline),
             "tensors": {name: packed(tensor) for name, tensor in found.items()},
         }
         if LOGITS in names:
-            answer["logits"] = [_row(row, translator) for row in captured[LOGITS]]
+            answer["logits"] = [_row(row, outline) for row in captured[LOGITS]]
         return answer
 
     return lesson_tensors
 
 
-def checked_names(names: Any, translator: Translator) -> tuple[str, ...]:
+def checked_names(names: Any, outline: Outline) -> tuple[str, ...]:
     """Names of tensors that this model has."""
-    probes = all_probes(translator.model)
+    probes = all_probes(outline.model)
     if not isinstance(names, list) or not 0 < len(names) <= MOST_NAMES:
         raise PageError("names", "not_names", {"given": shown(names), "example": '["encoder.embedding.embedded"]'})
     for name in names:
-        if not isinstance(name, str) or not set(needed(name, translator)) <= set(probes):
+        if not isinstance(name, str) or not set(needed(name, outline)) <= set(probes):
             raise PageError("names", "unknown_name", {"given": shown(name), "choices": "encoder.*, decoder.*"})
     return tuple(dict.fromkeys(names))
 
 
-def needed(name: str, translator: Translator) -> tuple[str, ...]:
+def needed(name: str, outline: Outline) -> tuple[str, ...]:
     """The probes that a tensor is read from, or computed from."""
     if name == MEMORY:
-        last_layer = translator.model.config.encoder_layers - 1
+        last_layer = outline.model.config.encoder_layers - 1
         return (f"encoder.layers.{last_layer}.around_feed_forward.stream",)
     above, _, last = name.rpartition(".")
     if last == ATTENDED:
@@ -81,18 +82,18 @@ def needed(name: str, translator: Translator) -> tuple[str, ...]:
     return (name,)
 
 
-def expected_numbers(names: Sequence[str], translation: Translation, translator: Translator) -> int:
+def expected_numbers(names: Sequence[str], translation: Translation, outline: Outline) -> int:
     """How many numbers the probes behind these names would hold, before anything is computed."""
-    config = translator.model.config
+    config = outline.model.config
     tokens = max(len(translation.source_tokens), len(translation.target_tokens))
     widest = max(config.d_model, config.d_ff)
     sizes = {
         "heads": config.heads, "queries": tokens, "keys": tokens, "tokens": tokens,
         "width": widest, "vocabulary": config.target_vocabulary,
     }  # fmt: skip
-    probes = all_probes(translator.model)
+    probes = all_probes(outline.model)
     found = 0
-    for probe in {probe for name in names for probe in needed(name, translator)}:
+    for probe in {probe for name in names for probe in needed(name, outline)}:
         axes = [axis for axis in probes[probe].axes if axis != "batch"]
         per_head = "heads" in axes and "width" in axes
         found += math.prod(config.width_of_head if per_head and axis == "width" else sizes[axis] for axis in axes)
@@ -100,17 +101,17 @@ def expected_numbers(names: Sequence[str], translation: Translation, translator:
 
 
 def capture(
-    service: Service, translation: Translation, translator: Translator, names: Sequence[str]
+    service: Service, translation: Translation, outline: Outline, names: Sequence[str]
 ) -> Mapping[str, FloatArray]:
     """The probes behind these names, of one pass over the finished translation."""
-    probes = tuple(sorted({probe for name in names for probe in needed(name, translator)}))
+    probes = tuple(sorted({probe for name in names for probe in needed(name, outline)}))
     written = tuple(token.id for token in translation.target_tokens)
     return service.translate(replace(translation.request, target=written, prefix=None, capture=probes)).captured
 
 
-def model_values(translator: Translator) -> dict[str, Any]:
+def model_values(outline: Outline) -> dict[str, Any]:
     """What the words and formulas say of a model."""
-    config = translator.model.config
+    config = outline.model.config
     names = ("d_model", "heads", "d_ff", "encoder_layers", "decoder_layers", "positions", "activation", "norm")
     return {
         **{name: getattr(config, name) for name in names},
@@ -131,37 +132,28 @@ def model_values(translator: Translator) -> dict[str, Any]:
     }
 
 
-def _tensor(name: str, captured: Mapping[str, FloatArray], translator: Translator) -> FloatArray:
-    if name == MEMORY:
-        stream = captured[needed(name, translator)[0]]
-        return norm(stream, translator, "encoder.final_norm") if translator.model.config.final_norm else stream
+def _tensor(name: str, captured: Mapping[str, FloatArray], service: Service, outline: Outline) -> FloatArray:
+    """One tensor: a probe as it is, or what the model makes of some."""
     above, _, last = name.rpartition(".")
-    if last == ATTENDED:
-        mixed = captured[f"{above}.mixed"]  # [heads, tokens, width]
-        joined = np.swapaxes(mixed, 0, 1).reshape(mixed.shape[1], -1)  # [tokens, heads × width]
-        weight = _parameter(translator, f"{above}.output.weight")
-        bias = _parameter(translator, f"{above}.output.bias")
-        assert weight is not None  # noqa: S101 - every attention has an output matrix
-        return np.asarray(joined @ weight.T + (0.0 if bias is None else bias), dtype=np.float32)
-    if last == NORMED:
-        if not translator.model.config.norm_first:
+    work: Work
+    if name == MEMORY:
+        stream = captured[needed(name, outline)[0]]
+        if not outline.model.config.final_norm:
+            return stream
+        work, path, given = normed, "encoder.final_norm", stream
+    elif last == ATTENDED:
+        work, path, given = attended, f"{above}.output", captured[f"{above}.mixed"]
+    elif last == NORMED:
+        if not outline.model.config.norm_first:
             return captured[f"{above}.stream"]
-        return norm(captured[f"{above}.carried"], translator, f"{above}.norm")
-    return captured[name]
+        work, path, given = normed, f"{above}.norm", captured[f"{above}.carried"]
+    else:
+        return captured[name]
+    found: FloatArray = service.run(outline.name, work, path, given)
+    return found
 
 
-def norm(x: FloatArray, translator: Translator, path: str) -> FloatArray:
-    """What the norm that stands at `path` makes of these vectors, `[tokens, d_model]`."""
-    module = translator.model.get_submodule(path)
-    return np.asarray(norm_of(module, x.astype(np.float64)).normed(x), dtype=np.float32)
-
-
-def _parameter(translator: Translator, name: str) -> FloatArray | None:
-    found = dict(translator.model.named_parameters()).get(name)
-    return None if found is None else np.asarray(found.detach().float().cpu().numpy())
-
-
-def _row(logits: FloatArray, translator: Translator) -> dict[str, Any]:
+def _row(logits: FloatArray, outline: Outline) -> dict[str, Any]:
     """One row of logits: its best tokens, the logarithm of the sum of all powers, and how many lie where."""
     wide = logits.astype(np.float64)
     finite = wide[np.isfinite(wide)]
@@ -169,7 +161,7 @@ def _row(logits: FloatArray, translator: Translator) -> dict[str, Any]:
     largest = float(wide[best[0]])
     counts, edges = np.histogram(finite, bins=BARS)
     return {
-        "best": [[_name(translator, int(place)), int(place), round(float(wide[place]), 6)] for place in best],
+        "best": [[_name(outline, int(place)), int(place), round(float(wide[place]), 6)] for place in best],
         "log_sum": round(largest + math.log(float(np.exp(finite - largest).sum())), 6),
         "mean": round(float(finite.mean()), 6),
         "spread": round(float(finite.std()), 6),
@@ -179,5 +171,5 @@ def _row(logits: FloatArray, translator: Translator) -> dict[str, Any]:
     }
 
 
-def _name(translator: Translator, place: int) -> str:
-    return candidate(translator.target_tokenizer.label(place)).text
+def _name(outline: Outline, place: int) -> str:
+    return candidate(outline.target_tokenizer.label(place)).text

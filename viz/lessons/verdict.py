@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 
 import numpy as np
 
 from headlight.model.core.classifier import SelfAttentionClassifier
-from headlight.model.records import FloatArray, Judgement
+from headlight.model.experiments.asked import DENIED, PLAIN, Denied, denied, judge_and_erase
+from headlight.model.records import Judgement
 from headlight.model.text.cleaning import is_blank
 from headlight.model.translate.judge import Judge
 from headlight.viz.errors import PageError
@@ -23,7 +25,6 @@ REVIEWS = {
     "praise": "A quiet film with a warm heart.",
 }
 OPPOSITES = ("good", "bad")
-PLAIN, DENIED = "The film was {}.", "The film was not {}."
 CLEAR = 1.0  # of log-odds
 
 REVIEW = Choice("review", (*REVIEWS, "own"), "mixed")
@@ -40,12 +41,12 @@ class Word:
     erased: float  # what the log-odds lose without it
 
 
-def read(judge: Judge, text: str) -> tuple[Judgement, list[Word]]:
-    """The verdict, and its words."""
+def read(given: Given) -> tuple[Judgement, list[Word]]:
+    """The verdict on the chosen review, and its words."""
+    text = text_of(given)
     if is_blank(text):
         raise PageError("text", "blank_text")
-    judgement = judge.judge(text)
-    effects = judge.erased(judgement)
+    judgement, effects = given.run_judge(judge_and_erase, text, sys.maxsize)
     words = []
     for number in dict.fromkeys(token.word for token in judgement.tokens if token.word is not None):
         places = [place for place, token in enumerate(judgement.tokens) if token.word == number]
@@ -68,10 +69,9 @@ def chance(log_odds: float) -> float:
 
 def erase(given: Given) -> Found:
     """Words left out of a review, and the verdict on the rest."""
-    with given.judge() as judge:
-        judgement, words = read(judge, text_of(given))
-        gone = [words[place] for place in given.values["erased"] if place < len(words)]
-        rest = judge.without_words(judgement, [word.number for word in gone])
+    judgement, words = read(given)
+    gone = [words[place] for place in given.values["erased"] if place < len(words)]
+    rest: float = given.run_judge(Judge.without_words, judgement, [word.number for word in gone])
     effects = [word.erased for word in words]
     strongest = words[int(np.argmax(np.abs(effects)))]
     bars = Bars(
@@ -95,8 +95,7 @@ def _signed(number: float) -> str:
 
 def shares(given: Given) -> Found:
     """What each word holds of the verdict, beside what the verdict loses without it."""
-    with given.judge() as judge:
-        judgement, words = read(judge, text_of(given))
+    judgement, words = read(given)
     names = [word.label for word in words]
     held = np.array([word.share for word in words])
     erased = np.array([word.erased for word in words])
@@ -113,36 +112,9 @@ def shares(given: Given) -> Found:
     return Found((Beside(pictures), about_mean), numbers)
 
 
-@dataclass(frozen=True)
-class Denied:
-    """One word, plain and denied."""
-
-    word: str
-    plain: float  # log-odds
-    denied: float
-    looks: tuple[float, ...]  # of each head of the last layer: how much of the word's row goes to "not"
-    without: FloatArray  # [layers, heads]: what the denied log-odds change without that head
-
-
-def denied(judge: Judge, word: str) -> Denied:
-    """Judge a word plainly and with "not" before it, and again without each head."""
-    plain, judgement = judge.judge(PLAIN.format(word)), judge.judge(DENIED.format(word))
-    texts = [token.text.strip() for token in judgement.tokens]
-    at, by = texts.index(word), texts.index("not")
-    layers, heads = judgement.attention.shape[:2]
-    without = np.zeros((layers, heads), dtype=np.float32)
-    for layer in range(layers):
-        for head in range(heads):
-            with judge.without_head(layer, head):
-                without[layer, head] = judge.judge(DENIED.format(word)).log_odds - judgement.log_odds
-    looks = tuple(float(weight) for weight in judgement.attention[-1, :, at, by])
-    return Denied(word, plain.log_odds, judgement.log_odds, looks, without)
-
-
 def denial(given: Given) -> Found:
     """What "not" does before praise and before blame."""
-    with given.judge() as judge:
-        good, bad = (denied(judge, word) for word in OPPOSITES)
+    good, bad = (given.run_judge(denied, word) for word in OPPOSITES)
     rows: list[list[Cell]] = [
         [text.format(each.word), _signed(log_odds), f"{chance(log_odds):.3f}"]
         for each in (good, bad)
@@ -158,8 +130,7 @@ def denial(given: Given) -> Found:
 
 def heads(given: Given) -> Found:
     """Where the second layer's heads look from the denied word, and what the verdict loses without each head."""
-    with given.judge() as judge:
-        found = denied(judge, given.values["word"])
+    found: Denied = given.run_judge(denied, given.values["word"])
     layers, count = found.without.shape
     names = [str(head + 1) for head in range(count)]
     bars = Bars(Say("looks", {"word": found.word}), names, list(found.looks), most=1.0, digits=2)

@@ -32,10 +32,10 @@ def search_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]
 
     def draw_search(values: Mapping[str, Any]) -> dict[str, Any]:
         translation = service.translate(service.check(values.get("request")))
-        translator = service.translator(translation.request.model)
+        outline = service.outline(translation.request.model)
         nodes = translation.tree.nodes
-        ends = ends_of(translator.model.config, translator.generation_defaults)
-        texts = texts_of(nodes, lambda ids: translator.target_tokenizer.decode(list(ids)), translation)
+        ends = ends_of(outline.model.config, outline.generation_defaults)
+        texts = texts_of(nodes, lambda ids: outline.target_tokenizer.decode(list(ids)), translation)
         why = reasons(nodes, translation.request.options.beam_size, ends)
         return {
             "beam": translation.request.options.beam_size,

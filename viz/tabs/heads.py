@@ -11,7 +11,7 @@ import gradio as gr
 
 from headlight.model.commands.heads import count_heads
 from headlight.model.errors import CommandError
-from headlight.model.measures.alignment import parse_links
+from headlight.model.measures.alignment import Errors, parse_links
 from headlight.model.text.drawn_links import DrawnPair, cut
 from headlight.viz.answers.kept_roles import roles_of
 from headlight.viz.answers.service import Service
@@ -43,8 +43,7 @@ def links_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
         pairs = [drawn_pair(row, turned=turned) for row in rows]
         for pair in pairs:
             service.check({"text": pair.source.text, "model": values.get("model"), "target": pair.target.text})
-        with service.hold(str(values.get("model"))) as translator:
-            counts = count_heads(translator, pairs)
+        counts: dict[tuple[int, ...], list[Errors]] = service.run(str(values.get("model")), count_heads, pairs)
         return {"heads": [[*place, [list(astuple(each)) for each in errors]] for place, errors in counts.items()]}
 
     return count_links

@@ -9,7 +9,9 @@ from typing import Any
 import gradio as gr
 
 from headlight.model.core.positions import POSITIONS
-from headlight.model.experiments.encodings import LEARNED, numbers_of, periods, picture
+from headlight.model.experiments.asked import position_table
+from headlight.model.experiments.encodings import LEARNED, periods, picture
+from headlight.model.records import FloatArray
 from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError, shown
 from headlight.viz.figures.positions import positions as draw
@@ -38,16 +40,15 @@ def encoding_values(service: Service, values: Mapping[str, Any]) -> dict[str, An
     name = check_choice("model", values.get("model"), choices=names)
     look = look_from(values)
     length = _length(values.get("length"))
-    model = service.translator(name).model
-    own = model.config.positions
+    config = service.outline(name).model.config
+    own = config.positions
     given = values.get("encoding")
     encoding = own if given is None else check_choice("encoding", given, choices=tuple(POSITIONS))
     trained = encoding == own and encoding in LEARNED
     if trained:
-        table = numbers_of(model.encoder.embedding.positions.picture(length))
-        table = table[0] if table.ndim == 4 else table  # of layers that differ, the first
+        table: FloatArray = service.run(name, position_table, length)
     else:
-        table = picture(model.config, encoding, length)
+        table = picture(config, encoding, length)
     form = form_of(encoding, trained=trained)
     about = {
         "encoding": encoding,
@@ -56,17 +57,17 @@ def encoding_values(service: Service, values: Mapping[str, Any]) -> dict[str, An
         "form": form,
         "trained": trained,
         "length": len(table) if table.ndim == 2 and table.size else length,
-        "width": model.config.width_of_head if encoding == "rotary" else table.shape[-1],
-        "heads": model.config.heads,
-        "beside": model.config.position_width > 0 and form == "table",
-        "base": model.config.rotary_base,
-        "buckets": model.config.relative_buckets,
+        "width": config.width_of_head if encoding == "rotary" else table.shape[-1],
+        "heads": config.heads,
+        "beside": config.position_width > 0 and form == "table",
+        "base": config.rotary_base,
+        "buckets": config.relative_buckets,
     }
     drawn = None
     if table.size:
         figure = draw(table, theme=look.theme, words=_figure_words(look.language, form))
         drawn = json.loads(figure.to_json())
-    return about | {"periods": periods(model.config, encoding), "figure": drawn}
+    return about | {"periods": periods(config, encoding), "figure": drawn}
 
 
 def form_of(encoding: str, *, trained: bool) -> str:

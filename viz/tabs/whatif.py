@@ -14,12 +14,12 @@ from typing import Any
 import gradio as gr
 
 from headlight.model.errors import shown
+from headlight.model.experiments.asked import first_change
 from headlight.model.experiments.importance import Part, all_losses, heads_of, parts_of, rows_at_once
-from headlight.model.experiments.pruning import heads_off, read_curve
+from headlight.model.experiments.pruning import read_curve
 from headlight.model.measures.changed_words import Written, pair_words, words_written
 from headlight.model.measures.chrf import chrf
 from headlight.model.records import KINDS, Translation
-from headlight.model.translate.translator import Translator
 from headlight.viz.answers.model_values import model_of
 from headlight.viz.answers.payload import answer_values
 from headlight.viz.answers.service import Service
@@ -71,8 +71,7 @@ def importance_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, A
     def measure_importance(values: Mapping[str, Any]) -> dict[str, Any]:
         request = service.check(values.get("request"))
         answer = service.translate(request)
-        with service.hold(request.model) as translator:
-            return next_losses(values, translator, answer, parts_of(translator.model.config))
+        return next_losses(values, service, answer, parts_of(service.outline(request.model).model.config))
 
     return measure_importance
 
@@ -86,24 +85,24 @@ def interactions_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
     def measure_interactions(values: Mapping[str, Any]) -> dict[str, Any]:
         request = service.check(values.get("request"))
         answer = service.translate(request)
-        with service.hold(request.model) as translator:
-            heads = heads_of(translator.model.config)
-            return next_losses(values, translator, answer, heads, (part_from(values.get("part"), heads),))
+        heads = heads_of(service.outline(request.model).model.config)
+        return next_losses(values, service, answer, heads, (part_from(values.get("part"), heads),))
 
     return measure_interactions
 
 
 def next_losses(
     values: Mapping[str, Any],
-    translator: Translator,
+    service: Service,
     answer: Translation,
     parts: Sequence[Part],
     together: tuple[Part, ...] = (),
 ) -> dict[str, Any]:
     """What the answer loses without each of the parts from the `first` on, a batch of them, and where to go on."""
     first = check_whole("first", values.get("first", 0), low=0, high=len(parts) - 1)
-    batch = parts[first : first + rows_at_once(translator, answer)]
-    found = all_losses(translator, answer, [(*together, part) for part in batch])
+    name = answer.request.model
+    batch = parts[first : first + rows_at_once(service.outline(name).model.config, answer)]
+    found: list[float] = service.run(name, all_losses, answer, [(*together, part) for part in batch])
     return {
         "losses": [
             {"kind": part.kind, "layer": part.layer, "head": part.head, "loss": round(loss, 4)}
@@ -130,8 +129,7 @@ def curve_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
     def tell_curve(values: Mapping[str, Any]) -> dict[str, Any]:
         request = service.check(values.get("request"))
         card = service.catalogue.card(request.model or service.default, "transformer")
-        with service.hold(request.model) as translator:
-            own = heads_of(translator.model.config)
+        own = heads_of(service.outline(request.model).model.config)
         curve = read_curve(service.catalogue.folder(card), own)
         if curve is None:
             return {"curve": None}
@@ -150,18 +148,15 @@ def pruned_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]
         own = service.check({**(values.get("request") or {}), "interventions": None})
         plain = service.translate(own)
         order = values.get("order")
-        with service.hold(own.model) as translator:
-            heads = heads_of(translator.model.config)
+        heads = heads_of(service.outline(own.model).model.config)
         if not isinstance(order, list) or len(order) != len(heads):
             raise PageError("order", "wrong_type", {"name": "order", "given": shown(order), "needed": "[{…}]"})
         parts = [part_from(each, heads) for each in order]
         first = check_whole("first", values.get("first", 1), low=1, high=len(parts))
         last = min(first + AT_ONCE, len(parts) + 1)
-        with service.hold(own.model) as translator:  # its answers are of no use to others: they are not kept
-            for count in range(first, last):
-                if translator.translate(replace(own, interventions=heads_off(parts[:count]))).text != plain.text:
-                    return {"found": count, "next": count + 1, "all": len(parts)}
-        return {"found": None, "next": last, "all": len(parts)}
+        # Its answers are of no use to others: they are not kept.
+        count: int | None = service.run(own.model, first_change, own, plain.text, parts, first, last)
+        return {"found": count, "next": last if count is None else count + 1, "all": len(parts)}
 
     return find_change
 

@@ -14,8 +14,7 @@ from typing import Any
 import gradio as gr
 import numpy as np
 
-from headlight.model.experiments.inside import lifted_most, moved_by_keys
-from headlight.model.experiments.trace import run_trace
+from headlight.model.experiments.asked import RowMoves, moves_of_row
 from headlight.model.folders.packed import packed
 from headlight.model.records import AttentionMap, FloatArray, Kind, Translation
 from headlight.viz.answers.service import Service
@@ -96,24 +95,23 @@ def stream_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]
         weights = translation.attention_map(at.kind, at.layer, at.head).weights[at.row]
         own = own_lines(weights, at.column, every=check_switch("every", values.get("every", False)))
         rest = np.setdiff1d(np.arange(len(weights)), own)
-        with service.hold(translation.request.model) as translator:
-            trace = run_trace(translator, translation)
-            written, moved = moved_by_keys(translator, translation, at.kind, at.layer, at.head, at.row, trace)
-            total = written.sum(axis=0)
-            answer: dict[str, Any] = {
-                "own": own,
-                "written": packed(written[own]),
-                "rest": packed(written[rest].sum(axis=0)) if rest.size else None,
-                "total": packed(total),
-                "moved": None,
-            }
-            if moved is not None:
-                lifted = lifted_most(translator, trace, at.kind, at.layer, at.row, total, LIFTED)
-                label = translator.target_tokenizer.label
-                answer["moved"] = _rounded(moved)
-                answer["moved_by_all"] = round(float(moved.sum()), 6)
-                answer["lifted"] = [[shorten(visible(label(token))), round(by, 4)] for token, by in lifted]
-                answer["vocabulary"] = translator.model.config.target_vocabulary
+        name = translation.request.model
+        found: RowMoves
+        found = service.run(name, moves_of_row, translation, at.kind, at.layer, at.head, at.row, LIFTED)
+        answer: dict[str, Any] = {
+            "own": own,
+            "written": packed(found.written[own]),
+            "rest": packed(found.written[rest].sum(axis=0)) if rest.size else None,
+            "total": packed(found.written.sum(axis=0)),
+            "moved": None,
+        }
+        if found.moved is not None:
+            outline = service.outline(name)
+            label = outline.target_tokenizer.label
+            answer["moved"] = _rounded(found.moved)
+            answer["moved_by_all"] = round(float(found.moved.sum()), 6)
+            answer["lifted"] = [[shorten(visible(label(token))), round(by, 4)] for token, by in found.lifted]
+            answer["vocabulary"] = outline.model.config.target_vocabulary
         return answer
 
     return explain_stream
@@ -138,7 +136,7 @@ def evidence(service: Service, translation: Translation, kind: Kind, layer: int,
     request = replace(translation.request, target=written, prefix=None, capture=tuple(names.values()))
     seen = service.translate(request).captured
     queries, keys, scores = (seen[names[probe]][head] for probe in PROBES)
-    config = service.translator(translation.request.model).model.config
+    config = service.outline(translation.request.model).model.config
     added = None if kind == "cross" else translation.positions[kind]
     return Evidence(
         queries=queries,

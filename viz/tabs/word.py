@@ -14,13 +14,13 @@ from typing import Any
 
 import gradio as gr
 
-from headlight.model.experiments.attribution import METHODS, Question, attribute, question_of, source_words
-from headlight.model.experiments.faithfulness import RANDOM, agreement, chance_orders, erasing_curve, order_by
-from headlight.model.experiments.inside import logit_lens, parts_of_logit
+from headlight.model.experiments.asked import AskedWord, attribute_word, hide_in_order
+from headlight.model.experiments.attribution import METHODS, Attribution, Question, question_of, source_words
+from headlight.model.experiments.faithfulness import RANDOM, agreement, chance_orders, order_by
+from headlight.model.experiments.inside import Inside, Layer, logit_lens, parts_of_logit
 from headlight.model.folders.shipped import ASSETS
 from headlight.model.measures.aligning import AligningHead
 from headlight.model.records import Translation
-from headlight.model.translate.translator import Translator
 from headlight.viz.answers.model_values import model_of
 from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError, shown
@@ -77,9 +77,9 @@ def method_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]
     def ask_method(values: Mapping[str, Any]) -> dict[str, Any]:
         name = check_choice("method", values.get("method"), choices=METHODS)
         translation = service.translate(service.check(values.get("request")))
-        with service.hold(translation.request.model) as translator:
-            question = asked(service, translator, translation, values)
-            found = attribute(question, name)
+        question = asked(service, translation, values)
+        word = AskedWord(question.places, question.head, question.aligning, SECONDS)
+        found: Attribution = service.run(translation.request.model, attribute_word, translation, word, name)
         known = known_scores(values.get("known"), len(found.scores))
         return {
             "words": word_values(translation),
@@ -104,13 +104,12 @@ def curve_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
 
     def hide_words(values: Mapping[str, Any]) -> dict[str, Any]:
         translation = service.translate(service.check(values.get("request")))
-        with service.hold(translation.request.model) as translator:
-            question = asked(service, translator, translation, values)
-            if values.get("order") is None:
-                order = chance_orders(question)[check_whole("chance", values.get("chance"), low=0, high=RANDOM - 1)]
-            else:
-                order = checked_order(values["order"], question)
-            curve = erasing_curve(question, order)
+        question = asked(service, translation, values)
+        if values.get("order") is None:
+            order = chance_orders(question)[check_whole("chance", values.get("chance"), low=0, high=RANDOM - 1)]
+        else:
+            order = checked_order(values["order"], question)
+        curve = service.run(translation.request.model, hide_in_order, translation, question.places, order)
         return {"curve": [round(each, 6) for each in curve]}
 
     return hide_words
@@ -123,41 +122,42 @@ def inside_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]
         translation = service.translate(service.check(values.get("request")))
         tokens = len(translation.target_tokens)
         place = check_whole("token", values.get("token"), low=0, high=tokens - 1)  # "place" is that in the queue
-        with service.hold(translation.request.model) as translator:
-            layers = logit_lens(translator, translation)
-            inside = parts_of_logit(translator, translation, place)
+        name = translation.request.model
+        layers: list[Layer] = service.run(name, logit_lens, translation)
+        inside: Inside = service.run(name, parts_of_logit, translation, place)
+        tokenizer = service.outline(name).target_tokenizer
 
-            def label(token: int) -> str:
-                return shorten(visible(translator.target_tokenizer.label(token)))
+        def label(token: int) -> str:
+            return shorten(visible(tokenizer.label(token)))
 
-            return {
-                "layers": [
-                    [
-                        {"says": label(best), "chance": round(chance, 4), "own": round(own, 4), "rank": rank}
-                        for best, chance, own, rank in zip(
-                            layer.best_ids, layer.best_probabilities, layer.probabilities, layer.ranks, strict=True
-                        )
-                    ]
-                    for layer in layers
-                ],
-                "words": [label(token) for token in inside.ids],
-                "logits": [round(float(each), 5) for each in inside.logits],
-                "terms": [
-                    {
-                        "part": term.part,
-                        "kind": term.kind,
-                        "layer": term.layer,
-                        "head": term.head,
-                        "effects": [round(float(each), 6) for each in term.effects],
-                    }
-                    for term in inside.terms
-                ],
-            }
+        return {
+            "layers": [
+                [
+                    {"says": label(best), "chance": round(chance, 4), "own": round(own, 4), "rank": rank}
+                    for best, chance, own, rank in zip(
+                        layer.best_ids, layer.best_probabilities, layer.probabilities, layer.ranks, strict=True
+                    )
+                ]
+                for layer in layers
+            ],
+            "words": [label(token) for token in inside.ids],
+            "logits": [round(float(each), 5) for each in inside.logits],
+            "terms": [
+                {
+                    "part": term.part,
+                    "kind": term.kind,
+                    "layer": term.layer,
+                    "head": term.head,
+                    "effects": [round(float(each), 6) for each in term.effects],
+                }
+                for term in inside.terms
+            ],
+        }
 
     return look_inside
 
 
-def asked(service: Service, translator: Translator, translation: Translation, values: Mapping[str, Any]) -> Question:
+def asked(service: Service, translation: Translation, values: Mapping[str, Any]) -> Question:
     """The written word that a browser asks about, and the heads that two methods read."""
     given = values.get("places")
     if not isinstance(given, list) or not 0 < len(given) <= MOST_PLACES or len(set(map(repr, given))) < len(given):
@@ -175,7 +175,8 @@ def asked(service: Service, translator: Translator, translation: Translation, va
     aligning = None
     if measured and measured["layer"] < layers and measured["head"] < heads:
         aligning = AligningHead(measured["layer"], measured["head"], measured.get("shift", 0))
-    return question_of(translator, translation, places, head=head, aligning=aligning, seconds=SECONDS)
+    outline = service.outline(translation.request.model)
+    return question_of(outline, translation, places, head=head, aligning=aligning)
 
 
 def word_values(translation: Translation) -> list[dict[str, Any]]:

@@ -67,9 +67,9 @@ class Watch:
             "Requests that run, wait, or wait while their visitor types.",
             _by("state", line),
         )
-        sizes = {"answers": service.answer_cache.bytes, "models": service.model_cache.bytes}
+        sizes = {"answers": service.answer_cache.bytes, "models": service.loaded.cache.bytes}
         yield "headlight_cache_bytes", "gauge", "Bytes in the caches.", _by("cache", sizes)
-        counts = {"answers": len(service.answer_cache), "models": len(service.model_cache.keys())}
+        counts = {"answers": len(service.answer_cache), "models": len(service.loaded.cache.keys())}
         yield "headlight_cache_entries", "gauge", "Answers and models in the caches.", _by("cache", counts)
 
 

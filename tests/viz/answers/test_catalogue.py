@@ -23,6 +23,7 @@ from headlight.viz.errors import PageError
 from headlight.viz.settings import ANY, MODELS, Settings, SettingsError, hub_list
 from headlight.viz.tabs.models import cards_values
 from tests.hub_server import Hub, Repository, hub_of_our_own, pieces, safetensors
+from tests.viz.loaded import translator_of
 
 BEER = "ich mochte ein bier"
 TOY = "me/opus-mt-de-en"
@@ -302,7 +303,7 @@ def test_a_new_revision_is_another_model(settings: Settings, hub: Hub) -> None:
     second = next(card for card in service.models() if card.name == TOY)
     assert second.revision != first
     assert service.translate(service.check({"text": BEER, "model": TOY})).text == "i want a beer ."
-    assert len([key for key in service.model_cache.keys() if key[0] == TOY]) == 2  # type: ignore[index]  # noqa: SIM118
+    assert len([key for key in service.loaded.cache.keys() if key[0] == TOY]) == 2  # type: ignore[index]  # noqa: SIM118
 
 
 @pytest.mark.parametrize(
@@ -424,11 +425,11 @@ def toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Service:
 
 
 def names(service: Service) -> list[str]:
-    return [key[0] for key in service.model_cache.keys()]  # type: ignore[index]  # noqa: SIM118
+    return [key[0] for key in service.loaded.cache.keys()]  # type: ignore[index]  # noqa: SIM118
 
 
 def test_models_leave_memory_where_there_are_too_many(toys: Service) -> None:
-    assert 250_000 < toys.translator("a").weight_bytes < 333_000
+    assert 250_000 < translator_of(toys, "a").weight_bytes < 333_000
     for name in "abcad":
         toys.check({"text": BEER, "model": name})
     assert names(toys) == ["c", "a", "d"]
@@ -463,7 +464,7 @@ def test_a_classifier_counts_too(tmp_path: Path, caplog: pytest.LogCaptureFixtur
         shutil.copytree(MODELS / name, tmp_path / name)
     service = Service(Settings(models_folder=tmp_path, models_mb=5))
     service.judge("A quiet film with a warm heart.")
-    assert service.model_cache.bytes > 10_000_000
+    assert service.loaded.cache.bytes > 10_000_000
     service.check({"text": BEER})
     assert names(service) == ["toy"]
 
@@ -488,7 +489,7 @@ def test_the_model_that_was_used_least_recently_leaves_first(settings: Settings,
     (foreign / "theirs").write_bytes(b"x" * 4_000_000)  # what other programs fetched neither counts nor leaves
     service.fetch(TOY)
     service.fetch(OTHER)
-    with service.hold(TOY):  # now the other one is the older
+    with service.loaded.hold(service.catalogue.card(TOY, "transformer")):  # now the other one is the older
         pass
     service.fetch(third)
     here = {card.name for card in service.models() if card.downloaded and card.where == "hub"}

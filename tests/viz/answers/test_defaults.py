@@ -112,14 +112,14 @@ def test_what_makers_wish_ends_at_the_limits_of_whoever_runs_the_page(models: Pa
 def test_a_model_without_ways_of_its_own_is_not_loaded_to_ask_for_them(models: Path) -> None:
     service = Service(Settings(models_folder=models))
     assert service.model_defaults("toy").decoding.beam_size == 4
-    assert list(service.model_cache.keys()) == []
+    assert list(service.loaded.cache.keys()) == []
 
 
 def test_a_model_that_left_memory_is_not_loaded_again_for_its_defaults(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = service.model_defaults(MANY)
-    monkeypatch.setattr(service, "hold", None)
+    monkeypatch.setattr(service, "backend", None)
     assert service.model_defaults(MANY) is known
     assert known.targets == CODES
 

@@ -24,6 +24,7 @@ from headlight.model.translate.translator import Translator
 from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError
 from headlight.viz.settings import MODELS, Settings, SettingsError
+from tests.viz.loaded import translator_of
 
 BEER = "ich mochte ein bier"
 COLA = "ich mochte ein cola"
@@ -72,7 +73,7 @@ def test_the_shipped_models_are_told_apart(service: Service) -> None:
 @pytest.mark.parametrize("name", ["toy", "de-en"])
 def test_a_card_counts_the_parameters_that_the_model_has(service: Service, name: str) -> None:
     card = next(card for card in service.models() if card.name == name)
-    assert card.parameters == sum(parameter.numel() for parameter in service.translator(name).model.parameters())
+    assert card.parameters == sum(parameter.numel() for parameter in translator_of(service, name).model.parameters())
     assert card.bytes == sum(path.stat().st_size for path in (MODELS / name).iterdir())
 
 
@@ -138,7 +139,7 @@ def test_a_translator_is_loaded_once_however_many_ask(fresh: Service, monkeypatc
 
     def ask(_: int) -> Translator:
         start.wait(60)
-        return fresh.translator()
+        return translator_of(fresh)
 
     with ThreadPoolExecutor(7) as pool:
         assert len({id(found) for found in pool.map(ask, range(7))}) == 1

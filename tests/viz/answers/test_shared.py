@@ -22,8 +22,9 @@ from headlight.model.records import KINDS, Translation
 from headlight.viz.answers import shared as shared_module
 from headlight.viz.answers.service import Cached, Service
 from headlight.viz.answers.shared import SharedAnswers, name_of
-from headlight.viz.answers.stored import PackedError, pack, unpack
+from headlight.viz.answers.stored import PackedError, pack, pack_translation, unpack_translation
 from headlight.viz.settings import Settings, SettingsError
+from tests.viz.loaded import translator_of
 
 TEXT = "Ein Mann liest."
 
@@ -103,14 +104,13 @@ def same(one: Translation, other: Translation) -> bool:
     ],
 )
 def test_a_translation_comes_back_as_it_was(given: dict[str, Any]) -> None:
-    with Service(Settings(model="toy")).hold() as translator:
-        translation = translator.translate(TEXT, **given)
-        assert same(translation, unpack(pack(translation), translator.rule))
+    translator = translator_of(Service(Settings(model="toy")))
+    translation = translator.translate(TEXT, **given)
+    assert same(translation, unpack_translation(pack_translation(translation), translator.rule))
 
 
 def test_bytes_that_are_no_translation_are_told_and_run_nothing() -> None:
-    with Service(Settings(model="toy")).hold() as translator:
-        packed = pack(translator.translate(TEXT))
+    packed = pack_translation(translator_of(Service(Settings(model="toy"))).translate(TEXT))
     length = int.from_bytes(packed[:8], "little")
 
     def changed(**fields: Any) -> bytes:
@@ -123,13 +123,15 @@ def test_bytes_that_are_no_translation_are_told_and_run_nothing() -> None:
         packed[: length // 2],
         packed[:-9],
         changed(format=0),
-        changed(fields={"text": {"@": ["Path", "/"]}}),
-        changed(fields={"text": {"!": 1}}),
+        changed(value={"@": ["Path", "/"]}),
+        changed(value={"!": 1}),
+        changed(value={"@": ["Token", "a", 3]}),
+        pack({"text": TEXT}),
         changed(arrays=[["object", [1]]]),
     ]
     for given in odd:
         with pytest.raises(PackedError):
-            unpack(given, None)
+            unpack_translation(given, None)
 
 
 def test_what_one_process_made_another_one_finds(services: tuple[Service, Service]) -> None:
@@ -152,15 +154,15 @@ def test_equal_requests_of_two_processes_at_once_are_made_once(
 ) -> None:
     one, other = services
     begun, go = Event(), Event()
-    make = one._make
+    run = one.run
 
-    def slowly(request: Any) -> Translation:
+    def slowly(*given: Any) -> Any:
         begun.set()
         assert go.wait(60)
-        return make(request)
+        return run(*given)
 
-    monkeypatch.setattr(one, "_make", slowly)
-    monkeypatch.setattr(other, "_make", lambda request: pytest.fail("made twice"))
+    monkeypatch.setattr(one, "run", slowly)
+    monkeypatch.setattr(other, "run", lambda *_: pytest.fail("made twice"))
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(one.translate, one.check({"text": TEXT}))
         assert begun.wait(60)

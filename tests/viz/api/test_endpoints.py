@@ -15,6 +15,7 @@ from headlight.viz.answers.service import Service
 from headlight.viz.api.endpoints import ENDPOINTS, ROWS, documentation_of
 from headlight.viz.settings import Settings
 from headlight.viz.words import say
+from tests.viz.loaded import translator_of
 from tests.viz.serving import GRADIO_WARNS, Server, assert_clean
 
 pytestmark = [pytest.mark.filterwarnings(f"ignore:{message}") for message in GRADIO_WARNS]
@@ -29,7 +30,7 @@ def service() -> Service:
 
 def test_a_sentence_is_translated_with_the_chances_of_its_tokens(server: Server, service: Service) -> None:
     answer = server.call("translate", BEER).values
-    truth = service.translator().translate(BEER)
+    truth = translator_of(service).translate(BEER)
     assert answer["text"] == truth.text == "i want a beer ."
     assert answer["model"] == "toy"
     assert [token["text"] for token in answer["tokens"]] == [token.text for token in truth.target_tokens]
@@ -74,7 +75,7 @@ def test_every_parameter_has_its_words_in_the_panel_and_in_the_docstring(server:
 )
 def test_options_do_what_they_say(server: Server, service: Service, data: Any, options: dict[str, Any]) -> None:
     answer = server.call("translate", *data).values
-    truth = service.translator().translate(BEER, **options)
+    truth = translator_of(service).translate(BEER, **options)
     assert (answer["text"], answer["stopped"]) == (truth.text, truth.stopped)
     assert answer["score"] == pytest.approx(truth.score, abs=1e-5)
 
@@ -87,8 +88,8 @@ CHANGES = [
 
 
 def test_changes_are_carried_out_as_in_code(server: Server, service: Service) -> None:
-    truth = service.translator().translate(BEER, interventions=CHANGES)
-    plain = service.translator().translate(BEER)
+    truth = translator_of(service).translate(BEER, interventions=CHANGES)
+    plain = translator_of(service).translate(BEER)
     answer = server.call("translate", *[BEER, *BLANKS[1:]], CHANGES).values
     assert (answer["text"], answer["score"]) == (truth.text, pytest.approx(truth.score, abs=1e-5))
     assert truth.score != pytest.approx(plain.score, abs=1e-3)
@@ -109,7 +110,7 @@ def test_a_masked_word_has_no_weights_at_all(server: Server) -> None:
 @pytest.mark.parametrize("head", [0, 3, "mean", "max"])
 def test_attention_is_what_the_model_gave(server: Server, service: Service, kind: Any, head: Any) -> None:
     answer = server.call("attention", BEER, kind, 1, head).values
-    truth = service.translator().translate(BEER)
+    truth = translator_of(service).translate(BEER)
     seen = truth.attention_map(kind, 1, head if isinstance(head, int) else None)
     weights = seen.weights if head != "max" else truth.attention.of(kind)[1].max(axis=0)
     assert answer["rows"] == [token.text for token in seen.rows]

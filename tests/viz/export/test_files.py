@@ -184,7 +184,8 @@ def test_tags_in_a_sentence_are_only_text_on_a_picture(service: Service) -> None
 def test_the_wall_shows_every_head_and_is_named_after_its_kind(service: Service) -> None:
     answer = take(service, "wall_png", kind="decoder", layer=0, head=1, pinned=[0, 0])
     assert answer["name"] == "headlight-decoder-all.png"
-    layers, heads = service.translator("toy").model.config.decoder_layers, service.translator("toy").model.config.heads
+    config = service.outline("toy").model.config
+    layers, heads = config.decoder_layers, config.heads
     meta = answer["figure"]["layout"]["meta"]  # type: ignore[index]
     assert (meta["figure"], meta["layers"], meta["heads"]) == ("overview", layers, heads)
 

@@ -16,6 +16,7 @@ from headlight.viz.lessons.lesson import Step, Written
 from headlight.viz.lessons.running import STEPS
 from headlight.viz.lessons.tensors import tensors_of
 from headlight.viz.words import words
+from tests.viz.loaded import translator_of
 
 # One of each way to build it: the norm before each part, and after the sum.
 SENTENCES = {"de-en": "Der Hund schläft im Garten.", "toy": "ich mochte ein bier"}
@@ -30,7 +31,7 @@ class Asked:
         self.request = {"text": SENTENCES[model], "model": model}
         self.ask = tensors_of(service)
         self.translation: Translation = service.translate(service.check(self.request))
-        self.translator = service.translator(model)
+        self.translator = translator_of(service, model)
         self.config = self.translator.model.config
 
     def answer(self, *names: str) -> dict[str, Any]:

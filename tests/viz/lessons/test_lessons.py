@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from headlight.model.core.attention import attention_scores
-from headlight.model.records import KINDS
+from headlight.model.records import KINDS, Translation, TranslationRequest
+from headlight.model.translate.translator import Translator
 from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError
 from headlight.viz.lessons import LESSONS, tensors
@@ -24,6 +25,7 @@ from headlight.viz.tabs.learn import read_lessons
 from headlight.viz.wire.rpc import answering
 from headlight.viz.words import LANGUAGES, words
 from tests.viz.lessons.asked import SENTENCES, Asked
+from tests.viz.loaded import translator_of
 
 
 @pytest.fixture(scope="module")
@@ -155,9 +157,13 @@ def test_tensors_are_those_of_the_sentence(asked: Asked) -> None:
 
 def test_equal_tensors_are_computed_once(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     runs = []
-    compute = service._compute
-    monkeypatch.setattr(service, "_on_gpu", None)
-    monkeypatch.setattr(service, "_compute", lambda request: runs.append(request) or compute(request))
+    translate = Translator.translate
+
+    def counted(translator: Translator, request: TranslationRequest) -> Translation:
+        runs.append(request)
+        return translate(translator, request)
+
+    monkeypatch.setattr(Translator, "translate", counted)
     ask = tensors_of(service)
     values = {"request": {"text": "ich mochte ein cola", "model": "toy"}, "names": ["encoder.memory"]}
     assert ask(values) == ask(values)
@@ -198,7 +204,7 @@ def test_what_would_hold_too_many_numbers_is_refused_before_it_is_computed(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     request = {"text": "Ich trinke ein Bier.", "model": "toy"}
-    translator = service.translator("toy")
+    translator = translator_of(service, "toy")
     translation = service.translate(service.check(request))
     names = ["encoder.layers.0.self_attention.scores", LOGITS, "encoder.layers.0.self_attention.queries"]
     captured = tensors.capture(service, translation, translator, names)

@@ -22,6 +22,7 @@ from headlight.viz.tabs.learn import read_lessons
 from headlight.viz.wire.static import phrases, tables
 from headlight.viz.words import LANGUAGES
 from tests.viz.lessons.asked import SENTENCES, softmax
+from tests.viz.loaded import translator_of
 
 SCRIPT = Path(__file__).resolve().parents[2] / "javascript" / "walkthrough.js"
 
@@ -177,7 +178,7 @@ def test_right_answers_are_those_of_the_numbers(walked: Walked) -> None:
 
 def test_words_follow_the_model_in_use(walked: Walked, service: Service) -> None:
     model = walked.translation.request.model
-    first = service.translator(model).model.config.norm_first
+    first = translator_of(service, model).model.config.norm_first
     note = walked.step("add")["phrases"][1]
     assert ("pre-norm" in note) == first
     assert ("post-norm" in note) != first

@@ -19,6 +19,7 @@ from headlight.viz.tabs.drawn import drawn, look_from
 from headlight.viz.wire.rpc import answering
 from headlight.viz.words import LANGUAGES, words
 from tests.viz.figures_examples import translation_of, tree_of
+from tests.viz.loaded import translator_of
 
 BEER = "ich mochte ein bier"
 LOOK = {"theme": "light", "language": "en"}
@@ -63,7 +64,7 @@ def test_the_best_finished_node_is_the_translation_that_is_shown(service: Servic
 def test_the_text_of_each_node_comes_together_from_the_changes_along_its_path(service: Service) -> None:
     found = search(service, beam_size=4)
     tree = service.translate(service.check({"text": BEER, "beam_size": 4})).tree
-    decode = service.translator("toy").target_tokenizer.decode
+    decode = translator_of(service, "toy").target_tokenizer.decode
     texts: dict[int, str] = {-1: ""}
     for place, (parent, _, _, _, kept, added, *_) in enumerate(found["nodes"]):
         texts[place] = texts[parent][:kept] + added

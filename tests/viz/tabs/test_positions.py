@@ -19,6 +19,7 @@ from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError
 from headlight.viz.settings import Settings
 from headlight.viz.tabs.positions import build, encoding_values, form_of
+from tests.viz.loaded import translator_of
 
 LENGTH = 13
 ASKED = {"model": "toy", "theme": "light", "language": "en", "length": LENGTH}
@@ -48,14 +49,14 @@ def test_every_encoding_of_the_registry_answers_in_both_languages_and_themes(ser
 
 def test_the_models_own_encoding_comes_first_and_is_taken_where_none_is_named(service: Service) -> None:
     answer = encoding_values(service, ASKED)
-    own = service.translator("toy").model.config.positions
+    own = translator_of(service, "toy").model.config.positions
     assert answer["encoding"] == answer["own"] == answer["choices"][0] == own
     assert sorted(answer["choices"]) == sorted(POSITIONS)
 
 
 @pytest.mark.parametrize("encoding", ["sinusoidal", "sinusoidal_halves", "rotary", "alibi"])
 def test_the_numbers_drawn_are_those_of_the_models_own_code(service: Service, encoding: str) -> None:
-    config = replace(service.translator("toy").model.config, positions=encoding)
+    config = replace(translator_of(service, "toy").model.config, positions=encoding)
     expected = make_positions(config, one_way=False).picture(LENGTH).numpy()
     figure = encoding_values(service, ASKED | {"encoding": encoding})["figure"]
     drawn = unpacked(figure["data"][0]["z"])
@@ -65,7 +66,7 @@ def test_the_numbers_drawn_are_those_of_the_models_own_code(service: Service, en
 
 
 def test_untrained_numbers_are_never_drawn(service: Service) -> None:
-    config = service.translator("toy").model.config
+    config = translator_of(service, "toy").model.config
     assert encoding_values(service, ASKED | {"encoding": "learned"})["form"] == "untrained"
     assert picture(config, "learned", LENGTH).size == 0
     buckets = picture(config, "relative", LENGTH)
@@ -75,7 +76,7 @@ def test_untrained_numbers_are_never_drawn(service: Service) -> None:
 
 
 def test_a_model_that_learnt_its_positions_shows_them(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = replace(service.translator("toy").model.config, positions="learned", max_length=11)
+    config = replace(translator_of(service, "toy").model.config, positions="learned", max_length=11)
     learnt = make_positions(config, one_way=False)
 
     class Trained:
@@ -85,7 +86,8 @@ def test_a_model_that_learnt_its_positions_shows_them(service: Service, monkeypa
                     positions = learnt
 
     Trained.model.config = config  # type: ignore[attr-defined]
-    monkeypatch.setattr(service, "translator", lambda name: Trained)
+    monkeypatch.setattr(service, "outline", lambda name: Trained)
+    monkeypatch.setattr(service, "run", lambda name, work, *given: work(Trained, *given))
     answer = encoding_values(service, ASKED)
     assert (answer["form"], answer["trained"], answer["length"]) == ("table", True, 11)
     table = learnt.table.detach().numpy()  # type: ignore[operator, union-attr]
@@ -95,7 +97,7 @@ def test_a_model_that_learnt_its_positions_shows_them(service: Service, monkeypa
 
 @pytest.mark.parametrize("encoding", ["sinusoidal", "sinusoidal_halves", "rotary"])
 def test_each_wave_begins_anew_after_its_period(service: Service, encoding: str) -> None:
-    config = replace(service.translator("toy").model.config, rotary_base=500.0)
+    config = replace(translator_of(service, "toy").model.config, rotary_base=500.0)
     table = picture(config, encoding, 97)
     lengths = periods(config, encoding)
     assert lengths is not None
@@ -108,12 +110,12 @@ def test_each_wave_begins_anew_after_its_period(service: Service, encoding: str)
 
 
 def test_encodings_without_waves_have_no_period(service: Service) -> None:
-    config = service.translator("toy").model.config
+    config = translator_of(service, "toy").model.config
     assert [periods(config, name) for name in ("none", "learned", "alibi", "relative")] == [None] * 4
 
 
 def test_a_picture_is_made_once_and_is_closed_to_writing(service: Service) -> None:
-    config = service.translator("toy").model.config
+    config = translator_of(service, "toy").model.config
     first = picture(config, "alibi", 7)
     assert picture(config, "alibi", 7) is first
     assert not first.flags.writeable
@@ -153,4 +155,4 @@ def test_what_a_browser_sends_is_checked(service: Service, wrong: dict[str, Any]
 def test_the_tab_is_built_without_loading_a_model() -> None:
     fresh = Service(Settings(model="toy"))
     assert isinstance(build(fresh), gr.HTML)
-    assert fresh.model_cache.keys() == []
+    assert fresh.loaded.cache.keys() == []

@@ -20,6 +20,7 @@ from headlight.viz.answers.service import Service
 from headlight.viz.settings import MODELS, Settings
 from headlight.viz.tabs.whatif import changed_of, curve_of, importance_of, interactions_of, pruned_of
 from headlight.viz.wire.rpc import answering
+from tests.viz.loaded import translator_of
 from tests.viz.tabs.test_beside import BEER, FIRST
 
 OFF = {"action": "remove", "kind": "cross", "layer": 0}
@@ -39,7 +40,7 @@ def ask(service: Service, interventions: Any, request: Any = FIRST) -> dict[str,
 
 def test_the_page_the_api_and_code_give_one_answer(service: Service) -> None:
     told = ask(service, [OFF])
-    code = service.translator().translate(BEER, interventions=[OFF])
+    code = translator_of(service).translate(BEER, interventions=[OFF])
     asked = service.translate(service.check(FIRST | {"interventions": [OFF]}))
     assert told["answer"]["text"] == code.text == asked.text
     assert told["answer"]["log_probability"] == pytest.approx(code.log_probability, abs=1e-5)
@@ -48,9 +49,9 @@ def test_the_page_the_api_and_code_give_one_answer(service: Service) -> None:
 
 def test_the_words_of_the_original_are_scored_before_and_under_the_change(service: Service) -> None:
     told = ask(service, [OFF])
-    plain = service.translator().translate(BEER)
+    plain = translator_of(service).translate(BEER)
     ids = tuple(token.id for token in plain.target_tokens)
-    held = service.translator().translate(BEER, target=ids, interventions=[OFF])
+    held = translator_of(service).translate(BEER, target=ids, interventions=[OFF])
     assert told["before"] == pytest.approx(plain.log_probability, abs=1e-5)
     assert told["after"] == pytest.approx(held.log_probability, abs=1e-5)
     assert told["after"] < told["before"] - 0.01
@@ -111,7 +112,7 @@ def test_importance_comes_batch_by_batch_until_every_part_is_measured(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(importance, "MOST_ROWS", 5)
-    config = service.translator().model.config
+    config = translator_of(service).model.config
     losses: list[dict[str, Any]] = []
     told = {"next": 0, "all": 1}
     while told["next"] < told["all"]:
@@ -120,11 +121,11 @@ def test_importance_comes_batch_by_batch_until_every_part_is_measured(
         losses += told["losses"]
     layers = config.encoder_layers + 2 * config.decoder_layers
     assert len(losses) == told["all"] == 3 + layers + layers * config.heads
-    plain = service.translator().translate(BEER)
+    plain = translator_of(service).translate(BEER)
     ids = tuple(token.id for token in plain.target_tokens)
     for each in losses[::7]:
         off = {"action": "remove"} | {name: each[name] for name in ("kind", "layer", "head")}
-        without = service.translator().translate(BEER, target=ids, interventions=[off])
+        without = translator_of(service).translate(BEER, target=ids, interventions=[off])
         assert each["loss"] == pytest.approx(plain.log_probability - without.log_probability, abs=2e-4)
 
 
@@ -150,13 +151,13 @@ def test_interactions_come_batch_by_batch_as_the_loss_of_both(
         told = heard(interactions_of(service), part=part, first=told["next"])
         assert 0 < len(told["losses"]) <= 7
         losses += told["losses"]
-    config = service.translator().model.config
+    config = translator_of(service).model.config
     assert len(losses) == told["all"] == (config.encoder_layers + 2 * config.decoder_layers) * config.heads
-    plain = service.translator().translate(BEER)
+    plain = translator_of(service).translate(BEER)
     ids = tuple(token.id for token in plain.target_tokens)
     for each in losses[::5]:
         off = [{"action": "remove"} | {name: part_[name] for name in part} for part_ in (part, each)]
-        without = service.translator().translate(BEER, target=ids, interventions=off)
+        without = translator_of(service).translate(BEER, target=ids, interventions=off)
         assert each["loss"] == pytest.approx(plain.log_probability - without.log_probability, abs=2e-4)
 
 
@@ -174,16 +175,16 @@ def test_interactions_of_no_head_are_refused(service: Service, part: Any, word: 
 
 
 def test_the_first_change_is_where_the_model_first_writes_something_else(service: Service) -> None:
-    parts = [part for part in importance.parts_of(service.translator().model.config) if part.head is not None]
+    parts = [part for part in importance.parts_of(translator_of(service).model.config) if part.head is not None]
     order = [{"kind": part.kind, "layer": part.layer, "head": part.head} for part in parts]
     told = {"found": None, "next": 1, "all": 1}
     while told["found"] is None and told["next"] <= told["all"]:
         told = heard(pruned_of(service), order=order, first=told["next"])
-    plain = service.translator().translate(BEER).text
+    plain = translator_of(service).translate(BEER).text
     written = []
     for count in range(1, len(order) + 1):
         off = [{"action": "remove"} | each for each in order[:count]]
-        written.append(service.translator().translate(BEER, interventions=off).text)
+        written.append(translator_of(service).translate(BEER, interventions=off).text)
         if written[-1] != plain:
             break
     assert told["found"] == (len(written) if written[-1] != plain else None)
@@ -198,7 +199,7 @@ def test_a_model_with_a_curve_tells_it_and_its_answers_stay_cached(service: Serv
     assert heard(curve_of(service))["curve"] is None
     shutil.copytree(MODELS / "toy", tmp_path / "toy")
     sign_again(tmp_path / "toy")
-    order = tuple(part for part in parts_of(service.translator().model.config) if part.head is not None)[::-1]
+    order = tuple(part for part in parts_of(translator_of(service).model.config) if part.head is not None)[::-1]
     losses = (0.5,) * len(order)
     curve = Curve("a command", "mini.tsv", 200, 50, order, losses, (Point(0, 80.5, 1.0), Point(2, 11.25, 0.25)))
     plain = Service(Settings(model="toy", models_folder=tmp_path)).models()

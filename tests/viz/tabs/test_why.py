@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -47,15 +46,14 @@ class OneModel:
         self.one = translator
         self.asked: list[TranslationRequest] = []
 
-    def translator(self, name: str = "") -> Translator:
+    def outline(self, name: str = "") -> Translator:
         return self.one
+
+    def run(self, name: str, work: Callable[..., Any], *given: Any) -> Any:
+        return work(self.one, *given)
 
     def check(self, values: Mapping[str, Any]) -> TranslationRequest:
         return self.one.request(values["text"], target=values.get("target"))
-
-    @contextmanager
-    def hold(self, name: str = "") -> Iterator[Translator]:
-        yield self.one
 
     def translate(self, request: TranslationRequest) -> Translation:
         self.asked.append(request)

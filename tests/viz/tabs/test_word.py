@@ -22,6 +22,7 @@ from headlight.viz.settings import Settings
 from headlight.viz.tabs import word
 from headlight.viz.tabs.word import about_of, curve_of, inside_of, method_of
 from headlight.viz.wire.rpc import answering
+from tests.viz.loaded import translator_of
 from tests.viz.tabs.test_beside import FIRST
 
 
@@ -40,7 +41,7 @@ def hear(function: Callable[[Mapping[str, Any]], dict[str, Any]], **values: Any)
 def test_the_page_hears_what_code_gives(service: Service, method: str) -> None:
     told = hear(method_of(service), method=method)
     translation = service.translate(service.check(FIRST))
-    expected = attribute(question_of(service.translator(), translation, [1]), method).scores
+    expected = attribute(question_of(translator_of(service), translation, [1]), method).scores
     assert told["scores"] == [None if each is None else pytest.approx(each, abs=1e-4) for each in expected]
     assert sorted(told["order"]) == erasable(translation)
     assert [each["special"] for each in told["words"]][-1]
@@ -67,7 +68,7 @@ def test_the_chosen_head_is_the_one_that_is_read(service: Service) -> None:
 
 def test_a_curve_comes_in_an_order_or_by_chance(service: Service) -> None:
     translation = service.translate(service.check(FIRST))
-    question = question_of(service.translator(), translation, [1])
+    question = question_of(translator_of(service), translation, [1])
     order = list(reversed(erasable(translation)))
     assert hear(curve_of(service), order=order)["curve"] == pytest.approx(erasing_curve(question, order), abs=1e-4)
     chance = hear(curve_of(service), chance=2)["curve"]
@@ -133,12 +134,12 @@ def test_what_integrated_gradients_miss_is_told_with_what_they_should_add_up_to(
     translation = service.translate(service.check(FIRST))
     monkeypatch.setattr(word, "SECONDS", 0.0)  # one round, however fast the machine is
     told = hear(method_of(service), method="integrated")
-    expected = integrated_gradients(service.translator(), translation, [1], seconds=0.0)
+    expected = integrated_gradients(translator_of(service), translation, [1], seconds=0.0)
     assert told["gap"]["missed"] == pytest.approx(abs(expected.gap), abs=1e-3)
     assert told["gap"]["missed"] == pytest.approx(abs(sum(told["scores"]) - told["gap"]["whole"]), abs=1e-3)
     ids = [token.id for token in translation.target_tokens]
     sources = torch.tensor([[token.id for token in translation.source_tokens]])
-    model = service.translator().model
+    model = translator_of(service).model
     read = torch.tensor([[model.config.start_id, *ids[:1]]])
     with torch.no_grad():
         score = [float(model(sources, read)[0, 1].log_softmax(-1)[ids[1]])]

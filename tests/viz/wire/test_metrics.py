@@ -21,6 +21,7 @@ from urllib.request import Request, urlopen
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from headlight.model.translate.translator import Translator
 from headlight.viz.answers.line import Visitor
 from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError
@@ -101,7 +102,7 @@ def test_answers_are_counted_by_model_and_outcome_with_their_stages(watch: Watch
     assert told["headlight_refused_total", "blank_text"] == 1
     assert told["headlight_tokens_total", "read"] == tokens
     assert told["headlight_cache_entries", "answers"] == 1
-    assert told["headlight_cache_bytes", "models"] == service.model_cache.bytes > 0
+    assert told["headlight_cache_bytes", "models"] == service.loaded.cache.bytes > 0
     for stage in ("encode", "decode", "capture"):
         counts = [
             count for (name, *labels), count in told.items() if name.endswith("_bucket") and labels[1:] == [stage]
@@ -114,8 +115,8 @@ def test_answers_are_counted_by_model_and_outcome_with_their_stages(watch: Watch
 def test_what_fails_and_who_is_turned_away_is_counted(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
     service = watch.service
     request = service.check({"text": TYPED})
-    monkeypatch.setattr("headlight.viz.answers.service._steps", lambda *_: iter([1 / 0 for _ in "1"]))
-    monkeypatch.setattr(service, "_compute", lambda request: 1 / 0)
+    monkeypatch.setattr(Translator, "stream", lambda *_: iter([1 / 0 for _ in "1"]))
+    monkeypatch.setattr(service, "run", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         next(service.stream(request, Event()))
     with pytest.raises(ZeroDivisionError):

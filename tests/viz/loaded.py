@@ -1,0 +1,13 @@
+"""A service's own translator: where answers are computed in this process, it is what the service outlines."""
+
+from __future__ import annotations
+
+from headlight.model.translate.translator import Translator
+from headlight.viz.answers.service import Service
+
+
+def translator_of(service: Service, name: str = "") -> Translator:
+    """The translator of this name, or the default one."""
+    found = service.outline(name)
+    assert isinstance(found, Translator)
+    return found

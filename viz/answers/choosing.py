@@ -1,0 +1,13 @@
+"""Which backend the settings name."""
+
+from __future__ import annotations
+
+from headlight.viz.answers.backends import Backend, Here
+from headlight.viz.answers.loaded import LoadedModels
+from headlight.viz.answers.zero_gpu import lent_gpu
+from headlight.viz.settings import Settings
+
+
+def choose_backend(settings: Settings, models: LoadedModels) -> Backend:
+    """Here, unless a cluster is named, or a GPU is lent."""
+    return lent_gpu(models) or Here(models)

@@ -1,0 +1,70 @@
+"""The models in this process: whole, or as outlines without their weights; bounded by bytes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from headlight.model.core.transformer import count_bytes
+from headlight.model.errors import ModelError
+from headlight.model.translate.judge import Judge
+from headlight.model.translate.outline import Outline, read_outline
+from headlight.model.translate.translator import Translator
+from headlight.viz.answers.cards import ModelCard
+from headlight.viz.answers.catalogue import Catalogue
+from headlight.viz.answers.model_cache import ModelCache
+from headlight.viz.errors import PageError
+
+LOG = logging.getLogger(__name__)
+
+
+class LoadedModels:
+    """Models of a catalogue, loaded when they are first asked for. Threads may share it."""
+
+    def __init__(self, catalogue: Catalogue, limit_bytes: int) -> None:
+        self.catalogue = catalogue
+        self.cache: ModelCache[Any] = ModelCache(limit_bytes, _weight)
+
+    @contextmanager
+    def hold(self, card: ModelCard) -> Iterator[Any]:
+        """The `Translator` or the `Judge` of a card. It stays in memory until the end of the block."""
+        with self.cache.hold(place_of(card), lambda: self.load(card)) as model:
+            if card.kind == "transformer":
+                self.catalogue.used(card)
+            yield model
+
+    def find(self, card: ModelCard) -> Any:
+        """The same, where it is loaded and held. It takes no lock, so a forked process may call it."""
+        return self.cache.find(place_of(card))
+
+    def outline(self, card: ModelCard) -> Outline:
+        """What a translator knows without its weights, from its folder."""
+        with self.cache.hold(("outline", *place_of(card)), lambda: self._read(card, read_outline)) as outline:
+            found: Outline = outline
+            return found
+
+    def load(self, card: ModelCard) -> Any:
+        """The model of a card, from its folder. It is not kept."""
+        return self._read(card, Judge.load if card.kind == "classifier" else Translator.load)
+
+    def _read(self, card: ModelCard, read: Callable[..., Any]) -> Any:
+        folder = self.catalogue.folder(card)
+        try:
+            model = read(folder)
+        except (ModelError, OSError) as error:
+            LOG.exception("The model %s cannot be loaded.", card.name)
+            raise PageError("model", "model_cannot_load", {"given": card.name}) from error
+        if isinstance(model, Outline):
+            model.name = card.name  # a folder of the download cache has the name of a commit
+        return model
+
+
+def place_of(card: ModelCard) -> tuple[str, str]:
+    """The key of a model in the model cache: another revision is another model."""
+    return card.name, card.revision
+
+
+def _weight(model: Outline | Judge) -> int:
+    return model.weight_bytes if isinstance(model, Outline) else count_bytes(model.model)

@@ -1,0 +1,57 @@
+"""What may be asked of a model, by name: each a function of the model and of records, which may run anywhere.
+
+A machine that is asked runs what stands here, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from headlight.model.commands.heads import count_heads
+from headlight.model.experiments import asked
+from headlight.model.experiments.importance import all_losses
+from headlight.model.experiments.inside import logit_lens, parts_of_logit
+from headlight.model.training.mistaken import try_mistake, try_mistakes
+from headlight.model.translate.judge import Judge
+from headlight.model.translate.read_back import read_back
+from headlight.model.translate.translator import Translator
+
+Work = Callable[..., Any]
+
+WORK: Mapping[str, Work] = MappingProxyType(
+    {
+        work.__qualname__: work
+        for work in (
+            Translator.translate,
+            read_back,
+            all_losses,
+            count_heads,
+            logit_lens,
+            parts_of_logit,
+            try_mistake,
+            try_mistakes,
+            asked.activations_of,
+            asked.attended,
+            asked.attribute_word,
+            asked.both_orders,
+            asked.first_change,
+            asked.hide_in_order,
+            asked.moves_of_row,
+            asked.normed,
+            asked.position_table,
+            Judge.without_words,
+            asked.denied,
+            asked.judge_and_erase,
+        )
+    }
+)
+
+
+def name_of(work: Work) -> str:
+    """By which name another machine knows it."""
+    name = work.__qualname__
+    if WORK.get(name) is not work:
+        raise LookupError(f"{name} does not stand in WORK, so it cannot be asked of another machine.")
+    return name
