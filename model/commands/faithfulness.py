@@ -30,7 +30,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("--model", required=True, help="a folder, or a name in assets/models")
     parser.add_argument("--file", type=Path, default=MINI, help="a table of sentences (assets/corpora/mini.tsv)")
-    parser.add_argument("--source", help="column of the language that is read (as the model's name says)")
+    parser.add_argument("--column", help="the column to read (the language that the model's name says)")
     parser.add_argument(
         "--sentences", type=int, default=200, metavar="N", help="measure N of them, spread evenly (200)"
     )
@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print each method's area and bounds, the most faithful first."""
     folder = Path(model_folder(arguments.model))
     texts = kept_sentences(
-        arguments.file, arguments.source or "".join(languages_of(folder.name)[:1]), arguments.sentences
+        arguments.file, arguments.column or "".join(languages_of(folder.name)[:1]), arguments.sentences
     )
     translator = Translator.load(folder, arguments.device)
     tally = Tally()

@@ -98,7 +98,7 @@ def test_the_command_writes_what_the_page_reads(tmp_path: Path, capsys: pytest.C
     table.write_text(
         "de\ten\nich mochte ein bier\ti want a beer .\nich mochte ein cola\ti want a coke .\n", encoding="utf-8"
     )
-    given = ["--model", "toy", "--file", str(table), "--source", "de", "--device", "cpu", "--output", str(path)]
+    given = ["--model", "toy", "--file", str(table), "--column", "de", "--device", "cpu", "--output", str(path)]
     given += ["--methods", "average,erasure"]
     code = main(["faithfulness", *given])
     said = capsys.readouterr()
@@ -110,5 +110,5 @@ def test_the_command_writes_what_the_page_reads(tmp_path: Path, capsys: pytest.C
 
 
 def test_a_column_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["faithfulness", "--model", "toy", "--source", "xx"]) == 2
+    assert main(["faithfulness", "--model", "toy", "--column", "xx"]) == 2
     assert "xx" in capsys.readouterr().err
