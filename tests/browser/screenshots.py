@@ -49,12 +49,16 @@ def lines(page: Page) -> None:
 
 
 def change(page: Page) -> None:
-    """What if: the head that aligns words is off, and so is the best one that reads the row itself."""
+    """What if: the worth of every head, with the one that aligns words and the costliest off, and a third looked at."""
     page.click(".tabs [aria-controls=panel-whatif]")
+    page.click(".headlight-whatif .importance button")
+    page.wait_for_selector(".headlight-whatif .importance [role=status]:has-text('costliest')")
     page.click('.headlight-whatif .thumb[data-layer="0"][data-head="3"]')
     page.wait_for_selector(".headlight-whatif .answer:not(.unchanged)")
-    page.click('.headlight-whatif .thumb[data-layer="1"][data-head="2"]')
+    page.click('.headlight-whatif .thumb[data-layer="2"][data-head="2"]')
     page.wait_for_timeout(3000)  # the answer of both
+    page.click(".headlight-whatif .brushes button:has-text('only look')")
+    page.click('.headlight-whatif .thumb[data-layer="1"][data-head="4"]')
 
 
 def word(page: Page) -> None:

@@ -287,7 +287,10 @@ def test_importance_fills_the_wall_and_prunes_from_the_least_important(
     cell = page.locator(f'{TAB} .thumb[data-layer="0"][data-head="3"]')
     assert float(cell.locator(".loss").inner_text().replace("−", "-")) == pytest.approx(loss, abs=0.06)
     page.click(f"{TAB} .brushes button:has-text('only look')")
+    thumb(page, 1, 0)
+    expect(together).to_contain_text("L2·H1")
     thumb(page, 0, 3)
+    expect(together).to_contain_text("L1·H4")
     together.click()
     expect(page.locator(f"{TAB} .importance [role=status]")).to_contain_text("interacts most")
     assert shown.count() == layers * heads

@@ -122,15 +122,11 @@ export class Importance {
   }
 
   drawControls() {
-    const { single, both } = this;
-    const numbered = typeof state.layer === 'number' && typeof state.head === 'number';
-    const here = numbered ? { kind: state.kind, layer: state.layer, head: state.head } : null;
-    const known = here && this.one && keyOf(here) === keyOf(this.one) && both.whole;
+    const { single } = this;
     this.says.textContent = t(this.tiles === 'interactions' ? 'whatif_together_says' : 'whatif_importance_says');
     this.measure.hidden = single.whole;
     this.measure.textContent = t(single.running ? 'whatif_measure_stop' : 'whatif_measure');
-    this.together.hidden = !single.whole || (!both.running && (!here || known));
-    this.together.textContent = both.running ? t('whatif_measure_stop') : here ? t('whatif_measure_together', { head: nameOf(here) }) : '';
+    this.offerHead();
     this.choice.hidden = !single.known.size;
     this.choice.setAttribute('aria-label', t('whatif_tiles'));
     const focused = this.choice.contains(document.activeElement);
@@ -148,6 +144,16 @@ export class Importance {
     this.progress.textContent = this.progressSays();
     this.paint();
     this.changed();
+  }
+
+  /** The head on show can be measured beside all others, once each alone is. */
+  offerHead() {
+    const { single, both } = this;
+    const numbered = typeof state.layer === 'number' && typeof state.head === 'number';
+    const here = numbered ? { kind: state.kind, layer: state.layer, head: state.head } : null;
+    const known = here && this.one && keyOf(here) === keyOf(this.one) && both.whole;
+    this.together.hidden = !single.whole || (!both.running && (!here || known));
+    this.together.textContent = both.running ? t('whatif_measure_stop') : here ? t('whatif_measure_together', { head: nameOf(here) }) : '';
   }
 
   progressSays() {

@@ -200,6 +200,7 @@ class WhatIf {
     const all = make('button', { type: 'button', class: 'link' }, t('whatif_whole_kind', { kind: t(`kind_${kind}_short`) }));
     all.addEventListener('click', () => paintHead(kind, { layer: 'mean', head: 'mean' }, BRUSHES[1]));
     replace(this.more, all, others);
+    this.importance.offerHead();
     this.weight.draw(this.heads.view);
     this.difference.draw(this.told && { before: state.translation, held: this.told.held });
   }
