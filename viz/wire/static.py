@@ -1,6 +1,7 @@
 """The files that the browser fetches beside Gradio's: our modules as one file, and Plotly. No other host is asked.
 
-The lessons come in two files of their own, with their phrases and their style, when they are opened.
+The lessons come in two files of their own, with their phrases and their style, when they are opened; so does the deck
+of saved views.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ WIDGETS = Path(__file__).resolve().parents[1] / "widgets"
 MODULES, MAP, DRAWS, ALIVE = "headlight.js", "headlight.js.map", "plotly.js", "alive.json"
 LESSONS, LESSONS_MAP, LESSONS_STYLE = "lessons.js", "lessons.js.map", "lessons.css"
 TYPES = {".js": "text/javascript", ".map": "application/json", ".json": "application/json", ".css": "text/css"}
-LATER = "lessons/"  # modules that come later
+LATER = ("lessons/", "deck/")  # modules that come later
 NOTEBOOK = "notebook/"  # modules that no page has
-LATER_PHRASES = "lesson_"
+LATER_PHRASES = ("lesson_", "deck_")
 YEAR = 31_536_000
 SHEETS = (
     "frame/gradio",
@@ -54,7 +55,7 @@ SHEETS = (
     "beside/beside",
     "frame/embed",
 )  # in this order: later rules override earlier ones
-LATER_SHEETS = ("lessons/lessons", "lessons/figures", "lessons/experiments", "lessons/training")
+LATER_SHEETS = ("lessons/lessons", "lessons/figures", "lessons/experiments", "lessons/training", "deck/deck")
 
 
 def plotly_file() -> Path:
@@ -78,7 +79,7 @@ def tables() -> dict[str, Any]:
 
 
 def phrases(*, later: bool) -> dict[str, dict[str, str]]:
-    """The phrases of the page by language, or those of the lessons, which come later."""
+    """The phrases of the page by language, or those that come later."""
     return {
         language: {key: text for key, text in words(language).items() if key.startswith(LATER_PHRASES) == later}
         for language in LANGUAGES
@@ -104,7 +105,7 @@ def modules() -> Bundle:
 
 @cache
 def lessons() -> Bundle:
-    """The modules of the lessons, with their phrases."""
+    """The modules of the lessons and of the deck, with their phrases."""
     return later_bundle(sources(later=True), sources(later=False), phrases(later=True))
 
 

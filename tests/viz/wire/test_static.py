@@ -43,14 +43,18 @@ def test_every_module_is_served_within_one_and_those_of_lessons_within_another(c
         assert answer.headers["content-type"].startswith("text/javascript")
         found = {path for path in paths if f"modules['{path}'] = " in answer.text}
         assert found == {
-            path for path in paths if path.startswith("lessons/") == wanted and not path.startswith("notebook/")
+            path
+            for path in paths
+            if path.startswith(("lessons/", "deck/")) == wanted and not path.startswith("notebook/")
         }
 
 
 def test_a_first_visit_brings_no_phrase_and_no_style_of_a_lesson(client: TestClient) -> None:
     first, later = client.get(f"/{place(MODULES)}").text, client.get(f"/{place(LESSONS)}").text
     assert '"lesson_walk_softmax_title"' in later
+    assert '"deck_saved"' in later
     assert '"lesson_' not in first
+    assert '"deck_' not in first
     assert ".lesson-heat" in client.get(f"/{place(LESSONS_STYLE)}").text
     assert ".lesson-heat" not in styles()
 

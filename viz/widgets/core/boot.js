@@ -21,26 +21,31 @@ export function loadPlotly() {
   return plotly;
 }
 
-let lessons = null;
+let later = null;
 
-/** The modules and the style of the lessons, fetched once, with their phrases. */
-export function loadLessons() {
-  lessons ??= new Promise((done, failed) => {
+/** A module of those that come later, with the lessons' style and phrases: all of them are fetched at once. */
+export async function loadLater(name) {
+  await bundled();
+  return globalThis.headlightModules[name];
+}
+
+function bundled() {
+  later ??= new Promise((done, failed) => {
     const style = document.createElement('link');
     Object.assign(style, { rel: 'stylesheet', href: asset('lessons.css') });
     const script = document.createElement('script');
     Object.assign(script, { type: 'module', src: asset('lessons.js') });
     const styled = new Promise((loaded, lost) => Object.assign(style, { onload: loaded, onerror: lost }));
     const lose = () => {
-      lessons = null; // asked for again at the next opening
+      later = null; // asked for again at the next opening
       for (const element of [style, script]) element.remove();
       failed(new Error('lessons'));
     };
-    script.onload = () => styled.then(() => done(globalThis.headlightModules['lessons/lessons.js']), lose);
+    script.onload = () => styled.then(() => done(null), lose);
     script.onerror = lose;
     document.head.append(style, script);
   });
-  return lessons;
+  return later;
 }
 
 /** `tell(who, before)` shows how many requests are before ours; a saved page has no server and no queue. */

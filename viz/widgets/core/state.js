@@ -46,6 +46,8 @@ export const page = createStore({
   still: false, // the sentence is being typed, and its translation follows: what is shown keeps its place
   unanswered: null, // a request that the server was gone for
   modelDefaults: {}, // the default options of each model, by its name
+  beamer: false, // saved views are shown to a class
+  savedViews: 0, // how many this browser keeps
   fetched: 0, // models that came since the page was opened
   ...DEFAULTS,
   fit: true,

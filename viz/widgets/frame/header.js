@@ -7,6 +7,7 @@ import { on, set, state } from '../core/state.js';
 import { switchTheme } from '../core/theme.js';
 import { speak, t } from '../core/words.js';
 import { mountTerms } from '../parts/terms.js';
+import { deckDoor } from './deckdoor.js';
 import { Tour, greet, greeted, offer } from './tour.js';
 
 const HELP = ['M9 2.5a6.5 6.5 0 1 0 0 13a6.5 6.5 0 1 0 0-13z', 'M7 7.2a2 2 0 1 1 2.9 1.8c-.6.3-.9.7-.9 1.4', 'M9 12.5v.4'];
@@ -39,7 +40,7 @@ export async function mount({ element }) {
     /** @type {HTMLElement | null} */ (document.querySelector('.explorer'))?.focus();
   });
   element.classList.add('top');
-  element.append(skip, mark, make('h1', {}, 'Headlight'), line, make('div', { class: 'right' }, languages, help, theme));
+  element.append(skip, mark, make('h1', {}, 'Headlight'), line, make('div', { class: 'right' }, languages, deckDoor(), help, theme));
   const choose = (language) => {
     speak(language);
     set({ chosenLanguage: language });

@@ -14,8 +14,9 @@ import { animate } from './animation.js';
 import { frameOf, pythonOf } from './snippets.js';
 
 const PICTURES = ['png', 'svg', 'wall_png', 'wall_svg'];
-const FORMS = [...PICTURES, 'gif', 'csv', 'npz', 'json', 'html', 'sheet', 'iframe', 'python', 'link'];
+const FORMS = [...PICTURES, 'gif', 'csv', 'npz', 'json', 'html', 'sheet', 'deck', 'iframe', 'python', 'link'];
 const COPIED = { iframe: 'iframe_copied', python: 'python_copied', link: 'link_copied' };
+const DONE_ELSEWHERE = { sheet: () => print(), deck: () => dispatchEvent(new CustomEvent('headlight-deck', { detail: 'save' })) };
 const TYPES = { csv: 'text/csv', npz: 'application/octet-stream', json: 'application/json', html: 'text/html' };
 
 export function mountExportMenu(server) {
@@ -57,8 +58,8 @@ export function mountExportMenu(server) {
   const take = async (form) => {
     open(false);
     button.focus();
-    if (form === 'sheet') {
-      print();
+    if (form in DONE_ELSEWHERE) {
+      DONE_ELSEWHERE[form]();
       return;
     }
     try {

@@ -2,6 +2,7 @@
 // another head is a change of `z` alone.
 
 import { make, narrow, scrolls } from '../core/dom.js';
+import { magnified } from '../core/magnified.js';
 import { state as page } from '../core/state.js';
 import { colour, plotlyScale } from '../core/theme.js';
 import { level, rowMaximum, signed, strongest, three } from '../core/view.js';
@@ -227,8 +228,8 @@ export class Heatmap {
     const box = this.plane.getBoundingClientRect();
     const within = (place, count) => Math.max(0, Math.min(count - 1, Math.floor(place)));
     return [
-      within((event.clientY - box.top) / this.cellHeight, this.view.rows.length),
-      within((event.clientX - box.left) / this.cellWidth, this.view.columns.length),
+      within((event.clientY - box.top) / magnified() / this.cellHeight, this.view.rows.length),
+      within((event.clientX - box.left) / magnified() / this.cellWidth, this.view.columns.length),
     ];
   }
 

@@ -1,6 +1,6 @@
 // The door to the lessons: their modules, words and style are fetched when the tab is opened, and not before.
 
-import { loadLessons } from '../core/boot.js';
+import { loadLater } from '../core/boot.js';
 import { make } from '../core/dom.js';
 import { ready } from '../core/page.js';
 import { on, state } from '../core/state.js';
@@ -16,7 +16,7 @@ export async function mount({ element, server }) {
     opened = true;
     element.setAttribute('aria-busy', 'true');
     try {
-      const { mount: mountLessons } = await loadLessons();
+      const { mount: mountLessons } = await loadLater('lessons/lessons.js');
       error.textContent = '';
       await mountLessons(element, server);
     } catch (fault) {

@@ -1,6 +1,7 @@
 // A matrix as a picture: coloured cells, with names beside and above, numbers where there is room, and the value on hover.
 
 import { make } from '../core/dom.js';
+import { magnified } from '../core/magnified.js';
 import { colour, css, inkOn } from '../core/theme.js';
 import { minus } from '../core/view.js';
 import { t } from '../core/words.js';
@@ -74,7 +75,8 @@ export function heat({ matrix, width, name, scale = 'signed', digits = 0, label 
   const under = (event) => {
     const { left, top } = canvas.getBoundingClientRect();
     const within = (number, count) => Math.max(0, Math.min(count - 1, Math.floor(number)));
-    return [within((event.clientY - top) / height, rows.places.length), within((event.clientX - left) / cell, shownColumns.length)];
+    const [across, down] = [(event.clientX - left) / magnified(), (event.clientY - top) / magnified()];
+    return [within(down / height, rows.places.length), within(across / cell, shownColumns.length)];
   };
   plane.addEventListener('pointermove', (event) => {
     const [at, across] = under(event);

@@ -26,6 +26,7 @@ export class ClassKit {
       this.ways,
       way('lesson_kit_link', () => this.copy(false)),
       questions ? way('lesson_kit_asks', () => this.copy(true)) : null,
+      way('lesson_kit_save', () => dispatchEvent(new CustomEvent('headlight-deck', { detail: 'save' }))),
     );
     if (focused >= 0) /** @type {HTMLElement} */ (this.ways.children[focused])?.focus({ preventScroll: true });
   }

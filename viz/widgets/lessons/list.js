@@ -20,7 +20,9 @@ export class LessonList {
     this.start = make('button', { type: 'button', class: 'go' });
     const first = () => dispatchEvent(new CustomEvent('headlight-start'));
     this.first = make('button', { type: 'button', class: 'link', onclick: first });
-    const about = make('div', {}, this.title, this.says, this.progress, this.first);
+    const saved = () => dispatchEvent(new CustomEvent('headlight-deck', { detail: 'open' }));
+    this.saved = make('button', { type: 'button', class: 'link', onclick: saved });
+    const about = make('div', {}, this.title, this.says, this.progress, make('div', { class: 'ways-in' }, this.first, this.saved));
     const head = make('div', { class: 'top-line' }, about, this.start);
     this.rows = make('div', { class: 'rows' });
     this.glossary = new AllTerms();
@@ -36,6 +38,7 @@ export class LessonList {
     this.says.textContent = t('lesson_says');
     this.progress.textContent = [t('lesson_done_of', { done, all: lessons.length }), ...guesses, t('lesson_stays_here')].join(' · ');
     this.first.textContent = t('lesson_first_steps');
+    this.saved.textContent = t('saved_views');
     this.start.textContent = t('lesson_begin');
     this.start.onclick = () => this.open(lessons[0].name);
     this.glossary.draw();

@@ -1,6 +1,7 @@
 // The loss of one run or two, step by step, with the moment that is looked at; the curve can be dragged.
 
 import { make, svg } from '../core/dom.js';
+import { magnified } from '../core/magnified.js';
 import { four } from '../core/view.js';
 import { t } from '../core/words.js';
 
@@ -17,7 +18,7 @@ export class LossCurve {
     this.element = make('div', { class: 'loss-curve' });
     const point = (event) => {
       const { left, width } = this.element.getBoundingClientRect();
-      const share = (event.clientX - left - SIZE.left) / Math.max(1, width - SIZE.left - SIZE.right);
+      const share = ((event.clientX - left) / magnified() - SIZE.left) / Math.max(1, width / magnified() - SIZE.left - SIZE.right);
       this.pick(share * this.steps);
     };
     this.element.addEventListener('pointerdown', (event) => {

@@ -2,8 +2,8 @@
 
 import { make } from '../core/dom.js';
 
-/** Over plain http, or in a frame without leave, there is no clipboard to write to; the older way works there, too. */
-export async function copyText(text) {
+/** Over plain http, or in a frame without leave, there is no clipboard to write to; the older way works there, too. Within a dialog, `host` is that. */
+export async function copyText(text, host = document.body) {
   try {
     await navigator.clipboard.writeText(text);
     return;
@@ -13,7 +13,7 @@ export async function copyText(text) {
   const before = /** @type {HTMLElement} */ (document.activeElement);
   const field = make('textarea', { readonly: true, 'aria-hidden': 'true', style: 'position: fixed; opacity: 0' });
   field.value = text;
-  document.body.append(field);
+  host.append(field);
   field.select();
   const copied = document.execCommand('copy');
   field.remove();

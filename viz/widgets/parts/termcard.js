@@ -1,6 +1,7 @@
 // The meaning of a term, beside it: while the pointer or the focus is on it, or until it is tapped again.
 
 import { make, replace } from '../core/dom.js';
+import { magnified } from '../core/magnified.js';
 import { on } from '../core/state.js';
 import { t } from '../core/words.js';
 
@@ -95,13 +96,14 @@ export class TermCard {
       this.close();
       return;
     }
-    const { left, top, bottom } = this.term.getClientRects()[0] ?? { left: 0, top: -1, bottom: -1 };
-    if (bottom < 0 || top > innerHeight) {
+    const seen = this.term.getClientRects()[0] ?? { left: 0, top: -1, bottom: -1 };
+    const [left, top, bottom, room] = [seen.left, seen.top, seen.bottom, innerHeight].map((each) => each / magnified());
+    if (bottom < 0 || top > room) {
       this.close();
       return;
     }
     const { offsetWidth: width, offsetHeight: height } = this.element;
-    const below = bottom + GAP + height <= innerHeight || top < height + GAP;
+    const below = bottom + GAP + height <= room || top < height + GAP;
     const at = {
       left: Math.max(GAP, Math.min(left, document.documentElement.clientWidth - width - GAP)),
       top: below ? bottom + GAP : top - GAP - height,

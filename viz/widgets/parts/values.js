@@ -1,6 +1,7 @@
 // Numbers as colours, and what one says beside the pointer.
 
 import { make } from '../core/dom.js';
+import { magnified } from '../core/magnified.js';
 import { shade } from '../core/theme.js';
 
 const TIP = 14; // pixels between the pointer and what it says
@@ -13,8 +14,9 @@ export function tell(event, text) {
   tip.textContent = text;
   tip.hidden = false;
   const { offsetWidth: width, offsetHeight: height } = tip;
-  tip.style.left = `${Math.max(4, Math.min(innerWidth - width - 8, event.clientX + TIP))}px`;
-  tip.style.top = `${event.clientY - height - TIP < 4 ? event.clientY + TIP : event.clientY - height - TIP / 2}px`;
+  const [x, y, room] = [event.clientX, event.clientY, innerWidth].map((each) => each / magnified());
+  tip.style.left = `${Math.max(4, Math.min(room - width - 8, x + TIP))}px`;
+  tip.style.top = `${y - height - TIP < 4 ? y + TIP : y - height - TIP / 2}px`;
 }
 
 /** Nothing is pointed at any more. */

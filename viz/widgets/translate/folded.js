@@ -21,14 +21,14 @@ export class Folded {
     this.button = make('button', { type: 'button', class: 'link change', onclick: () => this.turn(!this.open) });
     this.element = make('div', { class: 'desk-line' }, this.line, this.button);
     this.line.addEventListener('click', () => getSelection()?.isCollapsed && this.turn(true));
-    on(['tab'], () => this.turn(false, false));
+    on(['tab', 'beamer'], () => this.turn(false, false));
     on(['translation', 'language', 'busy'], () => this.draw());
     this.draw();
   }
 
-  /** Whether this tab folds the desk. */
+  /** Whether this tab folds the desk; for a class every tab does. */
   get folds() {
-    return FOLDS.has(state.tab);
+    return FOLDS.has(state.tab) || state.beamer;
   }
 
   /** Open or fold it; `byHand`: the focus goes along. */

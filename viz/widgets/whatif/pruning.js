@@ -1,6 +1,7 @@
 // How many heads a sentence needs: they go off together, the least important first, by a slider or on the curve of a corpus.
 
 import { make, replace, svg } from '../core/dom.js';
+import { magnified } from '../core/magnified.js';
 import { state } from '../core/state.js';
 import { faultSays, t } from '../core/words.js';
 import { change, changes, isHead } from './changes.js';
@@ -218,7 +219,7 @@ export class Pruning {
   pick(event) {
     if (!this.scale || this.by !== 'corpus') return;
     const { all, wide } = this.scale;
-    const share = (event.clientX - this.plot.getBoundingClientRect().left - LEFT) / (wide - LEFT - RIGHT);
+    const share = ((event.clientX - this.plot.getBoundingClientRect().left) / magnified() - LEFT) / (wide - LEFT - RIGHT);
     this.slider.value = String(Math.round(Math.max(0, Math.min(1, share)) * all));
     this.read();
     this.prune();

@@ -1,0 +1,133 @@
+"""Saved views: kept, arranged by mouse and keys, shown to a class, and given away as a file and as a link."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+from headlight.viz.words import words
+from tests.browser.acting import at_rest, open_tab, state
+from tests.browser.axe import barriers
+from tests.browser.conftest import Visit
+
+EN, ZH = words("en"), words("zh")
+NOTE = "Which word does <b>gestern</b> attend to?"
+
+
+def titles(page: Page) -> list[str]:
+    found: list[str] = page.locator(".deck-list input").evaluate_all("(all) => all.map((it) => it.value)")
+    return found
+
+
+def shown(page: Page, number: int, title: str) -> None:
+    """A view of the deck is there, large."""
+    expect(page.locator(".beamer-bar h2")).to_have_text(title)
+    expect(page.locator(".beamer-ways .numeric")).to_have_text(f"{number} / 3")
+
+
+def test_views_are_saved_arranged_and_shown_to_a_class(visit: Visit, tmp_path: Path) -> None:
+    page = visit("#tab=learn&lesson=walk.scores.0.token-5", drawn=".lesson[data-step]", height=720)
+    expect(page.locator(".deck-door")).to_be_hidden()
+    page.get_by_role("button", name=EN["lesson_kit_save"]).click()
+    expect(page.locator(".deck-toast")).to_contain_text(EN["deck_saved"].replace("{number}", "1"))
+    open_tab(page, "heads")
+    page.click('.wall-grid button[data-layer="2"][data-head="1"]')
+    page.click(".take-away > .link")
+    page.get_by_role("menuitem", name=EN["form_deck"]).click()
+    open_tab(page, "why")
+    page.click(".deck-door")
+    page.locator(".deck-panel").get_by_role("button", name=EN["deck_save"]).click()
+    lesson, head, why = (
+        f"{EN['lesson_walk_name']} · {EN['lesson_walk_scores_title']}",
+        "Cross-attention · Layer 3 · Head 2",
+        "Why",
+    )
+    assert titles(page) == [lesson, head, why]
+
+    # Order by buttons and by keys: the focus goes along. Notes are text.
+    page.get_by_role("button", name="Move view 3 up").click()
+    assert titles(page) == [lesson, why, head]
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "Move view 2 up"
+    page.get_by_role("textbox", name="Title of view 2").press("Alt+ArrowUp")
+    assert titles(page) == [why, lesson, head]
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "Title of view 1"
+    page.get_by_role("textbox", name="Note on view 2").fill(NOTE)
+    page.get_by_role("button", name="Remove view 1").click()
+    assert titles(page) == [lesson, head]
+    page.keyboard.press("Enter")  # the focus is on Undo
+    assert titles(page) == [why, lesson, head]
+    assert barriers(page, ".deck-panel") == []
+    page.keyboard.press("Escape")
+    page.reload()
+    page.click(".deck-door")
+    assert titles(page) == [why, lesson, head]
+
+    # For a class: large, one after the other, with its note.
+    page.locator(".deck-panel").get_by_role("button", name=EN["deck_show"]).click()
+    shown(page, 1, why)
+    page.keyboard.press("ArrowLeft")
+    shown(page, 1, why)
+    page.keyboard.press("ArrowRight")
+    shown(page, 2, lesson)
+    expect(page.locator(".beamer-words p")).to_have_text(NOTE)
+    expect(page.locator(".lesson[data-step=scores] .figure canvas").first).to_be_visible()
+    expect(page.locator(".tabs")).to_be_hidden()
+    expect(page.locator(".translate.folded .sentence-line").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert barriers(page, ".beamer-bar") == []
+    larger = page.evaluate("document.querySelector('.lesson h2').getBoundingClientRect().height")
+    cell = page.locator(".lesson .figure canvas").first
+    box = cell.bounding_box()
+    assert box
+    cell.hover(
+        position={"x": box["width"] * 1.5 / 15, "y": box["height"] * 0.5 / 15}
+    )  # what is large can be pointed at
+    expect(page.locator(".value-tip")).to_contain_text("Der · Hund:")
+    page.keyboard.press("PageDown")
+    shown(page, 3, head)
+    assert state(page, "beamer")
+    page.wait_for_function("headlight.tab === 'heads' && headlight.layer === 2 && headlight.head === 1")
+    page.keyboard.press("Home")
+    shown(page, 1, why)
+    page.keyboard.press("End")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Escape")
+    expect(page.locator(".beamer-bar")).to_be_hidden()
+    expect(page.locator(".tabs")).to_be_visible()
+    assert page.evaluate("document.querySelector('.lesson h2').getBoundingClientRect().height") < larger
+
+    # A file and a link bring it to somebody else, who has views already or none.
+    page.click(".deck-door")
+    with page.expect_download() as saving:
+        page.get_by_role("button", name=EN["deck_file"]).click()
+    file = tmp_path / "deck.json"
+    saving.value.save_as(file)
+    assert [each["note"] for each in json.loads(file.read_text(encoding="utf-8"))["views"]] == ["", NOTE, ""]
+    page.locator(".deck-panel").get_by_role("button", name=EN["deck_link"]).click()
+    expect(page.locator(".deck-status")).to_have_text(EN["deck_link_copied"])
+    link = str(page.evaluate("navigator.clipboard.readText()")).partition(page.url.split("#")[0])[2]
+    at_rest(page)
+
+    other = visit(link, width=360, height=640, locale="zh-CN", color_scheme="dark")
+    expect(other.locator(".deck-panel")).to_be_visible()
+    assert titles(other) == [why, lesson, head]
+    expect(other.locator(".deck-guest")).to_be_hidden()  # there was no other: it is kept
+    assert other.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert barriers(other, ".deck-panel") == []
+    other.get_by_role("button", name=ZH["deck_view_remove"].replace("{number}", "1")).click()
+    other.locator(".deck-panel input[type=file]").set_input_files(file)
+    expect(other.locator(".deck-guest")).to_contain_text(ZH["deck_guest"].replace("{count}", "3").replace("{own}", "2"))
+    other.get_by_role("button", name=ZH["deck_guest_add"]).click()
+    assert titles(other) == [lesson, head, why, lesson, head]
+    other.get_by_role("button", name=ZH["deck_view_show"].replace("{number}", "2")).click()
+    expect(other.locator(".beamer-bar h2")).to_have_text(head)
+    assert other.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert barriers(other, ".beamer-bar") == []
+    other.get_by_role("button", name=ZH["deck_leave"]).click()
+    file.write_text("{}", encoding="utf-8")
+    other.evaluate("dispatchEvent(new CustomEvent('headlight-deck', { detail: 'open' }))")
+    other.locator(".deck-panel input[type=file]").set_input_files(file)
+    expect(other.locator(".deck-status")).to_have_text(ZH["deck_bad_file"].replace("{name}", "deck.json"))
+    at_rest(other)

@@ -1,0 +1,115 @@
+// The views one after the other, large, with their notes below: for a class that looks at a wall.
+
+import { make, typing } from '../core/dom.js';
+import { on, set } from '../core/state.js';
+import { t } from '../core/words.js';
+import { turnButtons } from '../parts/turning.js';
+
+const ROOM = 1024; // pixels of the page that are spread over the window's width
+const LARGEST = 1.75;
+
+export class Beamer {
+  /** @param {any} deck deck.js */
+  constructor(deck) {
+    this.deck = deck;
+    this.place = -1;
+    /** @type {HTMLElement | null} */
+    this.opener = null;
+    const [back, onward] = turnButtons((by) => this.go(this.place + by));
+    this.back = back;
+    this.onward = onward;
+    this.count = make('span', { class: 'numeric' });
+    this.title = make('h2', {});
+    this.note = make('p', {});
+    this.leaves = make('button', { type: 'button', class: 'link', onclick: () => this.leave() });
+    const words = make('div', { class: 'beamer-words', 'aria-live': 'polite' }, this.title, this.note);
+    const ways = make('div', { class: 'beamer-ways' }, this.back, this.onward, this.count);
+    this.element = make('section', { class: 'headlight beamer-bar', hidden: true }, ways, words, this.leaves);
+    document.querySelector('.gradio-container').append(this.element);
+    window.addEventListener('keydown', (event) => this.key(event), { capture: true });
+    new ResizeObserver(() => this.room()).observe(this.element);
+    addEventListener('resize', () => this.open && this.magnify());
+    on(['language'], () => this.open && this.draw());
+  }
+
+  get open() {
+    return this.place >= 0;
+  }
+
+  start(place) {
+    this.opener = /** @type {HTMLElement | null} */ (document.activeElement);
+    document.documentElement.classList.add('beamer');
+    this.element.hidden = false;
+    this.magnify();
+    set({ beamer: true });
+    this.go(place);
+    this.onward.focus({ preventScroll: true });
+  }
+
+  /** As large as leaves the page the width that its parts are made for. */
+  magnify() {
+    document.documentElement.style.zoom = String(Math.max(1, Math.min(LARGEST, innerWidth / ROOM)));
+  }
+
+  go(place) {
+    const { views } = this.deck;
+    if (place < 0 || place >= views.length) return;
+    this.place = place;
+    const { hash } = views[place];
+    if (location.hash !== hash) location.replace(hash); // what the page shows follows its address; leafing is no history
+    this.draw();
+    scrollTo(0, 0);
+  }
+
+  draw() {
+    const { views } = this.deck;
+    const { title, note } = views[this.place];
+    this.title.textContent = title;
+    this.note.textContent = note;
+    this.note.hidden = !note;
+    this.count.textContent = `${this.place + 1} / ${views.length}`;
+    this.element.setAttribute('aria-label', t('saved_views'));
+    this.leaves.textContent = t('deck_leave');
+    for (const [button, word, end] of [
+      [this.back, 'deck_back', 0],
+      [this.onward, 'deck_next', views.length - 1],
+    ]) {
+      for (const attribute of ['aria-label', 'title']) button.setAttribute(attribute, t(word));
+      button.setAttribute('aria-disabled', String(this.place === end)); // it keeps the focus
+    }
+  }
+
+  /** What is shown ends above the bar. */
+  room() {
+    document.documentElement.style.setProperty('--beamer-bar', `${this.open ? this.element.offsetHeight : 0}px`);
+  }
+
+  leave() {
+    if (!this.open) return;
+    this.place = -1;
+    this.element.hidden = true;
+    document.documentElement.classList.remove('beamer');
+    document.documentElement.style.zoom = '';
+    set({ beamer: false });
+    const seen = this.opener?.isConnected && this.opener.checkVisibility();
+    if (seen) this.opener.focus();
+    else dispatchEvent(new CustomEvent('headlight-deck', { detail: 'focus' }));
+  }
+
+  key(event) {
+    if (!this.open || event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
+    const act = {
+      ArrowRight: () => this.go(this.place + 1),
+      ArrowLeft: () => this.go(this.place - 1),
+      PageDown: () => this.go(this.place + 1), // what a clicker in the hand sends
+      PageUp: () => this.go(this.place - 1),
+      Home: () => this.go(0),
+      End: () => this.go(this.deck.views.length - 1),
+      Escape: () => this.leave(),
+    }[event.key];
+    if (!act || document.querySelector('dialog[open]')) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    act();
+  }
+}

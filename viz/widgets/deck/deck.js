@@ -1,0 +1,128 @@
+// Saved views as a deck: kept, arranged, shown one after the other. All that changes it is here; the panel and the beamer draw it.
+
+import { writeLink } from '../core/link.js';
+import { set } from '../core/state.js';
+import { Beamer } from './beamer.js';
+import { titleNow } from './named.js';
+import { Panel } from './panel.js';
+import { Toast } from './toast.js';
+import { MOST, deckOf, moved, read, unpacked, write } from './views.js';
+
+let made = null;
+
+/** The address of what is shown, in whatever language the page will be. */
+function hashNow() {
+  const values = new URLSearchParams(writeLink().slice(1));
+  values.delete('language');
+  return `#${values}`;
+}
+
+/** The one deck of the page. */
+export function mount() {
+  made ??= new Deck();
+  return made;
+}
+
+class Deck {
+  constructor() {
+    this.views = read();
+    this.guest = false; // these views came with a link or a file, and the visitor's own are kept beside them
+    this.before = null; // the views before the last one was removed
+    this.beamer = new Beamer(this);
+    this.panel = new Panel(this);
+    this.toast = new Toast(() => this.open());
+    addEventListener('storage', () => {
+      if (this.guest) return;
+      this.views = read(); // another tab of the browser saved one
+      this.changed(false);
+    });
+  }
+
+  /** What is on the page now becomes the last view. */
+  save() {
+    if (this.guest) this.own();
+    if (this.views.length >= MOST.views) {
+      this.toast.tell('deck_full', { count: MOST.views });
+      return;
+    }
+    this.put([...this.views, { title: titleNow(), note: '', hash: hashNow() }]);
+    this.toast.tell('deck_saved', { number: this.views.length });
+  }
+
+  put(views) {
+    this.views = views;
+    this.changed();
+  }
+
+  move(place, by) {
+    this.put(moved(this.views, place, by));
+  }
+
+  remove(place) {
+    this.before = this.views;
+    this.put(this.views.filter((_, at) => at !== place));
+  }
+
+  undo() {
+    if (this.before) this.put(this.before);
+    this.before = null;
+  }
+
+  /** A title or a note is written: the list is not drawn anew while one types. */
+  write(place, changes) {
+    this.views = this.views.map((view, at) => (at === place ? { ...view, ...changes } : view));
+    this.keep();
+  }
+
+  keep() {
+    if (!this.guest) this.panel.kept = write(this.views);
+    set({ savedViews: this.guest ? read().length : this.views.length });
+  }
+
+  changed(keep = true) {
+    if (keep) this.keep();
+    this.panel.draw();
+  }
+
+  // ---------------------------------------------------------------- views of others
+
+  /** Views that came with a link or a file: shown at once, and kept once the visitor says so, or has none. */
+  take(views) {
+    this.before = null;
+    this.guest = read().length > 0;
+    this.views = views;
+    this.changed();
+    this.open();
+  }
+
+  /** The guests become the visitor's own, instead of these or behind them. */
+  adopt(added) {
+    const all = added ? [...read(), ...this.views] : this.views;
+    this.guest = false;
+    this.put(all.slice(0, MOST.views));
+  }
+
+  /** The visitor's own again. */
+  own() {
+    this.guest = false;
+    this.put(read());
+  }
+
+  /** The deck of an address, if it has one. */
+  async follow(hash) {
+    const views = await unpacked(deckOf(hash));
+    if (views) this.take(views);
+    else this.toast.tell('deck_bad_link');
+  }
+
+  open() {
+    this.toast.hide();
+    this.panel.open();
+  }
+
+  show(place) {
+    this.panel.close();
+    this.toast.hide();
+    this.beamer.start(place);
+  }
+}

@@ -1,0 +1,193 @@
+// The list of saved views: their order, their titles, their notes, and the ways in and out.
+
+import { icon, make, replace } from '../core/dom.js';
+import { on } from '../core/state.js';
+import { t } from '../core/words.js';
+import { copyText, saveBytes } from '../parts/takeaway.js';
+import { MOST, fileOf, fromFile, packed, read } from './views.js';
+
+const SIGNS = { up: 'M9 14V4M5 8l4-4 4 4', down: 'M9 4v10M5 10l4 4 4-4', remove: 'M5 5l8 8M13 5l-8 8', show: 'M5 3.500l9 5.500-9 5.500z' };
+const MOST_FILE = 1_000_000; // bytes
+
+export class Panel {
+  /** @param {any} deck deck.js */
+  constructor(deck) {
+    this.deck = deck;
+    this.kept = true; // by the browser
+    this.opener = null;
+    this.title = make('h2', { id: 'deck-title' });
+    this.shut = this.round('remove', () => this.close());
+    this.says = make('p', { class: 'quiet' });
+    this.guest = make('div', { class: 'deck-guest', role: 'status' });
+    this.save = make('button', { type: 'button', class: 'link', onclick: () => this.deck.save() });
+    this.show = make('button', { type: 'button', class: 'go', onclick: () => this.deck.show(0) });
+    this.list = make('ol', { class: 'deck-list' });
+    this.list.addEventListener('keydown', (event) => this.key(event));
+    this.ways = make('div', { class: 'deck-ways' });
+    this.file = make('input', { type: 'file', accept: '.json,application/json', hidden: true });
+    this.file.addEventListener('change', () => this.read());
+    this.status = make('p', { class: 'quiet deck-status', role: 'status' });
+    const head = make('div', { class: 'deck-head' }, this.title, this.shut);
+    const first = make('div', { class: 'deck-ways' }, this.show, this.save);
+    const parts = [head, this.says, this.guest, first, this.list, this.status, this.ways, this.file];
+    this.element = make('dialog', { class: 'headlight deck-panel', 'aria-labelledby': 'deck-title' }, ...parts);
+    this.element.addEventListener('click', (event) => event.target === this.element && this.close()); // on what is around it
+    document.querySelector('.gradio-container').append(this.element);
+    on(['language'], () => this.draw());
+  }
+
+  open() {
+    this.status.textContent = '';
+    this.draw();
+    if (!this.element.open) this.element.showModal();
+  }
+
+  close() {
+    if (this.element.open) this.element.close();
+  }
+
+  // ---------------------------------------------------------------- drawing
+
+  draw() {
+    const { views, guest } = this.deck;
+    this.title.textContent = t('saved_views');
+    this.name(this.shut, 'deck_close');
+    this.says.textContent = t(views.length ? (this.kept ? 'deck_says' : 'deck_not_kept') : 'deck_none');
+    this.show.textContent = t('deck_show');
+    this.show.hidden = !views.length;
+    this.save.textContent = t('deck_save');
+    this.save.hidden = guest;
+    this.drawGuest();
+    replace(this.list, ...views.map((view, place) => this.row(view, place)));
+    const way = (word, act) => make('button', { type: 'button', class: 'link', onclick: act }, t(word));
+    replace(
+      this.ways,
+      ...(views.length ? [way('deck_link', () => this.copy()), way('deck_file', () => this.download())] : []),
+      way('deck_open', () => this.file.click()),
+    );
+  }
+
+  /** Views that came from somebody else: what is to become of them. */
+  drawGuest() {
+    const { deck } = this;
+    this.guest.hidden = !deck.guest;
+    if (!deck.guest) return;
+    const way = (word, act) => make('button', { type: 'button', class: 'link', onclick: act }, t(word));
+    replace(
+      this.guest,
+      make('p', {}, t('deck_guest', { count: deck.views.length, own: read().length })),
+      make(
+        'div',
+        { class: 'deck-ways' },
+        way('deck_guest_add', () => deck.adopt(true)),
+        way('deck_guest_replace', () => deck.adopt(false)),
+        way('deck_guest_leave', () => deck.own()),
+      ),
+    );
+  }
+
+  row(view, place) {
+    const number = place + 1;
+    const title = make('input', { type: 'text', maxlength: MOST.title, 'aria-label': t('deck_title_of', { number }) });
+    title.value = view.title;
+    title.addEventListener('input', () => this.deck.write(place, { title: title.value }));
+    const note = make('textarea', { rows: 2, maxlength: MOST.note, 'aria-label': t('deck_note_of', { number }) });
+    note.placeholder = t('deck_note');
+    note.value = view.note;
+    note.addEventListener('input', () => this.deck.write(place, { note: note.value }));
+    const last = this.deck.views.length - 1;
+    const act = (sign, does, disabled = false) => {
+      const button = this.round(sign, does);
+      button.dataset.act = sign;
+      button.disabled = disabled;
+      this.name(button, `deck_view_${sign}`, number);
+      return button;
+    };
+    const acts = make(
+      'div',
+      { class: 'deck-acts' },
+      act('show', () => this.deck.show(place)),
+      act('up', () => this.move(place, -1, 'up'), place === 0),
+      act('down', () => this.move(place, 1, 'down'), place === last),
+      act('remove', () => this.remove(place)),
+    );
+    const words = make('div', { class: 'deck-words' }, title, note);
+    return make('li', { data: { place } }, make('span', { class: 'numeric', 'aria-hidden': 'true' }, String(number)), words, acts);
+  }
+
+  round(sign, does) {
+    const path = sign === 'show' ? { d: SIGNS.show, fill: 'currentColor', stroke: 'none' } : SIGNS[sign];
+    return make('button', { type: 'button', class: 'round', onclick: does }, icon(18, [path], { width: 1.6 }));
+  }
+
+  name(button, word, number = 0) {
+    for (const attribute of ['aria-label', 'title']) button.setAttribute(attribute, t(word, { number }));
+  }
+
+  // ---------------------------------------------------------------- what is done to them
+
+  /** The focus stays on what was pressed, in the row that has moved. */
+  move(place, by, part) {
+    const to = Math.max(0, Math.min(this.deck.views.length - 1, place + by));
+    if (to === place) return;
+    this.deck.move(place, by);
+    const row = this.list.children[to];
+    const wanted = /** @type {any} */ (row.querySelector(part.length > 4 ? part : `[data-act=${part}]`));
+    if (wanted.disabled) /** @type {any} */ (row.querySelector('[data-act]:is([data-act=up], [data-act=down]):not(:disabled)')).focus();
+    else wanted.focus();
+    this.status.textContent = t('deck_moved', { number: to + 1, count: this.deck.views.length });
+  }
+
+  /** Alt and an arrow move the view in which one writes, too. */
+  key(event) {
+    const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    const row = event.target.closest('li');
+    if (!by || !event.altKey || !row) return;
+    event.preventDefault();
+    const { act } = event.target.dataset;
+    this.move(Number(row.dataset.place), by, act ?? event.target.localName);
+  }
+
+  remove(place) {
+    const { title } = this.deck.views[place];
+    this.deck.remove(place);
+    const undo = () => {
+      this.deck.undo();
+      this.status.textContent = '';
+      /** @type {any} */ (this.list.children[place])?.querySelector('[data-act=remove]').focus();
+    };
+    const back = make('button', { type: 'button', class: 'link', onclick: undo }, t('deck_undo'));
+    replace(this.status, t('deck_removed', { title }), ' ', back);
+    back.focus();
+  }
+
+  // ---------------------------------------------------------------- in and out
+
+  async copy() {
+    const address = new URL(`#deck=${await packed(this.deck.views)}`, location.href).href;
+    await this.say(() => copyText(address, this.element), 'deck_link_copied');
+  }
+
+  download() {
+    saveBytes('headlight-deck.json', [fileOf(this.deck.views)], 'application/json');
+    this.status.textContent = t('deck_file_saved');
+  }
+
+  async read() {
+    const [file] = this.file.files;
+    this.file.value = '';
+    const views = file && file.size <= MOST_FILE ? fromFile(await file.text()) : null;
+    if (views) this.deck.take(views);
+    else this.status.textContent = t('deck_bad_file', { name: file?.name ?? '' });
+  }
+
+  async say(act, done) {
+    try {
+      await act();
+      this.status.textContent = t(done);
+    } catch (error) {
+      console.warn(error);
+      this.status.textContent = t('not_saved');
+    }
+  }
+}

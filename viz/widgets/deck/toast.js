@@ -1,0 +1,27 @@
+// One line at the foot of the page, with the way to the views.
+
+import { make, replace } from '../core/dom.js';
+import { t } from '../core/words.js';
+
+const STAYS = 6000; // milliseconds
+
+export class Toast {
+  constructor(open) {
+    this.open = open;
+    this.timer = 0;
+    this.element = make('div', { class: 'headlight deck-toast', role: 'status' });
+    document.querySelector('.gradio-container').append(this.element);
+  }
+
+  tell(word, values = {}) {
+    clearTimeout(this.timer);
+    const way = make('button', { type: 'button', class: 'link', onclick: () => this.open() }, t('saved_views'));
+    replace(this.element, t(word, values), ' ', way);
+    this.timer = window.setTimeout(() => this.element.contains(document.activeElement) || this.hide(), STAYS);
+  }
+
+  hide() {
+    clearTimeout(this.timer);
+    replace(this.element);
+  }
+}
