@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -342,22 +343,45 @@ class Translation:
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """The verdict of a classifier, the contribution of each token, and all attention maps."""
+    """The verdict of a classifier, the contribution of each token where there is one, and all attention maps."""
 
-    text: str  # as the model read it: folded, and of a long one the beginning and the end
+    text: str  # as the model read it; where it left out a long one's middle, an ellipsis stands
     shortened: bool
     tokens: tuple[Token, ...]  # the end token last
-    shares: tuple[float, ...]  # of each token in the log-odds, which are their sum + bias
-    bias: float
-    log_odds: float
-    probability: float  # of the second class
-    classes: tuple[str, str]
+    classes: tuple[str, ...]  # two or more of which the text has one, or any that are asked for one by one
+    exclusive: bool  # the text has one of the classes
+    class_log_odds: tuple[float, ...]  # ln p / (1 − p) of each class
     attention: FloatArray  # [layer, head, query, key]; each row sums to one
+    shares: tuple[float, ...] | None  # of each token in `log_odds`, which are their sum + bias; None: there are none
+    bias: float = 0.0
+
+    @property
+    def log_odds(self) -> float:
+        """Of the last class: of two, the second."""
+        return self.class_log_odds[-1]
+
+    @property
+    def probability(self) -> float:
+        """Of the last class."""
+        return self.probabilities[-1]
+
+    @property
+    def probabilities(self) -> tuple[float, ...]:
+        """Of each class; of exclusive ones they sum to one."""
+        return tuple(map(probability, self.class_log_odds))
+
+    @property
+    def verdicts(self) -> tuple[str, ...]:
+        """The classes that hold: of exclusive ones the most probable, of others all above one half."""
+        if self.exclusive:
+            likeliest = max(range(len(self.classes)), key=self.class_log_odds.__getitem__)
+            return (self.classes[likeliest],)
+        return tuple(name for name, odds in zip(self.classes, self.class_log_odds, strict=True) if odds > 0)
 
     @property
     def verdict(self) -> str:
-        """The more probable class."""
-        return self.classes[self.probability > 0.5]
+        """The same as one text; empty where no class holds."""
+        return ", ".join(self.verdicts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,6 +401,11 @@ class Progress:
     def tokens(self) -> tuple[Token, ...]:
         """The tokens of the text."""
         return self.read()[1]
+
+
+def probability(log_odds: float) -> float:
+    """1 / (1 + exp −x): the probability whose log-odds these are."""
+    return 1 / (1 + math.exp(-log_odds)) if log_odds > -700 else 0.0  # e^709 is the last that there is
 
 
 def read_only(array: Any) -> Any:

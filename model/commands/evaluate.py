@@ -42,7 +42,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the scores, and write the files that the arguments name."""
     arguments.model = model_folder(arguments.model)
-    measure = _classifier if kind_of_folder(arguments.model) == "classifier" else _translator
+    measure = _translator if kind_of_folder(arguments.model) == "transformer" else _classifier
     report, as_json = measure(arguments)
     print(report)
     if arguments.json:
@@ -79,7 +79,9 @@ def _classifier(arguments: argparse.Namespace) -> tuple[str, str]:
     predictions = _classes(probabilities)
     result = classify(labelled.labels, predictions, judge.model.config.classes)
     if arguments.hypotheses:
-        write_text(arguments.hypotheses, "".join(f"{probability:.4f}\n" for probability in probabilities))
+        told = [row[-1:] if len(row) == 2 else row for row in probabilities]  # of two classes, the second says it all
+        written = ("\t".join(f"{each:.4f}" for each in row) for row in told)
+        write_text(arguments.hypotheses, "".join(f"{line}\n" for line in written))
     speed = f"{len(texts):,} texts in {seconds:.1f} s: {len(texts) / seconds:.0f} texts/s"
     lines = [f"{arguments.model} on {arguments.source}", str(result), *_by_kind(labelled, predictions), speed]
     if arguments.heads_off:
@@ -87,8 +89,8 @@ def _classifier(arguments: argparse.Namespace) -> tuple[str, str]:
     return "\n".join(lines), result.to_json()
 
 
-def _classes(probabilities: list[float]) -> list[int]:
-    return [int(probability > 0.5) for probability in probabilities]
+def _classes(probabilities: list[tuple[float, ...]]) -> list[int]:
+    return [max(range(len(row)), key=row.__getitem__) for row in probabilities]
 
 
 def _by_kind(labelled: Labelled, predictions: list[int]) -> list[str]:

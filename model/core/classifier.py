@@ -8,14 +8,37 @@ is an average and one weighted sum, the verdict falls apart into a share for eac
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TypeVar
+
+import torch
 from torch import Tensor, nn
 
 from headlight.model.core.blocks import Embedding, Residual
-from headlight.model.core.config import ClassifierConfig, TransformerConfig
+from headlight.model.core.classifier_config import ClassifierConfig, EncoderClassifierConfig
+from headlight.model.core.config import TransformerConfig
 from headlight.model.core.masks import padding_mask
 from headlight.model.core.positions import Positions, make_positions
 from headlight.model.core.probes import Probe, Watchable
 from headlight.model.core.transformer import make_attention, through
+
+Item = TypeVar("Item")
+
+
+class Classifier(Watchable):
+    """What every classifier of texts can do: ids in, the log-odds of each of its classes out."""
+
+    config: ClassifierConfig | EncoderClassifierConfig
+    weights_path = "layers.{}.self_attention.weights"  # the probe of a layer's attention
+    folds = False  # whether it learnt from texts in lower case, put together where a corpus had cut them apart
+
+    def log_odds(self, ids: Tensor) -> Tensor:
+        """`[batch, tokens]` → `[batch, classes]`: ln p / (1 − p) of each class."""
+        raise NotImplementedError
+
+    def parameter_count(self) -> int:
+        """How many numbers training may choose."""
+        return sum(parameter.numel() for parameter in self.parameters())
 
 
 class ClassifierLayer(nn.Module):
@@ -33,8 +56,11 @@ class ClassifierLayer(nn.Module):
         )
 
 
-class SelfAttentionClassifier(Watchable):
+class SelfAttentionClassifier(Classifier):
     """Ids to one number a text: above 0 speaks for the positive class."""
+
+    config: ClassifierConfig
+    folds = True
 
     def __init__(self, config: ClassifierConfig) -> None:
         super().__init__()
@@ -60,6 +86,11 @@ class SelfAttentionClassifier(Watchable):
         """`[batch, tokens]` → `[batch]`: log-odds of the positive class; its sigmoid is the probability."""
         return self.shares(ids).sum(dim=1) + self.verdict.bias
 
+    def log_odds(self, ids: Tensor) -> Tensor:
+        """`[batch, tokens]` → `[batch, 2]`: what speaks for the positive class speaks against the negative one."""
+        positive: Tensor = self(ids)
+        return torch.stack([-positive, positive], dim=1)
+
     def shares(self, ids: Tensor) -> Tensor:
         """What each token adds to the log-odds, `[batch, tokens]`; padding adds exactly nothing."""
         mask = padding_mask(ids, self.config.pad_id)  # [batch, 1, 1, tokens]
@@ -73,19 +104,15 @@ class SelfAttentionClassifier(Watchable):
         encoded: Tensor = self.encoded(through(self.layers, self.embedding(ids), mask, self.embedding.positions))
         return encoded
 
-    def parameter_count(self) -> int:
-        """How many numbers training may choose."""
-        return sum(parameter.numel() for parameter in self.parameters())
-
 
 def classification_loss(log_odds: Tensor, positive: Tensor) -> Tensor:
     """−log p of the right class, summed over texts: `[batch]`, `[batch]` of 0 and 1 → `[]`."""
     return nn.functional.binary_cross_entropy_with_logits(log_odds.float(), positive.float(), reduction="sum")
 
 
-def shortened(ids: list[int], most: int) -> list[int]:
+def shortened(tokens: Sequence[Item], most: int) -> list[Item]:
     """A long text's beginning and end: what is said last often counts most."""
-    if len(ids) <= most:
-        return ids
+    if len(tokens) <= most:
+        return list(tokens)
     first = most // 4
-    return [*ids[:first], *ids[len(ids) - (most - first) :]]
+    return [*tokens[:first], *tokens[len(tokens) - (most - first) :]]

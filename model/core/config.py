@@ -220,72 +220,6 @@ class TransformerConfig(Config):
         return self.d_model - self.position_width
 
 
-@dataclass(frozen=True, kw_only=True)
-class ClassifierConfig(Config):
-    """A text classifier of one question, yes or no: embedding, self-attention, average, sigmoid.
-
-    The defaults are the lesson's: 8 heads of 16 numbers over an embedding as wide as all of them.
-    """
-
-    vocabulary: int
-    negative: str = "negative"  # what a probability near 0 means
-    positive: str = "positive"  # near 1
-    d_model: int = 128
-    heads: int = 8
-    head_width: int = 16
-    layers: int = 1
-
-    positions: str = "sinusoidal"
-    position_width: int = 0  # 0: added to the embedding; else concatenated to it, so wide
-    max_length: int = 512  # tokens that are read; of longer texts the beginning and the end
-
-    dropout: float = 0.1
-    attention_dropout: float = 0.0
-
-    pad_id: int = 0
-    end_id: int = 2
-
-    def __post_init__(self) -> None:
-        self._require_positive("vocabulary", "d_model", "heads", "head_width", "layers", "max_length")
-        super().__post_init__()
-        self._require(self.max_length >= 4, f"max_length is {self.max_length}, too short for any text.")
-        self._require(bool(self.negative and self.positive), "negative and positive need a name each.")
-        self._require(self.negative != self.positive, "negative and positive must differ.")
-        for name in ("pad_id", "end_id"):
-            value = getattr(self, name)
-            self._require(
-                0 <= value < self.vocabulary, f"{name} is {value}, but the vocabulary ends at {self.vocabulary - 1}."
-            )
-        self._require(self.pad_id != self.end_id, "pad_id and end_id must differ.")
-        _ = self.blocks  # the rest is checked where it is used
-
-    @property
-    def blocks(self) -> TransformerConfig:
-        """The same sizes, as the Transformer's parts want them."""
-        return TransformerConfig(
-            source_vocabulary=self.vocabulary,
-            target_vocabulary=self.vocabulary,
-            d_model=self.d_model,
-            heads=self.heads,
-            head_width=self.head_width,
-            encoder_layers=self.layers,
-            positions=self.positions,
-            position_width=self.position_width,
-            max_length=self.max_length,
-            tie_output=False,
-            dropout=self.dropout,
-            attention_dropout=self.attention_dropout,
-            pad_id=self.pad_id,
-            start_id=self.end_id,
-            end_id=self.end_id,
-        )
-
-    @property
-    def classes(self) -> tuple[str, str]:
-        """The names of 0 and of 1."""
-        return self.negative, self.positive
-
-
 def _in_words(value: float) -> str:
     """A number as an error shows it."""
     if isinstance(value, int):
@@ -294,6 +228,10 @@ def _in_words(value: float) -> str:
 
 
 def _check_type(origin: str, name: str, value: Any, annotation: str) -> None:
+    if annotation == "tuple[str, ...]":  # a list in JSON
+        if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
+            raise ConfigError(f"{origin}: {name} is {str(value)[:60]}, but must be a list of texts.")
+        return
     allowed: tuple[type, ...] = ()
     for part in annotation.split("|"):
         kind = part.strip()

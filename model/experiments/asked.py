@@ -5,6 +5,7 @@ Records go in and records come out, so that each of them may run in another proc
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -121,10 +122,18 @@ def both_orders(translator: Translator, ids: Sequence[int], seed: int) -> tuple[
 # ------------------------------------------------------------ of a classifier
 
 
-def judge_and_erase(judge: Judge, text: str, most_tokens: int) -> tuple[Judgement, tuple[float, ...] | None]:
-    """The verdict, and what each word did for it, where the text is not longer than so many tokens."""
+class Erased(NamedTuple):
+    """What the log-odds of each class lose when a token's word is left out, and how much work that is."""
+
+    changes: tuple[tuple[float, ...], ...] | None  # [class][token]; None: more work than was allowed
+    work: float  # multiplications; infinite where the text is too long for it
+
+
+def judge_and_erase(judge: Judge, text: str, most_tokens: int, most_work: float) -> tuple[Judgement, Erased]:
+    """The verdict; and what each word did for it, of a text of at most so many tokens and for that much work."""
     judgement = judge.judge(text)
-    return judgement, judge.erased(judgement) if len(judgement.tokens) <= most_tokens else None
+    work = judge.erasure(judgement) if len(judgement.tokens) <= most_tokens else math.inf
+    return judgement, Erased(judge.erased(judgement) if work <= most_work else None, work)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,9 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from torch import Tensor, nn
 
 from headlight.model.core.classifier import SelfAttentionClassifier
-from headlight.model.core.config import ClassifierConfig, Config, TransformerConfig
+from headlight.model.core.classifier_config import ClassifierConfig, EncoderClassifierConfig
+from headlight.model.core.config import Config, TransformerConfig
+from headlight.model.core.encoder_classifier import EncoderClassifier
 from headlight.model.core.transformer import Transformer
 from headlight.model.decoding.generation_defaults import GenerationDefaults, load_generation_defaults
 from headlight.model.errors import CheckpointError, ConfigError
@@ -81,6 +83,7 @@ class Kind(NamedTuple):
 KINDS: dict[str, Kind] = {
     "transformer": Kind(TransformerConfig, Transformer, lambda c: (c.source_vocabulary, c.target_vocabulary)),
     "classifier": Kind(ClassifierConfig, SelfAttentionClassifier, lambda c: (c.vocabulary, c.vocabulary)),
+    "encoder_classifier": Kind(EncoderClassifierConfig, EncoderClassifier, lambda c: (c.vocabulary, c.vocabulary)),
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from headlight.model.errors import ConfigError, TokenizerError
 from headlight.model.folders.reader import CONFIG
 from headlight.model.folders.storage import read_json
-from headlight.model.foreign.common import AGAIN, TOKENIZER_CONFIG, added_tokens, safe_json
+from headlight.model.foreign.common import AGAIN, TOKENIZER_CONFIG, added_tokens, safe_json, special_named
 from headlight.model.text.byte_pairs import LETTERS, SPECIAL, WHOLE, ByteEntry, BytePairs, BytePairTokenizer
 
 VOCABULARY, MERGES, TOGETHER = "vocab.json", "merges.txt", "tokenizer.json"
@@ -54,14 +54,22 @@ def read_byte_pairs(folder: Path, size: int, *, pad_id: int, start_id: int, end_
 
 
 def token_named(folder: Path, tokenizer: BytePairTokenizer, name: str, default: str) -> int:
-    """The id of a special token that `tokenizer_config.json` names, such as "cls_token"."""
-    said = safe_json(folder, TOKENIZER_CONFIG).get(name)
-    text = said.get("content") if isinstance(said, dict) else said
-    text = text if isinstance(text, str) else default
+    """The id of a special token that the folder's settings name, such as "cls_token"."""
+    text = special_named(folder, name, default)
     for place, entry in enumerate(tokenizer.rules.entries):
         if entry.text == text and entry.kind == SPECIAL:
             return place
     raise TokenizerError(f"{folder}: the vocabulary has no {text} ({name}). {AGAIN}")
+
+
+def special_id(folder: Path, name: str, default: str) -> int:
+    """The same from the folder's files, before the vocabulary is read."""
+    text = special_named(folder, name, default)
+    pieces = (_together(folder) if (folder / TOGETHER).exists() else _apart(folder)).pieces
+    numbers = pieces | {text: each.token_id for text, each in added_tokens(folder).items()}
+    if type(numbers.get(text)) is not int:
+        raise TokenizerError(f"{folder}: the vocabulary has no {text} ({name}). {AGAIN}")
+    return numbers[text]
 
 
 def _together(folder: Path) -> _Stored:

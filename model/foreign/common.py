@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
+from headlight.model.core.classifier_config import EncoderClassifierConfig
 from headlight.model.core.config import TransformerConfig
 from headlight.model.core.transformer import Transformer
 from headlight.model.decoding.generation_defaults import GenerationDefaults
@@ -147,12 +148,13 @@ class ForeignReader(FolderReader):
                 f"{str(error)[:200]}). Download it again, or choose another model."
             ) from error
 
-    def config(self, folder: Path, values: dict[str, Any]) -> TransformerConfig:
+    def config(self, folder: Path, values: dict[str, Any]) -> Any:
         try:
             self._refuse_other_cutters(folder, values)
             found = self.mapped(folder, values)
+            stacks = ("encoder_layers", "decoder_layers", "layers")
             for what, number, most in (
-                ("layers", max(found.encoder_layers, found.decoder_layers), MOST_LAYERS),
+                ("layers", max(getattr(found, name, 0) for name in stacks), MOST_LAYERS),
                 ("positions", found.max_length, MOST_POSITIONS),
             ):
                 if number > most:
@@ -170,7 +172,7 @@ class ForeignReader(FolderReader):
                 f"are: {', '.join(self.cutters)}. Choose another model."
             )
 
-    def mapped(self, folder: Path, values: dict[str, Any]) -> TransformerConfig:
+    def mapped(self, folder: Path, values: dict[str, Any]) -> TransformerConfig | EncoderClassifierConfig:
         """Our configuration, from theirs."""
         raise NotImplementedError
 
@@ -246,6 +248,8 @@ class Added(NamedTuple):
 
     token_id: int
     special: bool  # False: it is plain text that stays whole
+    normalised: bool = False  # it is looked for in the text after case and accents have gone
+    looks_beside: bool = False  # it takes spaces with it, or stands alone only
 
 
 def added_tokens(folder: Path) -> dict[str, Added]:
@@ -255,16 +259,31 @@ def added_tokens(folder: Path) -> dict[str, Added]:
         found[text] = Added(token_id, special=True)
     decoder = safe_json(folder, TOKENIZER_CONFIG).get("added_tokens_decoder")
     for number, entry in decoder.items() if isinstance(decoder, dict) else ():
-        found[entry["content"]] = Added(int(number), entry.get("special", True) is True)
+        found[entry["content"]] = _added(int(number), entry)
     listed = safe_json(folder, "tokenizer.json").get("added_tokens")
     for entry in listed if isinstance(listed, list) else ():
-        found[entry["content"]] = Added(entry["id"], entry.get("special", True) is True)
+        found[entry["content"]] = _added(entry["id"], entry)
     for text, each in found.items():
         if type(each.token_id) is not int or each.token_id < 0:
             raise TokenizerError(
                 f"{folder}: the added token {text!r} has no whole number as its id. Download it again."
             )
     return found
+
+
+def _added(token_id: int, entry: Mapping[str, Any]) -> Added:
+    beside = any(entry.get(name) is True for name in ("single_word", "lstrip", "rstrip"))
+    return Added(token_id, entry.get("special", True) is True, entry.get("normalized") is True, beside)
+
+
+def special_named(folder: Path, name: str, default: str) -> str:
+    """What a special token is called, such as the "cls_token", by the first file that says so."""
+    for file in (TOKENIZER_CONFIG, "special_tokens_map.json"):
+        said = safe_json(folder, file).get(name)
+        text = said.get("content") if isinstance(said, dict) else said
+        if isinstance(text, str) and text:
+            return text
+    return default
 
 
 def with_added(
@@ -280,7 +299,7 @@ def with_added(
     the `last`, as far as they were not added, on the ids that are left.
     """
     table = dict(enumerate(texts))
-    for text, (token_id, _) in added.items():
+    for text, (token_id, *_) in added.items():
         if token_id >= size:
             raise ConfigError(f"{folder}: {text} has the id {token_id:,}, but {CONFIG} says {size:,} entries. {AGAIN}")
         if table.get(token_id, text) != text:

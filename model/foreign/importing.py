@@ -6,13 +6,17 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from torch import nn
+
+from headlight.model.core.transformer import Transformer
 from headlight.model.decoding import generation_defaults
 from headlight.model.errors import CheckpointError
 from headlight.model.folders.checkpoint import save_checkpoint
 from headlight.model.folders.checksums import CARD
 from headlight.model.folders.reader import CONFIG
 from headlight.model.folders.storage import Storage, read_json
-from headlight.model.foreign.loading import load_checkpoint
+from headlight.model.foreign import CLASSIFIERS
+from headlight.model.foreign.loading import read_checkpoint
 from headlight.model.text import languages
 from headlight.model.text.languages import languages_of
 
@@ -23,8 +27,9 @@ def import_folder(source: Path, folder: Path, *, origin: str, revision: str = ""
     """Write `folder` from the third-party `source`; the card names `origin` and `revision`."""
     if read_json(source / CONFIG).get("format") == "headlight":
         raise CheckpointError(f"{source}: is a folder of ours already. Copy it.")
-    loaded = load_checkpoint(source)
-    others = {generation_defaults.FILE: loaded.generation_defaults.to_json()}
+    loaded = read_checkpoint(source, nn.Module)
+    writes = isinstance(loaded.model, Transformer)
+    others = {generation_defaults.FILE: loaded.generation_defaults.to_json()} if writes else {}
     if loaded.languages != languages.Languages():
         others[languages.FILE] = loaded.languages.to_json()
     save_checkpoint(
@@ -49,14 +54,15 @@ def card(source: Path, name: str, origin: str, revision: str, storage: str, left
     said = (
         f"\nRules of its makers that are not known here and are left out: {'; '.join(left_out)}.\n" if left_out else ""
     )
+    brought = "" if values.get("model_type") in CLASSIFIERS else " and generation defaults"
     matter = [f"language: [{', '.join(pair)}]"] if pair else []
     matter += [f"license: {stated}"] if stated else []
     head = "\n".join(["---", *matter, "---", "", ""]) if matter else ""
     return f"""{head}# {name}
 
-Imported from {origin}{at}: a model of the family "{values.get("model_type")}", with its own vocabulary and generation
-defaults. The numbers are the same, stored in {storage}. What it was trained on, how good it is and where it fails is
-told at its source.
+Imported from {origin}{at}: a model of the family "{values.get("model_type")}", with its own vocabulary{brought}.
+The numbers are the same, stored in {storage}. What it was trained on, how good it is and where it fails is told at its
+source.
 
 - Source: {origin}{at}
 - Licence: {stated or "not stated"}

@@ -118,7 +118,7 @@ class WithoutFirstNumbers(TorchFunctionMode):
 
 
 def kind_of_folder(folder: str | Path) -> str:
-    """The kind of a folder, "transformer" or "classifier", without reading weights."""
+    """The kind of a folder, "transformer" or one of the classifiers, without reading weights."""
     values = read_json(Path(folder) / CONFIG)
     reader = _reader_for(Path(folder), values)
     with reader.complaints(Path(folder)):

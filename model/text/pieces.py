@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from headlight.model.errors import TokenizerError
 from headlight.model.records import Token
-from headlight.model.text.segmentation import word_indices
+from headlight.model.text.placed_tokens import Placed, tokens_of
 from headlight.model.text.sentencepiece import Normalisation, Piece, PieceKind, SentencePieceModel
 from headlight.model.text.subwords import SPACE, Subwords
 from headlight.model.text.vocabulary import require_id
@@ -34,15 +34,6 @@ class Entry(NamedTuple):
 
     text: str
     kind: Kind
-
-
-class Placed(NamedTuple):
-    """An id with the characters of the text that it was made of; none for an inserted space."""
-
-    token_id: int
-    start: int
-    end: int
-    special: bool = False
 
 
 class PieceTokenizer:
@@ -95,7 +86,7 @@ class PieceTokenizer:
         an unknown character is one token with the text of the character.
         """
         end = Placed(self.end_id, len(text), len(text), special=True)
-        return self._tokens(text, [*self._placed(text), end])
+        return tokens_of(text, [*self._placed(text), end], self._name)
 
     def _placed(self, text: str) -> list[Placed]:
         code, rest = self._split_code(text)
@@ -135,7 +126,7 @@ class PieceTokenizer:
             if special:  # stands where the next written token begins
                 start = end = next((begin for begin, stop in spans[place:] if stop > begin), len(text))
             placed.append(Placed(token_id, start, end, special))
-        return self._tokens(text, placed)
+        return tokens_of(text, placed, self._name)
 
     def _written(self, ids: Sequence[int]) -> tuple[str, list[tuple[int, int]]]:
         """The text, and the span of each id in it, without the space before a word."""
@@ -185,30 +176,13 @@ class PieceTokenizer:
         text, kind = self.entry(token_id)
         return f"⟨{text[3:5]}⟩" if kind == "byte" else text.replace(SPACE, " ")
 
+    def _name(self, token_id: int) -> str:
+        return self.entries[token_id].text
+
     def entry(self, token_id: int) -> Entry:
         """What an id stands for."""
         require_id(token_id, self.vocabulary_size)
         return self.entries[token_id]
-
-    # ------------------------------------------------------------ tokens to look at
-
-    def _tokens(self, text: str, placed: Sequence[Placed]) -> tuple[Token, ...]:
-        groups = list(_groups(len(text), placed))
-        spans = [(start, end) for start, end, group in groups for token in group if not token.special]
-        words = iter(word_indices(text, spans))
-        tokens: list[Token] = []
-        for start, end, group in groups:
-            pieces, piece = sum(not token.special for token in group), 0
-            for token in group:
-                if token.special:
-                    name = self.entries[token.token_id].text
-                    tokens.append(Token(name, token.token_id, token.start, token.end, special=True))
-                    continue
-                tokens.append(
-                    Token(text[start:end], token.token_id, start, end, word=next(words), piece=piece, pieces=pieces)
-                )
-                piece += 1
-        return tuple(tokens)
 
     # ------------------------------------------------------------ stored, loaded
 
@@ -275,27 +249,6 @@ def _one_of(value: Any, choices: Sequence[str]) -> Any:
     if value not in choices:
         raise ValueError(f"{value!r} is none of {', '.join(choices)}")
     return value
-
-
-def _groups(length: int, placed: Sequence[Placed]) -> Iterator[tuple[int, int, list[Placed]]]:
-    """Tokens that share characters, with these; a token without any belongs to the one after it."""
-    group: list[Placed] = []
-    start, end = 0, 0
-    for token in placed:
-        if token.special:
-            if end > start:
-                yield start, end, group
-                group, start, end = [], 0, 0
-            group.append(token)
-            continue
-        if end > start and token.start >= end:
-            yield start, end, group
-            group, start, end = [], 0, 0
-        group.append(token)
-        if token.end > token.start:
-            start, end = (min(start, token.start), max(end, token.end)) if end > start else (token.start, token.end)
-    if group:
-        yield (start, end, group) if end > start else (length, length, group)
 
 
 def _characters_of(run: Sequence[tuple[int, int]]) -> Iterator[tuple[str, list[int]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from headlight.model.text import byte_pairs, pieces
+from headlight.model.text import byte_pairs, pieces, word_pieces
 from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.text.vocabulary import Vocabulary
 
@@ -19,4 +19,6 @@ def load_vocabulary(path: Path) -> Vocabulary:
         return pieces.PieceTokenizer.from_json(text, name=str(path))
     if f'"{byte_pairs.FORMAT}"' in text[:100]:
         return byte_pairs.BytePairTokenizer.from_json(text, name=str(path))
+    if f'"{word_pieces.FORMAT}"' in text[:100]:
+        return word_pieces.WordPieceTokenizer.from_json(text, name=str(path))
     return Tokenizer.load(path)

@@ -10,7 +10,8 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from headlight.model.core.config import ClassifierConfig, TransformerConfig
+from headlight.model.core.classifier_config import ClassifierConfig
+from headlight.model.core.config import TransformerConfig
 from headlight.model.errors import ConfigError, TrainingError
 from headlight.model.training.corpora import Cleaning, CorpusSpec
 from headlight.model.training.noise import NoiseSettings

@@ -2,32 +2,33 @@
 
 judge = Judge.load("assets/models/sentiment")
 judgement = judge.judge("A quiet film with a warm heart.")
-judgement.verdict, judgement.probability, judgement.shares, judgement.attention  # [layer, head, query, key]
+judgement.verdict, judgement.probabilities, judgement.shares, judgement.attention  # [layer, head, query, key]
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from headlight.model.core.classifier import SelfAttentionClassifier, shortened
+from headlight.model.core.classifier import Classifier, SelfAttentionClassifier, shortened
 from headlight.model.core.interventions import scale_heads
 from headlight.model.core.masks import pad_rows
 from headlight.model.core.probes import watch
 from headlight.model.folders.shipped import find_folder
 from headlight.model.foreign.loading import read_checkpoint
-from headlight.model.records import Judgement, read_only
+from headlight.model.records import Judgement, Token, probability, read_only
 from headlight.model.text.cleaning import fold, tidy
 from headlight.model.text.vocabulary import Vocabulary
 from headlight.model.translate.device import DeviceChoice, choose_device, in_smaller_batches
 from headlight.model.translate.requests import batches_by_length
 
-WEIGHTS = "layers.*.self_attention.weights"
 BATCH_TOKENS = 16_000
+GAP = " … "  # stands for a long text's middle
 
 
 class Judge:
@@ -35,7 +36,7 @@ class Judge:
 
     def __init__(
         self,
-        model: SelfAttentionClassifier,
+        model: Classifier,
         tokenizer: Vocabulary,
         *,
         name: str = "",
@@ -51,74 +52,132 @@ class Judge:
         """Load a model folder, or a shipped model by its name. Without `device`, the best one is chosen."""
         choice = choose_device(device)
         folder = find_folder(folder)
-        loaded = read_checkpoint(folder, SelfAttentionClassifier, device=choice.device)
+        loaded = read_checkpoint(folder, Classifier, device=choice.device)
         return cls(loaded.model, loaded.source_tokenizer, name=Path(folder).resolve().name, choice=choice)
 
     def judge(self, text: str) -> Judgement:
         """Judge one text and record all attention. Of a very long text, the beginning and the end are read."""
-        whole = self.tokenizer.encode(fold(tidy(text)))
-        ids = self._cut(whole)
-        with torch.inference_mode(), watch(self.model, WEIGHTS) as seen:
-            shares = self.model.shares(torch.tensor([ids], device=self.choice.device))[0]  # [tokens]
-        bias = float(self.model.verdict.bias)
-        log_odds = float(shares.sum()) + bias
-        maps = torch.stack([seen[name][0] for name in seen]).float().cpu().numpy()
-        tokens = self.tokenizer.written_tokens(ids)
+        text, tokens, is_shortened = self._read(text)
+        config = self.model.config
+        ids = torch.tensor([[token.id for token in tokens]], device=self.choice.device)
+        names = [self.model.weights_path.format(layer) for layer in range(config.layers)]
+        shares, bias = None, 0.0
+        with torch.inference_mode(), watch(self.model, *names) as seen:
+            if isinstance(self.model, SelfAttentionClassifier):  # its verdict is a sum of shares
+                shares, bias = tuple(self.model.shares(ids)[0].tolist()), float(self.model.verdict.bias)
+                log_odds = sum(shares) + bias
+                class_log_odds: tuple[float, ...] = (-log_odds, log_odds)
+            else:
+                class_log_odds = tuple(self.model.log_odds(ids)[0].tolist())
+        maps = np.empty((config.layers, config.heads, len(tokens), len(tokens)), dtype=np.float32)
+        for layer, name in enumerate(names):  # one by one: those of a large model are never there twice
+            maps[layer] = seen[name][0].float().cpu().numpy()
         return Judgement(
-            text=self.tokenizer.decode(ids),
-            shortened=len(ids) < len(whole) + 1,
+            text=text,
+            shortened=is_shortened,
             tokens=tokens,
-            shares=tuple(shares.tolist()),
+            classes=config.classes,
+            exclusive=config.exclusive,
+            class_log_odds=class_log_odds,
+            attention=read_only(maps),
+            shares=shares,
             bias=bias,
-            log_odds=log_odds,
-            probability=_sigmoid(log_odds),
-            classes=self.model.config.classes,
-            attention=read_only(np.ascontiguousarray(maps)),
         )
 
-    def erased(self, judgement: Judgement) -> tuple[float, ...]:
-        """What the log-odds lose when the word of each token is left out and the rest judged again.
+    def erased(self, judgement: Judgement) -> tuple[tuple[float, ...], ...]:
+        """What each class's log-odds lose when the word of each token is left out: `[class][token]`.
 
         A share says what a token's place holds; since attention mixes the words before, this says what the word is for.
         """
-        words = sorted({token.word for token in judgement.tokens if token.word is not None})
+        words = _words(judgement)
         rows = [[token.id for token in judgement.tokens if token.word != word] for word in words]
-        left = dict(zip(words, in_smaller_batches(self._log_odds, rows), strict=True)) if rows else {}
+        left = dict(zip(words, self._all_log_odds(rows), strict=True))
         return tuple(
-            judgement.log_odds - left[token.word] if token.word is not None else 0.0 for token in judgement.tokens
+            tuple(0.0 if token.word is None else odds - left[token.word][place] for token in judgement.tokens)
+            for place, odds in enumerate(judgement.class_log_odds)
         )
 
+    def erasure(self, judgement: Judgement) -> float:
+        """How many multiplications `erased` takes: each weight of a layer, for each token, for each word left out."""
+        layers = sum(weight.numel() for name, weight in self.model.named_parameters() if "embedding" not in name)
+        return float(layers * len(judgement.tokens) * len(_words(judgement)))
+
     def without_words(self, judgement: Judgement, words: Collection[int]) -> float:
-        """The log-odds of the text without these words, by their numbers."""
-        return self._log_odds([[token.id for token in judgement.tokens if token.word not in words]])[0]
+        """The log-odds of the last class for the text without these words, by their numbers."""
+        return self._log_odds([[token.id for token in judgement.tokens if token.word not in words]])[0][-1]
 
     @contextmanager
     def without_head(self, layer: int, head: int) -> Iterator[None]:
         """Within the block, this head's attention weights are zero, so that it adds nothing."""
-        with watch(self.model, f"layers.{layer}.self_attention.weights", edit=scale_heads(head, 0.0)):
+        with watch(self.model, self.model.weights_path.format(layer), edit=scale_heads(head, 0.0)):
             yield
 
-    def probabilities(self, texts: Sequence[str], *, on_progress: Callable[[int], None] | None = None) -> list[float]:
-        """The probability of the positive class for each text; texts of similar length share a batch."""
-        rows = [self._cut(ids) for ids in self.tokenizer.encode_batch([fold(tidy(text)) for text in texts])]
-        found = [0.0] * len(rows)
+    def probabilities(
+        self, texts: Sequence[str], *, on_progress: Callable[[int], None] | None = None
+    ) -> list[tuple[float, ...]]:
+        """The probability of each class for each text; texts of similar length share a batch."""
+        rows = [self._cut(ids) for ids in self.tokenizer.encode_batch([self._cleaned(text) for text in texts])]
+        return [tuple(map(probability, each)) for each in self._all_log_odds(rows, on_progress)]
+
+    # ------------------------------------------------------------ text to ids
+
+    def _cleaned(self, text: str) -> str:
+        return fold(tidy(text)) if self.model.folds else tidy(text)
+
+    @property
+    def _most(self) -> int:
+        """Tokens of a text that the model can read, without those around it."""
+        return self.model.config.max_length - 1 - len(self._before)
+
+    @property
+    def _before(self) -> list[int]:
+        start = getattr(self.model.config, "start_id", None)
+        return [] if start is None else [start]
+
+    def _cut(self, ids: list[int]) -> list[int]:
+        return [*self._before, *shortened(ids, self._most), self.tokenizer.end_id]
+
+    def _read(self, text: str) -> tuple[str, tuple[Token, ...], bool]:
+        """The text with the tokens that the model reads, and whether it reads only the ends of it."""
+        text = self._cleaned(text)
+        *tokens, end = self.tokenizer.source_tokens(text)
+        kept = shortened(tokens, self._most)
+        before = [Token(self.tokenizer.label(each), each, 0, 0, special=True) for each in self._before]
+        if len(kept) < len(tokens):
+            first = next(place for place in range(len(kept)) if kept[place] is not tokens[place])
+            text, kept, end = _without_middle(text, kept[:first], kept[first:], end)
+        return text, (*before, *kept, end), len(kept) < len(tokens)
+
+    def _all_log_odds(
+        self, rows: Sequence[list[int]], on_progress: Callable[[int], None] | None = None
+    ) -> list[list[float]]:
+        """Of any number of rows, in batches of bounded size."""
+        found: list[list[float]] = [[]] * len(rows)
         for places in batches_by_length({place: len(row) for place, row in enumerate(rows)}, BATCH_TOKENS):
             log_odds = in_smaller_batches(self._log_odds, [rows[place] for place in places])
-            for place, value in zip(places, log_odds, strict=True):
-                found[place] = _sigmoid(value)
+            for place, each in zip(places, log_odds, strict=True):
+                found[place] = each
             if on_progress:
                 on_progress(len(places))
         return found
 
-    def _cut(self, ids: list[int]) -> list[int]:
-        return [*shortened(ids, self.model.config.max_length - 1), self.tokenizer.end_id]
-
-    def _log_odds(self, rows: Sequence[list[int]]) -> list[float]:
+    def _log_odds(self, rows: Sequence[list[int]]) -> list[list[float]]:
         with torch.inference_mode():
             ids = pad_rows(list(rows), self.model.config.pad_id).to(self.choice.device)
-            log_odds: list[float] = self.model(ids).tolist()
+            log_odds: list[list[float]] = self.model.log_odds(ids).tolist()
             return log_odds
 
 
-def _sigmoid(log_odds: float) -> float:
-    return float(torch.tensor(log_odds, dtype=torch.float64).sigmoid())
+def _words(judgement: Judgement) -> list[int]:
+    return sorted({token.word for token in judgement.tokens if token.word is not None})
+
+
+def _without_middle(
+    text: str, first: Sequence[Token], last: Sequence[Token], end: Token
+) -> tuple[str, list[Token], Token]:
+    """Both ends of a text as one, with their tokens moved to their places in it."""
+    begins = last[0].start
+    joined = text[: first[-1].end] + GAP + text[begins:]
+    shift = len(joined) - len(text)
+    *moved, end = (replace(each, start=each.start + shift, end=each.end + shift) for each in (*last, end))
+    return joined, [*first, *moved], end

@@ -13,12 +13,13 @@ from typing import Any, Literal
 
 from headlight.model.folders.aligning import best_head
 from headlight.model.folders.checksums import TELLS, revision
-from headlight.model.foreign import FAMILIES
+from headlight.model.foreign import CLASSIFIERS, FAMILIES, family_of
 from headlight.model.text.languages import languages_of
 from headlight.viz.errors import logged
 
 CONFIG, CARD, SUMS = "config.json", "README.md", "SHA256SUMS"
 OWN_DEFAULTS = ("habits.json", "languages.json")
+OWN_CLASSIFIERS = ("classifier", "encoder_classifier")  # kinds of our own folders
 LANGUAGE = re.compile(r"[a-z]{2,3}")
 LONGEST_CARD, LONGEST_SUMMARY = 50_000, 600  # characters: third-party text has any length
 LARGEST_HEADER = 100_000_000  # bytes: what the format of the weights allows
@@ -44,6 +45,7 @@ class ModelCard:
     where: Literal["here", "hub"] = "here"  # in the models' folder, or downloaded by its id
     downloaded: bool = True
     brings_defaults: bool = False  # whether it may have default options or languages of its own
+    linear: bool = False  # of a classifier: its verdict is a sum of contributions of tokens
 
 
 def read_cards(folder: Path) -> tuple[ModelCard, ...]:
@@ -70,8 +72,8 @@ def can_be_read(folder: Path) -> bool:
 
 def _strange_family(config: dict[str, Any]) -> object:
     """The family of a model that we cannot read; `None` where we can."""
-    family = config.get("model_type")
-    return None if "format" in config or (isinstance(family, str) and family in FAMILIES) else family or "unnamed"
+    family = family_of(config)
+    return None if "format" in config or family in FAMILIES else family or "unnamed"
 
 
 def read_card(folder: Path, name: str = "") -> ModelCard:
@@ -87,7 +89,7 @@ def read_card(folder: Path, name: str = "") -> ModelCard:
     best = best_head(folder)
     return ModelCard(
         name=name,
-        kind="classifier" if config.get("kind") == "classifier" else "transformer",
+        kind="classifier" if family in CLASSIFIERS or config.get("kind") in OWN_CLASSIFIERS else "transformer",
         languages=languages_of(name) or _pair(head) if family else _languages(folder, head),
         parameters=sum(_parameters(path) for path in sorted(folder.glob("*.safetensors"))),
         bytes=sum(path.stat().st_size for path in folder.iterdir() if path.is_file()),
@@ -95,6 +97,7 @@ def read_card(folder: Path, name: str = "") -> ModelCard:
         revision=_revision(folder),
         best_head=best._asdict() if best else None,
         brings_defaults=family is not None or any((folder / name).exists() for name in OWN_DEFAULTS),
+        linear=config.get("kind") == "classifier",
     )
 
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
+from typing import Literal, NamedTuple
 
 from headlight.model.foreign import FAMILIES
 from headlight.model.foreign.hub import (
@@ -36,6 +37,14 @@ from headlight.viz.settings import ANY, Settings, hub_list
 LOG = logging.getLogger(__name__)
 
 
+class _Listed(NamedTuple):
+    """What is known of a model of the Hub before its download."""
+
+    languages: tuple[str, ...]
+    bytes: int = 0
+    kind: Literal["transformer", "classifier"] = "transformer"
+
+
 class Catalogue:
     """Cards, folders and downloads of all models. Threads may share it."""
 
@@ -43,9 +52,12 @@ class Catalogue:
         self.settings = settings
         self._here = {card.name: card for card in read_cards(settings.models_folder)}
         self._downloads = Downloads(self._make_room)
-        known = {each["id"]: (tuple(each["languages"]), int(each["bytes"])) for each in hub_list()}
+        known = {
+            each["id"]: _Listed(tuple(each["languages"]), int(each["bytes"]), each.get("kind", "transformer"))
+            for each in hub_list()
+        }
         # The allowed ones; where any may be asked for, also those that were asked for and are downloaded.
-        self._hub = {name: known.get(name, (languages_of(name), 0)) for name in settings.models if name != ANY}
+        self._hub = {name: known.get(name, _Listed(languages_of(name))) for name in settings.models if name != ANY}
         self._read: dict[tuple[str, Path], ModelCard | None] = {}
         if ANY in settings.models:
             self._find_kept()
@@ -56,12 +68,12 @@ class Catalogue:
         """All models: first those of the folder, then those of the Hub, each with what is known of it now."""
         return (*self._here.values(), *(self._hub_card(name) for name in list(self._hub)))
 
-    def card(self, name: str, kind: str) -> ModelCard:
-        """A model of this kind that may be used here."""
+    def card(self, name: str, kind: str = "") -> ModelCard:
+        """A model of this kind, or of any, that may be used here."""
         found = self._find(name)
-        if found is not None and found.kind == kind:
+        if found is not None and found.kind == (kind or found.kind):
             return found
-        cards = [card for card in self.cards() if card.kind == kind]
+        cards = [card for card in self.cards() if card.kind == (kind or card.kind)]
         if not cards or not name:
             raise PageError("model", "no_model")
         if "/" in name and self._hub:
@@ -79,7 +91,7 @@ class Catalogue:
             read_id(name)
         card = self._hub_card(name)
         if card.downloaded:
-            self._hub[name] = (card.languages, card.bytes)
+            self._hub[name] = _Listed(card.languages, card.bytes, card.kind)
         return card
 
     def _find_kept(self) -> None:
@@ -87,21 +99,21 @@ class Catalogue:
         for kept in cached_models():
             name, folder = str(kept), find_folder(kept)
             if folder is not None and can_be_read(folder):
-                self._hub.setdefault(name, (languages_of(name), 0))
+                self._hub.setdefault(name, _Listed(languages_of(name)))
 
     def _hub_card(self, name: str) -> ModelCard:
-        languages, size = self._hub.get(name, (languages_of(name), 0))
+        listed = self._hub.get(name, _Listed(languages_of(name)))
         folder = find_folder(read_id(name))
         if folder is not None and (name, folder) not in self._read:  # several names may lead to one folder
-            self._read[name, folder] = self._read_card(name, folder, languages)
+            self._read[name, folder] = self._read_card(name, folder, listed.languages)
         if folder is not None and (found := self._read[name, folder]) is not None:
             return found
         return ModelCard(
             name=name,
-            kind="transformer",
-            languages=languages,
+            kind=listed.kind,
+            languages=listed.languages,
             parameters=0,
-            bytes=size,
+            bytes=listed.bytes,
             summary="",
             revision="",
             where="hub",
@@ -131,7 +143,7 @@ class Catalogue:
 
     def offer(self, name: str) -> Plan:
         """What a download would bring, by the Hub: files, bytes, licence. A model that we cannot read is refused."""
-        card = self.card(name, "transformer")
+        card = self.card(name)
         with hub_words():
             found = plan(card.name)
         if found.family and found.family not in FAMILIES:
@@ -145,12 +157,12 @@ class Catalogue:
         self, name: str, on_progress: Callable[[Progress], None] | None = None, stop: Event | None = None
     ) -> ModelCard:
         """Download an allowed model, if it is not here yet. Equal downloads at one time are made once."""
-        card = self.card(name, "transformer")
+        card = self.card(name)
         if card.downloaded:
             return card
         with hub_words():
             self._downloads.fetch(card.name, on_progress, stop)
-        card = self.card(name, "transformer")
+        card = self.card(name)
         if not card.downloaded:  # its files are here, but cannot be read
             raise PageError("model", "model_cannot_load", {"given": card.name})
         return card

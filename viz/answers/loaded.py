@@ -31,8 +31,7 @@ class LoadedModels:
     def hold(self, card: ModelCard) -> Iterator[Any]:
         """The `Translator` or the `Judge` of a card. It stays in memory until the end of the block."""
         with self.cache.hold(place_of(card), lambda: self.load(card)) as model:
-            if card.kind == "transformer":
-                self.catalogue.used(card)
+            self.catalogue.used(card)
             yield model
 
     def find(self, card: ModelCard) -> Any:
@@ -56,7 +55,7 @@ class LoadedModels:
         except (ModelError, OSError) as error:
             LOG.exception("The model %s cannot be loaded.", card.name)
             raise PageError("model", "model_cannot_load", {"given": card.name}) from error
-        if isinstance(model, Outline):
+        if isinstance(model, Outline | Judge):
             model.name = card.name  # a folder of the download cache has the name of a commit
         return model
 

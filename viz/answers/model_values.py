@@ -63,6 +63,11 @@ def translators(service: Service) -> list[dict[str, Any]]:
     ]
 
 
+def classifiers(service: Service) -> list[dict[str, Any]]:
+    """All classifiers in the order of a menu."""
+    return [about(card) | {"linear": card.linear} for card in service.classifiers()]
+
+
 def about(card: ModelCard) -> dict[str, Any]:
     """What the browser needs to know of a model."""
     source, target = (*card.languages, "", "")[:2]

@@ -14,7 +14,7 @@ from threading import Event
 from typing import Any
 
 from headlight.model.errors import ModelError
-from headlight.model.experiments.asked import judge_and_erase
+from headlight.model.experiments.asked import Erased, judge_and_erase
 from headlight.model.foreign.hub import Plan
 from headlight.model.foreign.hub import Progress as Arrived
 from headlight.model.records import Judgement, Progress, Reliability, Translation, TranslationRequest
@@ -99,11 +99,20 @@ class Service:
         with _in_our_words():
             return self.backend.run(self._card(name), work, *given)
 
-    def run_judge(self, work: Work, *given: Any, name: str = "") -> Any:
-        """The same of the classifier of this name, or the first one."""
-        named = name or next((card.name for card in self.catalogue.cards() if card.kind == "classifier"), "")
+    def run_judge(self, work: Work, *given: Any, name: str = "", linear: bool = False) -> Any:
+        """The same of the classifier of this name, or the first one.
+
+        `linear`: only one whose verdict is a sum of contributions will do.
+        """
+        known = [card.name for card in self.classifiers() if card.downloaded and (card.linear or not linear)]
+        card = self.catalogue.card(name or next(iter(known), ""), "classifier")
         with _in_our_words():
-            return self.backend.run(self.catalogue.card(named, "classifier"), work, *given)
+            return self.backend.run(card, work, *given)
+
+    def classifiers(self) -> list[ModelCard]:
+        """All classifiers: first those whose verdict is a sum of contributions, last those that may be downloaded."""
+        cards = (card for card in self.catalogue.cards() if card.kind == "classifier")
+        return sorted(cards, key=lambda card: (not card.downloaded, card.where == "hub", not card.linear, card.name))
 
     def outline(self, name: str = "") -> Outline:
         """What the translator of this name, or the default one, knows without computing."""
@@ -273,14 +282,13 @@ class Service:
         return self.judge_and_erase(text, model)[0]
 
     def judge_and_erase(
-        self, text: Any, model: str = "", *, most_tokens: int = 0
-    ) -> tuple[Judgement, tuple[float, ...] | None]:
-        """The verdict, and what each word did for it, where the text is not longer than so many tokens."""
+        self, text: Any, model: str = "", *, most_tokens: int = 0, most_work: float = 0
+    ) -> tuple[Judgement, Erased]:
+        """The verdict; and what each word did for it, of a text of at most so many tokens and for that much work."""
         text = check_text("text", text, limit=REVIEW * self.settings.max_characters)
         if is_blank(text):
             raise PageError("text", "blank_text")
-        found: tuple[Judgement, tuple[float, ...] | None]
-        found = self.run_judge(judge_and_erase, text, most_tokens, name=model)
+        found: tuple[Judgement, Erased] = self.run_judge(judge_and_erase, text, most_tokens, most_work, name=model)
         return found
 
 

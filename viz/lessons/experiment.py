@@ -56,8 +56,8 @@ class Given:
         return self.service.run(self.request.model, work, *given)
 
     def run_judge(self, work: Work, *given: Any) -> Any:
-        """The same of the classifier."""
-        return self.service.run_judge(work, *given)
+        """The same of the classifier whose verdict is a sum of contributions."""
+        return self.service.run_judge(work, *given, linear=True)
 
     def tensors(self, *names: str) -> Mapping[str, FloatArray]:
         """Probes of one pass over the sentence and its translation, by their paths."""

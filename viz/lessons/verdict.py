@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import dataclass
 
@@ -46,7 +47,8 @@ def read(given: Given) -> tuple[Judgement, list[Word]]:
     text = text_of(given)
     if is_blank(text):
         raise PageError("text", "blank_text")
-    judgement, effects = given.run_judge(judge_and_erase, text, sys.maxsize)
+    judgement, erased = given.run_judge(judge_and_erase, text, sys.maxsize, math.inf)
+    effects = erased.changes[-1]
     words = []
     for number in dict.fromkeys(token.word for token in judgement.tokens if token.word is not None):
         places = [place for place, token in enumerate(judgement.tokens) if token.word == number]
@@ -106,8 +108,9 @@ def shares(given: Given) -> Found:
     ]
     about_mean = Bars(Say("about_mean"), names, [float(each) for each in held - held.mean()], digits=3)
     numbers: dict[str, Cell] = {
-        "shares_spread": float(held.std()), "erased_spread": float(erased.std()), "sum": float(sum(judgement.shares)),
-        "bias": judgement.bias, "log_odds": judgement.log_odds, "word": names[int(np.abs(erased).argmax())],
+        "shares_spread": float(held.std()), "erased_spread": float(erased.std()),
+        "sum": judgement.log_odds - judgement.bias, "bias": judgement.bias, "log_odds": judgement.log_odds,
+        "word": names[int(np.abs(erased).argmax())],
     }  # fmt: skip
     return Found((Beside(pictures), about_mean), numbers)
 
@@ -175,7 +178,7 @@ VERDICT = Lesson(
         ),
         Step(
             "denial",
-            code=Code(Judge.judge, "log_odds = float(shares.sum()) + bias"),
+            code=Code(Judge.judge, "log_odds = sum(shares) + bias"),
             formula=r"\Delta z = z(\text{not } w) - z(w)",
             numbers=(r"\Delta z(\text{good}) = @good", r"\Delta z(\text{bad}) = @bad"),
             picks=(),

@@ -18,8 +18,9 @@ import gradio as gr
 
 from headlight.model.foreign.hub import Progress
 from headlight.model.text.languages import languages_of
+from headlight.viz.answers.cards import ModelCard
 from headlight.viz.answers.line import Visitor, own_machine
-from headlight.viz.answers.model_values import translators
+from headlight.viz.answers.model_values import classifiers, translators
 from headlight.viz.answers.payload import error_json
 from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError, shown
@@ -54,9 +55,9 @@ class DownloadWidget(OneEach):
     def offer(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Languages, licence and size of a model on the Hub, before any download."""
         name = _name(values)
-        card = self.service.catalogue.card(name, "transformer")
+        card = self.service.catalogue.card(name)
         if card.downloaded:  # another visitor downloaded it since the page was opened
-            return {"name": name, "here": True, "models": translators(self.service)}
+            return {"here": True, **self._arrived(card)}
         plan = self.service.offer(name)
         source, target = (*languages_of(name), "", "")[:2]
         return {
@@ -86,6 +87,11 @@ class DownloadWidget(OneEach):
         except PageError as error:
             yield with_turn(error_json(error.field, error.word, error.values), turn)
 
+    def _arrived(self, card: ModelCard) -> dict[str, Any]:
+        """A model that is here, with all of its kind."""
+        listed = translators if card.kind == "transformer" else classifiers
+        return {"name": card.name, "kind": card.kind, "models": listed(self.service)}
+
     @contextmanager
     def _one_of(self, visitor: Visitor, name: str) -> Iterator[None]:
         """Let an address download one model; several of its pages may wait for it. Localhost has no such limit."""
@@ -114,7 +120,7 @@ class DownloadWidget(OneEach):
     def _work(self, name: str, messages: Queue[str | None], stop: Event) -> None:
         try:
             card = self.service.fetch(name, lambda progress: messages.put(_progress(progress)), stop)
-            messages.put(_json({"what": "fetched", "name": card.name, "models": translators(self.service)}))
+            messages.put(_json({"what": "fetched", **self._arrived(card)}))
         except PageError as error:
             messages.put(error_json(error.field, error.word, error.values))
         except Exception:

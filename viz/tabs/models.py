@@ -56,6 +56,7 @@ def _card_values(service: Service, card: ModelCard) -> dict[str, Any]:
         "parameters": card.parameters,
         "bytes": card.bytes,
         "default": card.default,
+        "linear": card.linear,
         "where": card.where,
         "downloaded": card.downloaded,
         "licence": licence_of(introduction.source) or licence_in(text),

@@ -1,4 +1,4 @@
-"""The classifier: praise or complaint, what each token adds to that, and where its heads look."""
+"""Classifiers: their verdict, as praise or complaint, what each word does for it, and where their heads look."""
 
 from __future__ import annotations
 
@@ -8,14 +8,19 @@ from typing import Any, NamedTuple
 
 import gradio as gr
 
+from headlight.model.experiments.asked import Erased
 from headlight.model.records import Judgement
+from headlight.viz.answers.model_values import classifiers
 from headlight.viz.answers.payload import tokens_values, weights_values
 from headlight.viz.answers.service import REVIEW, Service
-from headlight.viz.errors import PageError
+from headlight.viz.errors import PageError, shown
 from headlight.viz.wire.rpc import answering
 from headlight.viz.wire.widget import widget
 
-MOST_TOKENS = 200  # up to here every weight travels: 0.9 MB for 8 heads; beyond, what each head looks at on average
+# Up to here every weight travels: 0.9 MB for 200 tokens and 8 heads; beyond, what each head looks at on average.
+MOST_TOKENS, MOST_CELLS = 200, 2_000_000
+# Multiplications that leaving out each word may take: at once, about half a second of two cores; when asked again, ten.
+QUICK, MOST = 5e10, 1e12
 
 
 class Review(NamedTuple):
@@ -63,36 +68,53 @@ def build(service: Service) -> gr.HTML:
 
     @answering
     def judge(values: Mapping[str, Any]) -> dict[str, Any]:
-        return judgement_values(*ask(service, values))
+        return judgement_values(*ask(service, values, most_work=QUICK))
+
+    @answering
+    def erase(values: Mapping[str, Any]) -> dict[str, Any]:
+        return {"erased": erased_values(ask(service, values, most_work=MOST)[1])}
 
     limit = REVIEW * service.settings.max_characters
-    config = {"examples": [review._asdict() for review in REVIEWS if len(review.text) <= limit], "limit": limit}
-    return widget("sentiment/sentiment", server=[judge], config=json.dumps(config, ensure_ascii=False))
+    examples = [review._asdict() for review in REVIEWS if len(review.text) <= limit]
+    config = {"examples": examples, "limit": limit, "models": classifiers(service)}
+    return widget("sentiment/sentiment", server=[judge, erase], config=json.dumps(config, ensure_ascii=False))
 
 
-def ask(service: Service, values: Mapping[str, Any]) -> tuple[Judgement, tuple[float, ...] | None]:
-    """The judgement of what a browser sent, and of a text that is not too long what each word did for it."""
+def ask(service: Service, values: Mapping[str, Any], *, most_work: float = QUICK) -> tuple[Judgement, Erased]:
+    """The judgement of what a browser sent, and what each word did for it where that is little enough work."""
     if "text" not in values:
         raise PageError("text", "missing", {"name": "text"})
-    return service.judge_and_erase(values["text"], most_tokens=MOST_TOKENS)
+    model = values.get("model", "")
+    if not isinstance(model, str):
+        raise PageError("model", "not_text", {"name": "model", "given": shown(model)})
+    return service.judge_and_erase(values["text"], model, most_tokens=MOST_TOKENS, most_work=most_work)
 
 
-def judgement_values(judgement: Judgement, erased: tuple[float, ...] | None) -> dict[str, Any]:
+def judgement_values(judgement: Judgement, erased: Erased) -> dict[str, Any]:
     """All that the page shows of a judgement."""
-    few = len(judgement.tokens) <= MOST_TOKENS
+    shares = judgement.shares
+    few = len(judgement.tokens) <= MOST_TOKENS and judgement.attention.size <= MOST_CELLS
     return {
         "text": judgement.text,
         "shortened": judgement.shortened,
         "tokens": tokens_values(judgement.tokens),
-        "shares": [round(share, 6) for share in judgement.shares],
-        "erased": [round(change, 6) for change in erased] if erased else None,
-        "bias": round(judgement.bias, 6),
-        "log_odds": round(judgement.log_odds, 6),
-        "probability": round(judgement.probability, 6),
-        "verdict": judgement.verdict,
         "classes": judgement.classes,
+        "exclusive": judgement.exclusive,
+        "log_odds": [round(each, 6) for each in judgement.class_log_odds],
+        "probabilities": [round(each, 6) for each in judgement.probabilities],
+        "shares": None if shares is None else [round(share, 6) for share in shares],
+        "bias": round(judgement.bias, 6),
+        "erased": erased_values(erased),
+        "erasable": erased.work <= MOST,
         "shape": list(judgement.attention.shape[:2]),
         "attention": weights_values(judgement.attention) if few else None,
         # How much of an average row each token gets: [layer, head, key], and the keys sum to one.
         "received": judgement.attention.mean(axis=2).astype(float).round(7).tolist(),
     }
+
+
+def erased_values(erased: Erased) -> list[list[float]] | None:
+    """What each class's log-odds lose without a token's word; of a text that is too long for that, nothing."""
+    if erased.changes is None:
+        return None
+    return [[round(change, 5) for change in changes] for changes in erased.changes]

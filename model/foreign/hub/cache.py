@@ -23,6 +23,7 @@ VOCABULARIES = (
     ("spiece.model",),
     ("tokenizer.json",),
     ("vocab.json", "merges.txt"),
+    ("vocab.txt",),
     ("source_tokenizer.json", "target_tokenizer.json"),
 )
 SETTINGS, OF_BYTES = "tokenizer_config.json", "ByT5Tokenizer"

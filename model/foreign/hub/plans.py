@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from headlight.model.folders.forms import strange_form
+from headlight.model.foreign import family_of
 from headlight.model.foreign.hub.cache import (
     CONFIG,
     INDEX,
@@ -44,6 +45,7 @@ SMALL = (
     "vocab.json",
     "target_vocab.json",
     "merges.txt",
+    "vocab.txt",
     "source.spm",
     "target.spm",
     "sentencepiece.bpe.model",
@@ -87,7 +89,7 @@ class Plan:
     files: tuple[RemoteFile, ...]
     missing: int  # bytes that are not in the cache
     licence: str = ""  # as its card says; empty where it says nothing
-    family: str = ""  # the "model_type" of its configuration, where the Hub tells
+    family: str = ""  # what its configuration says that it is (`family_of`), where the Hub tells
 
     @property
     def bytes(self) -> int:
@@ -263,8 +265,7 @@ def _licence(said: Any) -> str:
 
 def _family(said: Any) -> str:
     config = getattr(said, "config", None)
-    named = config.get("model_type") if isinstance(config, dict) else None
-    return _plain(named) if isinstance(named, str) else ""
+    return _plain(family_of(config)) if isinstance(config, dict) else ""
 
 
 def _plain(text: str) -> str:

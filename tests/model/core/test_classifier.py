@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from headlight.model.core.classifier import SelfAttentionClassifier, classification_loss, shortened
-from headlight.model.core.config import ClassifierConfig
+from headlight.model.core.classifier_config import ClassifierConfig
 from headlight.model.core.masks import pad_rows
 from headlight.model.core.probes import watch
 from headlight.model.errors import CheckpointError, ConfigError, RequestError
@@ -160,7 +160,8 @@ def test_judging_many_is_judging_each() -> None:
     texts = ["a good film", "it's not good, it doesn't work", "heart"]
     counted: list[int] = []
     together = judge.probabilities(texts, on_progress=counted.append)
-    assert together == pytest.approx([judge.judge(text).probability for text in texts], abs=1e-6)
+    for found, text in zip(together, texts, strict=True):
+        assert found == pytest.approx(judge.judge(text).probabilities, abs=1e-6)
     assert sum(counted) == len(texts)
 
 

@@ -10,13 +10,13 @@ import pytest
 import torch
 
 from headlight.model.core.blocks import ACTIVATIONS
+from headlight.model.core.classifier_config import ClassifierConfig
 from headlight.model.core.config import (
     ACTIVATION_NAMES,
     MOST,
     MOST_ENTRIES,
     NORM_NAMES,
     POSITION_NAMES,
-    ClassifierConfig,
     TransformerConfig,
 )
 from headlight.model.core.transformer import Transformer

@@ -616,19 +616,19 @@ def test_commands_take_an_id_of_the_hub(
 ) -> None:
     command = ["translate", "--device", "cpu", "--step-weights", "plain", "--model"]
     with hub_of_our_own(monkeypatch, tmp_path / "home") as hub:
-        for name in ("me/opus", "me/bert"):
+        for name in ("me/opus", "me/gpt2"):
             hub.repositories[name] = Repository()
         hub.repositories["me/opus"].push({path.name: path.read_bytes() for path in opus.iterdir()})
-        hub.repositories["me/bert"].push(marian_files(config__json=b'{"model_type": "bert"}'))
-        hub.repositories["me/bert"].config = {"model_type": "bert"}
+        hub.repositories["me/gpt2"].push(marian_files(config__json=b'{"model_type": "gpt2"}'))
+        hub.repositories["me/gpt2"].config = {"model_type": "gpt2"}
         assert main([*command, "me/opus", TEXTS[0]]) == 2  # nobody is there to agree
         assert "python -m headlight import me/opus FOLDER --yes" in capsys.readouterr().err
         fetch("me/opus")
         assert main([*command, "me/opus", TEXTS[0]]) == 0
         assert capsys.readouterr().out.rstrip("\n") == translator(opus).translate(TEXTS[0]).text
-        assert main(["import", "me/bert", str(tmp_path / "bert"), "--yes"]) == 2
+        assert main(["import", "me/gpt2", str(tmp_path / "gpt2"), "--yes"]) == 2
         assert "Nothing was fetched" in capsys.readouterr().err
-        assert not [each for each in hub.asked if "me/bert/resolve" in each.path]
+        assert not [each for each in hub.asked if "me/gpt2/resolve" in each.path]
         assert main(["import", "me/opus@main", str(tmp_path / "twice"), "--revision", "main"]) == 2
         assert main(["import", "", str(tmp_path / "nothing")]) == 2
 

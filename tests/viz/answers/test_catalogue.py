@@ -95,7 +95,7 @@ def test_without_leave_there_is_nothing_of_the_hub(settings: Settings) -> None:
 
 
 def test_a_folder_of_another_family_is_listed_by_its_name(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    config = {"opus-mt-en-jap": "marian", "many": "m2m_100", "strange": "bert"}
+    config = {"opus-mt-en-jap": "marian", "many": "m2m_100", "strange": "gpt2"}
     for name, family in config.items():
         (tmp_path / name).mkdir()
         (tmp_path / name / "config.json").write_text(json.dumps({"model_type": family}), encoding="utf-8")
@@ -332,10 +332,10 @@ def test_without_a_network_it_is_said_which_files_go_where(settings: Settings, m
 
 
 def test_what_cannot_be_read_is_refused_before_anything_comes(settings: Settings, hub: Hub) -> None:
-    hub.repositories[TOY].config = {"model_type": "bert"}
+    hub.repositories[TOY].config = {"model_type": "gpt2"}
     error = word_of(lambda: Service(settings).offer(TOY))
     assert error.word == "other_family"
-    assert error.values["family"] == '"bert"'
+    assert error.values["family"] == '"gpt2"'
     assert "marian" in str(error)
     hub.repositories[TOY].config = {"model_type": "marian"}
     offered = Service(settings).offer(TOY)
@@ -345,7 +345,7 @@ def test_what_cannot_be_read_is_refused_before_anything_comes(settings: Settings
 
 def test_what_came_and_cannot_be_read_is_no_model_either(settings: Settings, hub: Hub) -> None:
     """A Hub that tells no families lets it come; it is not offered again as if it never had."""
-    files = {"config.json": b'{"model_type": "bert"}', "model.safetensors": safetensors(97), "spiece.model": pieces()}
+    files = {"config.json": b'{"model_type": "gpt2"}', "model.safetensors": safetensors(97), "spiece.model": pieces()}
     hub.repositories[TOY].push(files)
     assert word_of(lambda: Service(settings).fetch(TOY)).word == "model_cannot_load"
 

@@ -8,12 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from headlight.model.experiments.asked import Erased
+from headlight.model.translate.judge import Judge
+from headlight.viz.answers.model_values import classifiers
 from headlight.viz.answers.service import REVIEW, Service
 from headlight.viz.errors import PageError
-from headlight.viz.settings import Settings
-from headlight.viz.tabs.sentiment import MOST_TOKENS, REVIEWS, ask, judgement_values
+from headlight.viz.settings import MODELS, Settings
+from headlight.viz.tabs.sentiment import MOST, MOST_TOKENS, REVIEWS, ask, erased_values, judgement_values
 from headlight.viz.words import LANGUAGES, words
 from tests.letters import NEAR, decoded
+from tests.model.foreign.classifier_folders import bert, roberta
 
 TEXT = "The story is dull, but the music is wonderful."
 
@@ -31,18 +35,23 @@ def answer_to(service: Service, text: str) -> dict[str, Any]:
 def test_shares_and_bias_sum_to_the_log_odds(service: Service) -> None:
     answer = answer_to(service, TEXT)
     assert len(answer["shares"]) == len(answer["tokens"])
-    assert sum(answer["shares"]) + answer["bias"] == pytest.approx(answer["log_odds"], abs=1e-4)
-    assert answer["probability"] == pytest.approx(1 / (1 + np.exp(-answer["log_odds"])), abs=1e-5)
-    assert answer["verdict"] == answer["classes"][answer["probability"] > 0.5]
+    odds, probability = answer["log_odds"][1], answer["probabilities"][1]
+    assert sum(answer["shares"]) + answer["bias"] == pytest.approx(odds, abs=1e-4)
+    assert probability == pytest.approx(1 / (1 + np.exp(-odds)), abs=1e-5)
+    assert answer["log_odds"][0] == -odds
+    assert answer["probabilities"][0] == pytest.approx(1 - probability, abs=1e-5)
+    assert service.judge(TEXT).verdict == answer["classes"][probability > 0.5]
 
 
 def test_a_word_did_what_the_judge_says_less_without_it(service: Service) -> None:
     answer = answer_to(service, TEXT)
-    assert answer["erased"][-1] == 0  # the end belongs to no word
+    negative, positive = answer["erased"]
+    assert positive[-1] == 0  # the end belongs to no word
+    assert negative == [-change for change in positive]
     (place,) = (number for number, token in enumerate(answer["tokens"]) if token["text"].strip() == "wonderful")
     without = answer_to(service, TEXT.replace("wonderful", ""))
-    assert answer["erased"][place] == pytest.approx(answer["log_odds"] - without["log_odds"], abs=1e-4)
-    assert answer["erased"][place] > 0.1
+    assert positive[place] == pytest.approx(answer["log_odds"][1] - without["log_odds"][1], abs=1e-4)
+    assert positive[place] > 0.1
 
 
 def test_tokens_stand_where_the_text_has_them(service: Service) -> None:
@@ -75,6 +84,7 @@ def test_long_reviews_come_with_averages_alone(service: Service) -> None:
     assert short["attention"] is not None
     assert long["attention"] is None
     assert (short["erased"] is None, long["erased"]) == (False, None)
+    assert (short["erasable"], long["erasable"]) == (True, False)
     assert len(long["received"][0][0]) == MOST_TOKENS + 1
     assert len(json.dumps(long)) < 100_000
 
@@ -92,7 +102,7 @@ def test_every_example_is_read_whole_and_has_a_name(service: Service, review: An
 
 def test_the_negation_among_the_examples_is_one_that_the_model_gets_wrong(service: Service) -> None:
     text = next(review.text for review in REVIEWS if review.name == "negation")
-    assert answer_to(service, text)["verdict"] == "positive"
+    assert service.judge(text).verdict == "positive"
 
 
 def test_every_class_has_words_in_every_language(service: Service) -> None:
@@ -111,14 +121,85 @@ def test_every_class_has_words_in_every_language(service: Service) -> None:
         ({"text": " \u200b\t"}, "blank_text"),
         ({"text": "\ud800"}, "half_character"),
         ({"text": "x" * (REVIEW * Settings().max_characters + 1)}, "too_long"),
+        ({"text": "good", "model": 7}, "not_text"),
+        ({"text": "good", "model": "toy"}, "unknown_model"),
+        ({"text": "good", "model": "../sentiment"}, "unknown_model"),
     ],
 )
 def test_what_a_browser_sends_is_checked(service: Service, values: dict[str, Any], word: str) -> None:
     with pytest.raises(PageError) as caught:
         ask(service, values)
-    assert (caught.value.field, caught.value.word) == ("text", word)
+    assert (caught.value.field, caught.value.word) == ("model" if "model" in values else "text", word)
 
 
 def test_hostile_text_comes_back_as_text(service: Service) -> None:
     answer = answer_to(service, "<img src=x onerror=alert(1)> ${alert(1)} {{this}}")
     assert "<img src=x onerror=alert(1)>" in answer["text"]
+
+
+# ---------------------------------------------------------------- classifiers of other makers
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Service:
+    """The shipped classifier, and two others: of three classes, and of five that are asked one by one."""
+    folder = tmp_path_factory.mktemp("models")
+    for name in ("toy", "sentiment"):
+        (folder / name).symlink_to(MODELS / name)
+    bert(folder / "feelings", classes=3)
+    roberta(folder / "moods", classes=5, problem_type="multi_label_classification")
+    (folder / "words").mkdir()  # no classifier
+    (folder / "words" / "config.json").write_text('{"model_type": "bert", "architectures": ["BertForMaskedLM"]}')
+    return Service(Settings(model="toy", models_folder=folder))
+
+
+def name_of(judge: Judge) -> str:
+    return judge.name
+
+
+def test_classifiers_of_the_models_folder_are_listed_and_the_shipped_one_judges_first(several: Service) -> None:
+    assert [(each["name"], each["linear"], each["downloaded"]) for each in classifiers(several)] == [
+        ("sentiment", True, True),
+        ("feelings", False, True),
+        ("moods", False, True),
+    ]
+    assert answer_to(several, TEXT)["classes"] == ["negative", "positive"]
+    assert several.run_judge(name_of, linear=True) == "sentiment"
+
+
+@pytest.mark.parametrize(("model", "count"), [("feelings", 3), ("moods", 5)])
+def test_a_classifier_of_any_number_of_classes_judges(several: Service, model: str, count: int) -> None:
+    values = {"text": TEXT, "model": model}
+    answer = json.loads(json.dumps(judgement_values(*ask(several, values)), allow_nan=False))
+    judgement = several.judge(TEXT, model)
+    assert (answer["shares"], answer["exclusive"], len(answer["classes"])) == (None, model == "feelings", count)
+    np.testing.assert_allclose(answer["probabilities"], judgement.probabilities, atol=1e-6)
+    if answer["exclusive"]:
+        assert sum(answer["probabilities"]) == pytest.approx(1, abs=1e-5)
+    assert np.shape(answer["erased"]) == (count, len(answer["tokens"]))
+    np.testing.assert_allclose(decoded(answer["attention"]), judgement.attention, atol=NEAR)
+    for token in answer["tokens"][1:-1]:  # as typed: case and accents go only for the model
+        assert TEXT[token["start"] : token["end"]].strip() == token["text"].strip()
+
+
+def test_erasing_waits_for_a_second_call_where_it_is_much_work(several: Service) -> None:
+    values = {"text": TEXT, "model": "feelings"}
+    judgement, erased = ask(several, values, most_work=0)
+    answer = judgement_values(judgement, erased)
+    assert (answer["erased"], answer["erasable"]) == (None, True)
+    later = erased_values(ask(several, values, most_work=MOST)[1])
+    assert later == judgement_values(*ask(several, values))["erased"]
+    assert judgement_values(judgement, Erased(None, 2 * MOST))["erasable"] is False
+
+
+def test_a_text_longer_than_the_models_positions_is_read_at_both_ends(several: Service) -> None:
+    first, last = "wonderful " * 30, "dull " * 30
+    judgement = several.judge(f"{first}{last}".strip(), "feelings")
+    most = 61  # positions
+    assert judgement.shortened
+    assert len(judgement.tokens) == most
+    assert "…" in judgement.text
+    ends = [token for token in judgement.tokens if not token.special]
+    assert judgement.text[ends[0].start :].startswith("wonderful")
+    assert judgement.text[: ends[-1].end].endswith("dull")
+    assert all(judgement.text[token.start : token.end] == token.text for token in ends)

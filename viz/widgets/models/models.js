@@ -192,7 +192,7 @@ class Models {
         t('models_use'),
       );
     if (!document.getElementById('panel-sentiment')) return null;
-    return make('button', { type: 'button', class: 'use', onclick: () => set({ tab: 'sentiment' }) }, t('models_open_sentiment'));
+    return make('button', { type: 'button', class: 'use', onclick: () => openClassifier(card) }, t('models_open_sentiment'));
   }
 
   more(card, rest) {
@@ -210,6 +210,12 @@ function useModel({ name }) {
   dispatchEvent(new CustomEvent('headlight-model', { detail: { name } }));
   set({ tab: 'heads' });
   document.getElementById('sentence')?.scrollIntoView({ block: 'center' });
+}
+
+/** On to Sentiment, where this model judges. */
+function openClassifier({ name, languages: [source = ''], where, linear }) {
+  dispatchEvent(new CustomEvent('headlight-classifier', { detail: { name, source, where, linear, downloaded: true } }));
+  set({ tab: 'sentiment' });
 }
 
 function does({ kind, languages }) {

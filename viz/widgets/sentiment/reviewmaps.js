@@ -5,15 +5,17 @@ import { make, phrase } from '../core/dom.js';
 import { certain, doubtOf, four, rowOf } from '../core/view.js';
 import { t } from '../core/words.js';
 import { most } from '../headview/marks.js';
+import { headName } from '../parts/naming.js';
 
-const ACROSS = 3; // heads side by side on the wall
+const ACROSS = 3; // heads side by side on the wall of a small model
+const FEW = 24; // heads: a wall of more has a row for each layer, with averages at its ends
 const LONG = 120; // tokens: beyond, the strip scrolls by itself
 
 export class ReviewMaps {
   constructor(review) {
     this.review = review;
     this.kinds = [];
-    this.layered = false;
+    this.layered = review.shape[0] * review.shape[1] > FEW;
     this.merges = false;
     this.relative = true;
     this.mapped = Boolean(review.attention);
@@ -30,11 +32,20 @@ export class ReviewMaps {
       const average = Float32Array.from(review.received[layer][head]);
       return { ...about, layer, head, weights: mapped ? map(place) : average, average };
     });
-    const all = (field) => mean(single.map((view) => view[field]));
-    this.views = [...single, { ...about, layer: 'mean', head: 'mean', weights: all('weights'), average: all('average') }];
+    const averaged = (layer, head) => {
+      const those = single.filter((view) => (layer === 'mean' || view.layer === layer) && (head === 'mean' || view.head === head));
+      return { ...about, layer, head, weights: mean(those.map((view) => view.weights)), average: mean(those.map((view) => view.average)) };
+    };
+    const ofLayers = this.layered ? [...Array(layers).keys()].map((layer) => averaged(layer, 'mean')) : [];
+    const ofHeads = this.layered ? [...Array(heads).keys()].map((head) => averaged('mean', head)) : [];
+    this.views = [...single, ...ofLayers, ...ofHeads, averaged('mean', 'mean')];
   }
 
   wall() {
+    if (this.layered) {
+      const [layers, across] = this.review.shape.map((count) => [...Array(count).keys(), 'mean']);
+      return layers.map((layer) => across.map((head) => ({ layer, head })));
+    }
     const heads = this.views.map(({ layer, head }) => ({ layer, head }));
     return Array.from({ length: Math.ceil(heads.length / ACROSS) }, (_, row) => heads.slice(row * ACROSS, (row + 1) * ACROSS));
   }
@@ -58,7 +69,9 @@ export class ReviewMaps {
 
   sentences() {
     const long = this.mapped ? LONG : Infinity;
-    return [{ side: 'review', language: 'en', tokens: this.tokens, text: this.review.text, named: false, idle: false, long }];
+    return [
+      { side: 'review', language: this.review.language, tokens: this.tokens, text: this.review.text, named: false, idle: false, long },
+    ];
   }
 
   keys(_, __, item) {
@@ -66,6 +79,7 @@ export class ReviewMaps {
   }
 
   headName({ layer, head }) {
+    if (this.layered) return headName(layer, head);
     if (head === 'mean') return t('sentiment_mean');
     const name = this.review.shape[0] > 1 ? 'sentiment_layer_head' : 'sentiment_head';
     return t(name, { layer: layer + 1, head: head + 1 });
@@ -105,7 +119,7 @@ export class ReviewMaps {
   }
 
   name(view, axis, [place]) {
-    return make('bdi', { lang: 'en' }, view[axis][place].label);
+    return make('bdi', { lang: this.review.language }, view[axis][place].label);
   }
 }
 

@@ -1,12 +1,16 @@
-// What each word of a review does for the verdict, by either of two accounts: what the log-odds lose when it is left out, or
-// the share of its place, less the mean of all shares. Words stand on a line with bars; long reviews are text in two colours.
+// What each word of a text does for the verdict, by either of two accounts: what the log-odds lose when it is left out, or
+// the share of its place, less the mean of all shares, where the verdict is their sum. Words stand on a line with bars; long
+// texts are text in two colours.
 
 import { make, phrase, replace, touch } from '../core/dom.js';
+import { LANGUAGES } from '../core/languages.js';
+import { state } from '../core/state.js';
 import { css, inkOn, shade } from '../core/theme.js';
 import { signed, three } from '../core/view.js';
-import { has, t } from '../core/words.js';
+import { t } from '../core/words.js';
 import { ramp } from '../parts/legend.js';
 import { words as spans } from '../headview/strips.js';
+import { className, isPair, towardName } from './classes.js';
 import { wordBars } from './wordbars.js';
 
 const LISTED = 6;
@@ -18,7 +22,7 @@ export class ReviewShares {
   constructor() {
     this.title = make('h2', {});
     this.says = make('p', { class: 'quiet' });
-    this.strip = make('div', { class: 'strip shares', lang: 'en', tabindex: 0, role: 'group' });
+    this.strip = make('div', { class: 'strip shares', tabindex: 0, role: 'group' });
     this.value = make('span', { class: 'value numeric' });
     this.words = make('span', { class: 'words' });
     this.readout = make('div', { class: 'readout', 'aria-live': 'polite' }, this.value, this.words);
@@ -69,48 +73,79 @@ export class ReviewShares {
     return event.target.closest('.token');
   }
 
-  show(review) {
-    if (review !== this.review) this.kept = null;
+  /** @param {number} about the class that words are weighed for */
+  show(review, about) {
+    const same = review.tokens === this.review?.tokens && about === this.about;
+    if (!same) this.kept = null;
     const kept = this.kept ? [...this.strip.querySelectorAll('.token')].indexOf(this.kept) : -1;
     this.review = review;
-    const account = review.erased ? this.account : 'shares';
-    const mean = review.shares.reduce((sum, share) => sum + share, 0) / review.shares.length;
-    this.values = account === 'erased' ? review.erased : review.shares.map((share) => share - mean);
+    this.about = about;
+    this.strip.lang = review.language;
+    const account = this.accountOf(review);
+    this.values = this.valuesOf(account);
     this.whole = account === 'erased'; // a value belongs to a word as a whole, and those of its tokens are not summed
     const found = this.wordValues();
     this.most = Math.max(1e-9, ...found.map(({ value }) => Math.abs(value)));
     this.title.textContent = t('sentiment_contributions');
-    this.says.textContent = t(account === 'erased' ? 'sentiment_erased_says' : 'sentiment_contributions_says');
-    this.note.textContent = t(account === 'erased' ? 'sentiment_erased_note' : 'sentiment_contribution_note');
+    this.says.textContent = this.saysHow(account);
+    this.note.textContent = [
+      account ? t(account === 'erased' ? 'sentiment_erased_note' : 'sentiment_contribution_note') : '',
+      review.shares ? '' : t('sentiment_no_shares'),
+    ]
+      .filter(Boolean)
+      .join(LANGUAGES[state.language].gap);
     this.drawAccounts(account);
     this.summary.textContent = t('sentiment_all');
     this.strip.setAttribute('aria-label', t('sentiment_contributions'));
     this.numbers.setAttribute('aria-label', t('sentiment_all'));
     const tokens = review.tokens.map((token, place) => ({ ...token, key: `r${place}` }));
-    const few = found.length <= MOST_BARS;
+    const few = Boolean(account) && found.length <= MOST_BARS;
     this.strip.classList.toggle('bars', few);
     if (few) replace(this.strip, ...wordBars(found, this.most));
     else replace(this.strip, ...spans(tokens, review.text));
     if (!few) for (const span of this.strip.querySelectorAll('.token')) this.paint(span);
     this.kept = kept < 0 ? null : this.strip.querySelectorAll('.token')[kept];
-    const [negative, positive] = review.classes.map(className);
     const most = three(this.most);
-    replace(this.legend, ramp('difference', `${negative} −${most}`, `+${most} ${positive}`));
+    const [less, more] = isPair(review) ? review.classes.map(className) : ['', className(review.classes[about])];
+    for (const part of [this.legend, this.lists, this.readout, this.all]) part.hidden = !account;
+    replace(this.legend, ramp('difference', `${less} −${most}`.trim(), `+${most} ${more}`));
     replace(this.lists, this.list(found, -1), this.list(found, 1));
     this.point(null);
     this.fill();
   }
 
+  /** How words are weighed: as was chosen, where that is known; empty where nothing is, or not yet. */
+  accountOf({ erased, shares }) {
+    if (erased && (this.account === 'erased' || !shares)) return 'erased';
+    return shares ? 'shares' : '';
+  }
+
+  /** A number for each token. */
+  valuesOf(account) {
+    const { tokens, shares, erased } = this.review;
+    if (!account) return tokens.map(() => 0);
+    if (account === 'erased') return erased[this.about];
+    const mean = shares.reduce((sum, share) => sum + share, 0) / shares.length;
+    return shares.map((share) => share - mean);
+  }
+
+  saysHow(account) {
+    if (account === 'shares') return t('sentiment_contributions_says');
+    if (!account) return t(this.review.erasable ? 'sentiment_erasing' : 'sentiment_erased_long');
+    if (this.review.own) return t('sentiment_erased_says');
+    return t('sentiment_erased_class', { name: className(this.review.classes[this.about]) });
+  }
+
   /** Which account is given: two buttons, where both are there. */
   drawAccounts(account) {
-    this.accounts.hidden = !this.review.erased;
+    this.accounts.hidden = !this.review.erased || !this.review.shares;
     this.accounts.setAttribute('aria-label', t('sentiment_accounts'));
     const button = (name) => {
       const chosen = String(name === account);
       const element = make('button', { type: 'button', class: 'link', 'aria-pressed': chosen }, t(`sentiment_account_${name}`));
       element.addEventListener('click', () => {
         this.account = name;
-        this.show(this.review);
+        this.show(this.review, this.about);
         this.accounts.querySelector('[aria-pressed=true]')?.focus();
       });
       return element;
@@ -142,12 +177,11 @@ export class ReviewShares {
     const value = this.weigh(placesOf(span));
     this.value.textContent = signed(value, 4);
     const says = t('sentiment_contribution_of', { toward: this.toward(Math.sign(value)) });
-    replace(this.words, ...phrase(says, { token: make('b', {}, make('bdi', { lang: 'en' }, span.textContent)) }));
+    replace(this.words, ...phrase(says, { token: make('b', {}, make('bdi', { lang: this.review.language }, span.textContent)) }));
   }
 
   toward(sign) {
-    const name = this.review.classes[sign > 0 ? 1 : 0];
-    return has(`sentiment_toward_${name}`) ? t(`sentiment_toward_${name}`) : name;
+    return towardName(this.review, this.about, sign < 0 ? -1 : 1);
   }
 
   /** Whole words, since readers think in them: each with its places among the tokens. */
@@ -171,7 +205,7 @@ export class ReviewShares {
       return make(
         'div',
         {},
-        make('span', { title: label }, make('bdi', { lang: 'en' }, label)),
+        make('span', { title: label }, make('bdi', { lang: this.review.language }, label)),
         make('span', {}, bar),
         make('span', { class: 'numeric' }, signed(value, 4)),
       );
@@ -187,15 +221,16 @@ export class ReviewShares {
 
   fill() {
     if (!this.all.open) return;
+    const { shares, erased, language } = this.review;
     const row = (token, place) =>
       make(
         'tr',
         {},
-        make('th', { scope: 'row', lang: 'en' }, token.full ?? token.label),
-        make('td', {}, signed(this.review.shares[place], 4)),
-        this.review.erased ? make('td', {}, token.special ? '–' : signed(this.review.erased[place], 4)) : null,
+        make('th', { scope: 'row', lang: language }, token.full ?? token.label),
+        shares ? make('td', {}, signed(shares[place], 4)) : null,
+        erased ? make('td', {}, token.special ? '–' : signed(erased[this.about][place], 4)) : null,
       );
-    const columns = ['sentiment_token', 'sentiment_contribution', ...(this.review.erased ? ['sentiment_erased'] : [])];
+    const columns = ['sentiment_token', ...(shares ? ['sentiment_contribution'] : []), ...(erased ? ['sentiment_erased'] : [])];
     const names = columns.map((key) => make('th', { scope: 'col' }, t(key)));
     replace(
       this.numbers,
@@ -203,9 +238,6 @@ export class ReviewShares {
     );
   }
 }
-
-/** A class of the classifier in the reader's words, where we have some. */
-export const className = (name) => (has(`sentiment_class_${name}`) ? t(`sentiment_class_${name}`) : name);
 
 /** The places of the tokens that a span stands for. */
 export const placesOf = (span) => span.dataset.keys.split(' ').map((key) => Number(key.slice(1)));

@@ -1,4 +1,4 @@
-// The Sentiment tab: type a review, read the verdict, and see what each token adds to it and where the heads look.
+// The Sentiment tab: type a text, read the verdict of a classifier, and see what each word does for it and where heads look.
 
 import { placed } from '../core/translation.js';
 import { call } from '../core/boot.js';
@@ -8,17 +8,20 @@ import { on, set, state } from '../core/state.js';
 import { four, signed, three } from '../core/view.js';
 import { errorSays, t } from '../core/words.js';
 import { ReviewHeads } from './reviewheads.js';
-import { ReviewShares, className } from './reviewshares.js';
+import { ClassBars, className, firstAbout, held, isPair, verdictName } from './classes.js';
+import { ClassifierMenu } from './classifiermenu.js';
+import { ReviewShares } from './reviewshares.js';
 
 export async function mount({ element, server, props }) {
   await ready;
-  new Sentiment(element, server.judge, JSON.parse(props.config));
+  new Sentiment(element, server, JSON.parse(props.config));
 }
 
 class Sentiment {
-  constructor(root, ask, config) {
+  constructor(root, { judge, erase }, config) {
     this.root = root;
-    this.ask = ask;
+    this.ask = judge;
+    this.askErased = erase;
     this.config = config;
     this.turn = 0;
     this.review = null;
@@ -34,7 +37,6 @@ class Sentiment {
       class: 'text',
       id: 'review',
       rows: 3,
-      lang: 'en',
       spellcheck: 'false',
       'aria-describedby': 'review-error review-limits',
     };
@@ -47,16 +49,19 @@ class Sentiment {
     this.limits = make('p', { class: 'quiet limits', id: 'review-limits' });
     const asked = make('div', { class: 'side' }, make('div', { class: 'label-row' }, this.label, this.examples), this.text);
     asked.append(make('div', { class: 'under' }, this.go, this.hint), this.error, this.limits);
+    this.menu = new ClassifierMenu(this.config.models, () => this.change());
     this.verdictName = make('b', {});
     this.verdict = make('div', { class: 'verdict', role: 'status' });
     this.axis = make('div', { class: 'axis', 'aria-hidden': 'true' });
+    this.bars = new ClassBars((about) => this.weigh(about));
     this.sum = make('p', { class: 'quiet numeric sum' });
     const answer = make(
       'div',
       { class: 'side answer' },
-      make('div', { class: 'label-row' }, this.verdictName),
+      make('div', { class: 'label-row' }, this.verdictName, this.menu.element),
       this.verdict,
       this.axis,
+      this.bars.element,
       this.sum,
     );
     this.shares = new ReviewShares();
@@ -79,6 +84,20 @@ class Sentiment {
     this.examples.addEventListener('change', () => this.take(this.config.examples[Number(this.examples.value)]));
   }
 
+  /** Another model: it judges what stands there. */
+  change() {
+    this.draw();
+    this.heads.reset();
+    if (this.text.value.trim()) this.judge();
+  }
+
+  /** Words are weighed for another class. */
+  weigh(about) {
+    this.about = about;
+    this.drawVerdict();
+    this.shares.show(this.review, about);
+  }
+
   take(example) {
     this.text.value = example.text;
     this.fit();
@@ -98,26 +117,43 @@ class Sentiment {
     const text = this.text.value;
     if (!text.trim()) return this.fail({ word: 'blank_text' });
     if ([...text].length > this.config.limit) {
-      return this.fail({ word: 'too_long', values: { name: 'review', given: [...text].length, limit: this.config.limit } });
+      return this.fail({ word: 'too_long', values: { name: this.textName, given: [...text].length, limit: this.config.limit } });
     }
     const turn = ++this.turn;
     this.asked = true;
     this.root.setAttribute('aria-busy', 'true');
     if (!this.review) this.verdict.textContent = t('sentiment_waiting');
+    const { model } = this.menu;
     try {
-      const review = await call(this.ask, { text });
+      const review = await call(this.ask, { text, model: model?.name ?? '' });
       if (turn !== this.turn) return undefined;
       this.error.textContent = '';
-      this.review = { ...review, tokens: placed(review.tokens, review.text) };
+      const own = Boolean(model?.linear);
+      this.review = { ...review, tokens: placed(review.tokens, review.text), own, language: model?.source ?? '' };
+      this.about = firstAbout(this.review);
       this.heads.reset();
       this.draw();
       await this.drawReview();
+      if (!review.erased && review.erasable) this.erase(turn, { text, model: model?.name ?? '' });
     } catch (error) {
       if (!error.fault) console.warn(error);
       if (turn === this.turn) this.fail(error.fault ?? { word: 'our_fault' });
     }
     if (turn === this.turn) this.root.removeAttribute('aria-busy');
     return undefined;
+  }
+
+  /** What each word did, where finding that out takes a while. */
+  async erase(turn, asked) {
+    let erased = null;
+    try {
+      ({ erased } = await call(this.askErased, asked));
+    } catch (error) {
+      console.warn(error);
+    }
+    if (turn !== this.turn) return;
+    Object.assign(this.review, { erased, erasable: Boolean(erased) });
+    await this.drawReview();
   }
 
   /**
@@ -127,16 +163,24 @@ class Sentiment {
   fail({ word, values = {} }) {
     this.turn += 1;
     this.root.removeAttribute('aria-busy');
-    this.error.textContent = errorSays({ word, values: values.name === 'text' ? { ...values, name: 'review' } : values });
+    this.error.textContent = errorSays({ word, values: values.name === 'text' ? { ...values, name: this.textName } : values });
     if (!this.review) this.verdict.textContent = '';
     this.text.focus();
   }
 
   // ---------------------------------------------------------------- drawing
 
+  /** What the field holds: our own model learnt from film reviews, others from any text. */
+  get textName() {
+    return this.menu.own ? 'review' : 'text';
+  }
+
   draw() {
-    this.label.textContent = t('sentiment_review');
-    this.text.placeholder = t('sentiment_placeholder');
+    const { own, model } = this.menu;
+    this.menu.draw();
+    this.text.lang = model?.source ?? '';
+    this.label.textContent = t(own ? 'sentiment_review' : 'sentiment_text');
+    this.text.placeholder = t(own ? 'sentiment_placeholder' : 'sentiment_text_placeholder');
     this.go.textContent = t('sentiment_judge');
     this.hint.textContent = touch() ? '' : t('sentiment_enter');
     this.verdictName.textContent = t('sentiment_verdict');
@@ -145,32 +189,38 @@ class Sentiment {
     replace(this.examples, make('option', { value: -1, disabled: true, hidden: true }, t('sentiment_examples')), ...options);
     this.examples.value = this.config.examples.findIndex(({ text }) => text === this.text.value);
     const card = make('button', { type: 'button', class: 'link', onclick: () => set({ tab: 'models' }) }, t('sentiment_card'));
-    const english = make('b', {}, t('sentiment_english'));
-    replace(this.limits, english, ` ${t('sentiment_limits')} `, document.getElementById('panel-models') ? card : null);
+    const english = own ? make('b', {}, t('sentiment_english')) : null;
+    const limits = ` ${t(own ? 'sentiment_limits' : 'sentiment_limits_other')} `;
+    replace(this.limits, english, limits, document.getElementById('panel-models') ? card : null);
     if (this.review) this.drawVerdict();
   }
 
   drawVerdict() {
-    const { verdict, probability, classes, shares, bias, log_odds: odds, shortened } = this.review;
-    const sure = verdict === classes[1] ? probability : 1 - probability;
+    const { review } = this;
+    const { probabilities, classes, shares, bias, log_odds: odds, shortened } = review;
+    const holding = held(review);
+    const sure = probabilities[holding[0]];
     const number = make('span', { class: 'numeric', title: four(sure) }, t('sentiment_probability', { probability: three(sure) }));
-    replace(this.verdict, make('b', {}, className(verdict)), number);
-    const mark = make('i', { style: `left:${(100 * probability).toFixed(2)}%` });
+    replace(this.verdict, make('b', {}, verdictName(review, holding)), holding.length === 1 ? number : null);
+    this.bars.show(review, this.about);
+    this.axis.hidden = !isPair(review);
+    const mark = make('i', { style: `left:${(100 * probabilities.at(-1)).toFixed(2)}%` });
     replace(
       this.axis,
       make('div', { class: 'line' }, mark),
       make('span', {}, className(classes[0])),
       make('span', {}, className(classes[1])),
     );
-    const sum = shares.reduce((all, share) => all + share, 0);
-    const says = t('sentiment_sum', { count: shares.length, sum: signed(sum, 4), bias: signed(bias, 4), odds: signed(odds, 4) });
-    this.sum.textContent = says + (shortened ? ` ${t('sentiment_shortened')}` : '');
+    const sum = shares?.reduce((all, share) => all + share, 0);
+    const values = { count: shares?.length, sum: signed(sum ?? 0, 4), bias: signed(bias, 4), odds: signed(odds.at(-1), 4) };
+    const says = [shares ? t('sentiment_sum', values) : '', shortened ? t('sentiment_shortened') : ''];
+    this.sum.textContent = says.filter(Boolean).join(' ');
   }
 
   async drawReview() {
     if (!this.review || state.tab !== 'sentiment') return;
     this.below.hidden = false;
-    this.shares.show(this.review);
+    this.shares.show(this.review, this.about);
     this.heads.show(this.review);
   }
 

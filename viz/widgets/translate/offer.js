@@ -3,7 +3,7 @@
 import { make, replace } from '../core/dom.js';
 import { LANGUAGES } from '../core/languages.js';
 import { Watchdog } from '../core/watchdog.js';
-import { on, state } from '../core/state.js';
+import { on, set, state } from '../core/state.js';
 import { errorSays, t } from '../core/words.js';
 import { kindName, pairName, sizeName, waitName } from '../parts/modelnames.js';
 import { hub } from './fetching.js';
@@ -149,13 +149,27 @@ export class Offer {
     this.draw();
   }
 
-  arrived({ name, models }) {
+  arrived({ name, models, kind }) {
     this.watchdog.end();
+    if (kind === 'classifier') {
+      this.judges(models.find((each) => each.name === name));
+      return;
+    }
     this.phase = this.wanted ? 'away' : 'here';
     this.told.textContent = t('offer_here', { model: name });
     this.draw();
     this.know(models);
     if (this.wanted) this.use(name);
+  }
+
+  /** A classifier came: it writes nothing, but judges texts in the tab of its own. */
+  judges(model) {
+    this.phase = 'away';
+    this.told.textContent = t('offer_here', { model: model.name });
+    this.draw();
+    set({ fetched: state.fetched + 1 });
+    dispatchEvent(new CustomEvent('headlight-classifier', { detail: model }));
+    if (this.wanted && document.getElementById('panel-sentiment')) set({ tab: 'sentiment' });
   }
 
   // ---------------------------------------------------------------- drawing

@@ -1,0 +1,58 @@
+"""A classifier on a whole encoder: what has become of its first token is judged (BERT, arXiv:1810.04805).
+
+    start token and text → encoder → vector of the start token → matrix, tanh or relu → matrix → one logit a class
+
+The start token stands for no word. It looks at all others, layer by layer, so its last vector can hold the whole text.
+Between the two matrices the numbers are bent: the verdict is no sum of shares of tokens.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from headlight.model.core.classifier import Classifier
+from headlight.model.core.classifier_config import EncoderClassifierConfig
+from headlight.model.core.masks import padding_mask
+from headlight.model.core.probes import Probe
+from headlight.model.core.transformer import Encoder
+
+BENT = {"tanh": torch.tanh, "relu": torch.relu}
+
+
+class EncoderClassifier(Classifier):
+    """Ids to one logit a class."""
+
+    config: EncoderClassifierConfig
+    weights_path = "encoder.layers.{}.self_attention.weights"
+
+    def __init__(self, config: EncoderClassifierConfig) -> None:
+        super().__init__()
+        self.config = config
+        blocks = config.blocks
+        self.encoder = Encoder(blocks, nn.Embedding(config.vocabulary, blocks.embedding_width))
+        self.dense = nn.Linear(config.d_model, config.d_model)
+        self.verdict = nn.Linear(config.d_model, len(config.classes))
+        self.first = Probe("batch width")  # what is judged
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """`[batch, tokens]` → logits `[batch, classes]`."""
+        encoded = self.encoder(ids, padding_mask(ids, self.config.pad_id))  # [batch, tokens, d_model]
+        first = self.first(encoded[:, 0])
+        logits: Tensor = self.verdict(BENT[self.config.head_activation](self.dense(first)))
+        return logits
+
+    def log_odds(self, ids: Tensor) -> Tensor:
+        """`[batch, tokens]` → `[batch, classes]`."""
+        logits: Tensor = self(ids)
+        return against_the_others(logits) if self.config.exclusive else logits
+
+
+def against_the_others(logits: Tensor) -> Tensor:
+    """The log-odds of each class under softmax: z − ln Σ exp of all others, `[batch, classes]` → the same shape."""
+    logarithms = logits.float().log_softmax(dim=-1)
+    rest = torch.log1p(-logarithms.exp())  # ln (1 − p): exact for all but the likeliest, whose rest may vanish
+    likeliest = logits.argmax(dim=-1, keepdim=True)
+    others = logits.float().scatter(-1, likeliest, float("-inf")).logsumexp(dim=-1, keepdim=True)
+    rest = rest.scatter(-1, likeliest, others - logits.float().logsumexp(dim=-1, keepdim=True))
+    return logarithms - rest

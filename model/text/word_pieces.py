@@ -1,0 +1,203 @@
+"""WordPiece as BERT cuts text (https://arxiv.org/abs/1609.08144, section 4.1): text ↔ ids.
+
+A text is cleaned, split at spaces and punctuation, and each word cut from the left into the longest pieces that the
+vocabulary has; "##" marks a piece that goes on with a word. A word without such pieces is one unknown token. Special
+tokens are no part of what cuts: "[SEP]", typed by a person, is text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import tokenizers
+from tokenizers import AddedToken, models, normalizers, pre_tokenizers
+
+from headlight.model.errors import TokenizerError
+from headlight.model.records import Token
+from headlight.model.text.placed_tokens import Placed, tokens_of
+from headlight.model.text.vocabulary import require_id, sound
+
+FORMAT = "headlight-word-pieces"
+GOES_ON = "##"
+LONGEST_WORD = 100  # letters: a longer word is unknown
+PIECE, UNKNOWN, SPECIAL, WHOLE, TYPED = "piece", "unknown", "special", "whole", "typed"
+KINDS = (PIECE, UNKNOWN, SPECIAL, WHOLE, TYPED)
+
+
+class WordEntry(NamedTuple):
+    """What one id stands for: a piece, any unknown word, a special token, or an added text that stays whole.
+
+    An added text is found in the cleaned text (`WHOLE`), or only as it is spelt (`TYPED`).
+    """
+
+    text: str
+    kind: str = PIECE
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordPieces:
+    """All that decides how a text is cut, and what each id writes."""
+
+    entries: tuple[WordEntry, ...]
+    lowercase: bool = True
+    strip_accents: bool = True
+    splits_han: bool = True  # each Chinese character is a word
+    pad_id: int
+    start_id: int
+    end_id: int
+
+
+class WordPieceTokenizer:
+    """Text ↔ ids by WordPiece. Safe to share between threads."""
+
+    def __init__(self, rules: WordPieces) -> None:
+        _check(rules)
+        self.rules = rules
+        self.vocabulary_size = len(rules.entries)
+        self.pad_id, self.start_id, self.end_id = rules.pad_id, rules.start_id, rules.end_id
+        self._library = _library(rules)
+
+    # ------------------------------------------------------------ text to ids
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text, without special tokens."""
+        ids: list[int] = self._library.encode(sound(text), add_special_tokens=False).ids
+        return ids
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of many texts."""
+        found = self._library.encode_batch_fast([sound(text) for text in texts], add_special_tokens=False)
+        return [encoding.ids for encoding in found]
+
+    def source_tokens(self, text: str) -> tuple[Token, ...]:
+        """The tokens of a sentence and the end token, each with its place in the sentence and its word.
+
+        `text[start:end]` is what a token was made of, before case and accents went. Tokens made of one character share
+        its span; an unknown word is one token with the text of the word.
+        """
+        found = self._library.encode(sound(text), add_special_tokens=False)
+        placed = [Placed(token_id, *span) for token_id, span in zip(found.ids, found.offsets, strict=True)]
+        return tokens_of(text, [*placed, Placed(self.end_id, len(text), len(text), special=True)], self._name)
+
+    # ------------------------------------------------------------ ids to text
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of ids, with a space between words; special tokens write nothing."""
+        return self._written(list(ids))[0]
+
+    def written_tokens(self, ids: Sequence[int]) -> tuple[Token, ...]:
+        """The tokens of ids, each with its place in `decode(ids)` and its word."""
+        return tokens_of(*self._written(ids), self._name)
+
+    def _written(self, ids: Sequence[int]) -> tuple[str, list[Placed]]:
+        text, placed = "", []
+        for token_id in ids:
+            entry = self._entry(token_id)
+            if entry.kind == SPECIAL:
+                placed.append(Placed(token_id, len(text), len(text), special=True))
+                continue
+            goes_on = entry.kind == PIECE and entry.text.startswith(GOES_ON)
+            text += " " if text and not goes_on else ""
+            start, text = len(text), text + (entry.text.removeprefix(GOES_ON) if goes_on else entry.text)
+            placed.append(Placed(token_id, start, len(text)))
+        return text, placed
+
+    def label(self, token_id: int) -> str:
+        """What one entry of the vocabulary reads; a word's beginning has a space before it."""
+        entry = self._entry(token_id)
+        if entry.kind == PIECE:
+            return entry.text.removeprefix(GOES_ON) if entry.text.startswith(GOES_ON) else f" {entry.text}"
+        return entry.text
+
+    def _entry(self, token_id: int) -> WordEntry:
+        require_id(token_id, self.vocabulary_size)
+        return self.rules.entries[token_id]
+
+    def _name(self, token_id: int) -> str:
+        return self._entry(token_id).text
+
+    # ------------------------------------------------------------ stored, loaded
+
+    def save(self, path: str | Path) -> None:
+        """Write `tokenizer.json`."""
+        try:
+            Path(path).write_text(self.to_json(), encoding="utf-8")
+        except OSError as error:
+            raise TokenizerError(f"{path}: cannot be written ({error.strerror}). Choose another place.") from error
+
+    def to_json(self) -> str:
+        """All of it as text: what `save` writes."""
+        content = {
+            "format": FORMAT,
+            "version": 1,
+            **{name: getattr(self.rules, name) for name in SETTINGS},
+            "entries": [list(entry) for entry in self.rules.entries],
+        }
+        return json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str, *, name: str = "tokenizer.json") -> WordPieceTokenizer:
+        """From what `to_json` gave; `name` is what complaints call it."""
+        try:
+            content = json.loads(text)
+            settings = {setting: content[setting] for setting in SETTINGS}
+            return cls(WordPieces(entries=tuple(_stored(*each) for each in content["entries"]), **settings))
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError) as error:
+            raise TokenizerError(
+                f"{name}: is not a sound vocabulary of word pieces ({type(error).__name__}: {error}). "
+                "Save or download it again."
+            ) from error
+        except TokenizerError as error:
+            raise TokenizerError(f"{name}: {error}") from error
+
+
+SETTINGS = ("pad_id", "start_id", "end_id", "lowercase", "strip_accents", "splits_han")
+
+
+def _check(rules: WordPieces) -> None:
+    entries = rules.entries
+    known = [entry.text for entry in entries if entry.kind != SPECIAL]
+    if len(set(known)) != len(known) or not all(known):
+        raise TokenizerError("The vocabulary has an entry that is empty or there twice. Download it again.")
+    if sum(entry.kind == UNKNOWN for entry in entries) != 1:
+        raise TokenizerError("The vocabulary needs one token for unknown words. Download it again.")
+    for name in ("pad_id", "start_id", "end_id"):
+        place = getattr(rules, name)
+        if type(place) is not int or not 0 <= place < len(entries) or entries[place].kind != SPECIAL:
+            raise TokenizerError(f"The vocabulary has no special token {place} for {name}. Download it again.")
+    for name in ("lowercase", "strip_accents", "splits_han"):
+        if type(getattr(rules, name)) is not bool:
+            raise TokenizerError(f"{name} must be true or false. Download it again.")
+
+
+def _library(rules: WordPieces) -> tokenizers.Tokenizer:
+    entries = rules.entries
+    vocabulary = {entry.text: place for place, entry in enumerate(entries) if entry.kind != SPECIAL}
+    (unknown,) = (entry.text for entry in entries if entry.kind == UNKNOWN)
+    library = tokenizers.Tokenizer(
+        models.WordPiece(
+            vocabulary,
+            unk_token=unknown,
+            max_input_chars_per_word=LONGEST_WORD,
+            continuing_subword_prefix=GOES_ON,
+        )
+    )
+    library.normalizer = normalizers.BertNormalizer(
+        clean_text=True,
+        handle_chinese_chars=rules.splits_han,
+        strip_accents=rules.strip_accents,
+        lowercase=rules.lowercase,
+    )
+    library.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    library.add_tokens([AddedToken(text, normalized=kind == WHOLE) for text, kind in entries if kind in (WHOLE, TYPED)])
+    return library
+
+
+def _stored(text: Any, kind: Any) -> WordEntry:
+    if not isinstance(text, str) or kind not in KINDS:
+        raise ValueError(f"an entry is {text!r}, {kind!r}")
+    return WordEntry(text, kind)

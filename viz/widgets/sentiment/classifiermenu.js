@@ -1,0 +1,37 @@
+// Which classifier judges: a menu where there are several.
+
+import { make, replace } from '../core/dom.js';
+import { t } from '../core/words.js';
+import { kindName } from '../parts/modelnames.js';
+
+export class ClassifierMenu {
+  /** `changed` is told of another choice; a model that is opened elsewhere on the page is one. */
+  constructor(models, changed) {
+    this.models = models.filter(({ downloaded }) => downloaded);
+    this.model = this.models[0];
+    this.element = make('select', {});
+    this.element.addEventListener('change', () => {
+      this.model = this.models[Number(this.element.value)];
+      changed();
+    });
+    addEventListener('headlight-classifier', (event) => {
+      const { detail } = /** @type {CustomEvent} */ (event);
+      const before = this.model;
+      if (!this.models.some(({ name }) => name === detail.name)) this.models.push(detail);
+      this.model = this.models.find(({ name }) => name === detail.name);
+      if (this.model !== before) changed();
+    });
+  }
+
+  /** Whether the lesson's own kind judges, which was taught by film reviews and sums contributions; so where there is none. */
+  get own() {
+    return this.model?.linear ?? true;
+  }
+
+  draw() {
+    this.element.hidden = this.models.length < 2;
+    this.element.setAttribute('aria-label', t('sentiment_model'));
+    replace(this.element, ...this.models.map((model, place) => make('option', { value: place }, kindName(model))));
+    this.element.value = String(this.models.indexOf(this.model));
+  }
+}
