@@ -20,6 +20,7 @@ from headlight.model.errors import ModelError
 from headlight.viz import run as run_command
 from headlight.viz.settings import SETTINGS, read_settings
 from tests.hub_server import Repository, hub_of_our_own
+from tests.model.foreign.classifier_folders import distilbert
 from tests.model.foreign.folders import marian, nllb
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -92,10 +93,14 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ):  # fmt: skip
         (folder / name).write_text("".join(f"{row[language]}\n" for row in part), encoding="utf-8")
     (folder / "test.tsv").write_text("label\ttext\n1\tA warm film.\n0\tA dull film.\n", encoding="utf-8")
-    opus = marian(tmp_path / "opus")
+    models = {
+        "Helsinki-NLP/opus-mt-de-en": marian(tmp_path / "opus"),
+        "distilbert/distilbert-base-uncased-finetuned-sst-2-english": distilbert(tmp_path / "sst-2"),
+    }
     with hub_of_our_own(monkeypatch, tmp_path / "home") as hub:
-        hub.repositories["Helsinki-NLP/opus-mt-de-en"] = Repository()
-        hub.repositories["Helsinki-NLP/opus-mt-de-en"].push({path.name: path.read_bytes() for path in opus.iterdir()})
+        for name, made in models.items():
+            hub.repositories[name] = Repository()
+            hub.repositories[name].push({path.name: path.read_bytes() for path in made.iterdir()})
         monkeypatch.chdir(folder)
         yield folder
 

@@ -135,7 +135,7 @@ def test_a_review_gets_the_judges_verdict_probability_shares_and_heads(page: Pag
     expect(verdict.locator("span")).to_have_attribute("title", f"{sure:.4f}")
     expect(verdict.locator("span")).to_have_text(f"probability {sure:.3f}")
     expect(page.locator(".headlight-sentiment .sum")).to_contain_text(f"log-odds are {signed(truth.log_odds)}.")
-    page.click(".headlight-sentiment details summary")
+    page.click(".headlight-sentiment .below details summary")
     rows = page.locator(".headlight-sentiment .numbers tbody tr")
     expect(rows).to_have_count(len(truth.tokens))
     shown = [row.split("\t") for row in rows.all_inner_texts()]

@@ -19,8 +19,8 @@ from headlight.viz.wire.widget import widget
 
 # Up to here every weight travels: 0.9 MB for 200 tokens and 8 heads; beyond, what each head looks at on average.
 MOST_TOKENS, MOST_CELLS = 200, 2_000_000
-# Multiplications that leaving out each word may take: at once, about half a second of two cores; when asked again, ten.
-QUICK, MOST = 5e10, 1e12
+# Multiplications that leaving out each word may take: at once, about a second of two cores; when asked again, twenty.
+QUICK, MOST = 2e10, 5e11
 
 
 class Review(NamedTuple):

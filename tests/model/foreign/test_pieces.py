@@ -315,6 +315,7 @@ def test_a_damaged_sentencepiece_file_raises_nothing_else(data: st.DataObject) -
         ours.decode(ours.encode(f"½ ﬁ Ｅ① {LINES[0]}"))
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=40), st.integers(0, 255))
 def test_damaged_rules_of_normalisation_raise_nothing_else(written: bytes, place: int) -> None:
     model = parse_sentencepiece(learn())

@@ -29,7 +29,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 ODDER = [
     "İstanbul", "각하", "ﬁn", "naïve café", "a\u0000b\ufffdc", "天气today很好", "x" * 99, "y" * 101, "\u200bzero",
-    "don't", "ẞß", "[CL S]", "##ing", "東京タワー", "e\u0301t\u0301", "…!?", "\u2028line", "a_b-c/d@e.f", "１２３", "𝔸𝕓",
+    "don't", "ẞß", "[CL S]", "##ing", "東京タワー", "e\u0301t\u0301", "…!?", "\u2028line", "a_b-c/d@e.f",
+    "１２３", "𝔸𝕓",
 ]  # fmt: skip
 SIZE = len(learn_words())
 

@@ -122,6 +122,7 @@ class Sentiment {
     const turn = ++this.turn;
     this.asked = true;
     this.root.setAttribute('aria-busy', 'true');
+    this.shares.element.removeAttribute('aria-busy');
     if (!this.review) this.verdict.textContent = t('sentiment_waiting');
     const { model } = this.menu;
     try {
@@ -146,12 +147,14 @@ class Sentiment {
   /** What each word did, where finding that out takes a while. */
   async erase(turn, asked) {
     let erased = null;
+    this.shares.element.setAttribute('aria-busy', 'true');
     try {
       ({ erased } = await call(this.askErased, asked));
     } catch (error) {
       console.warn(error);
     }
     if (turn !== this.turn) return;
+    this.shares.element.removeAttribute('aria-busy');
     Object.assign(this.review, { erased, erasable: Boolean(erased) });
     await this.drawReview();
   }
