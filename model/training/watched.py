@@ -75,6 +75,7 @@ class Beginning:
     targets: tuple[tuple[str, ...], ...]
     right: tuple[str, ...]  # its translation
     unseen: tuple[bool, ...]  # whether no step trains on it
+    tokens: int  # of all translations that it trains on
 
 
 def moments_of(steps: int) -> tuple[int, ...]:
@@ -117,6 +118,7 @@ class Watched:
             tuple(_labels(target, batch.words.tolist()) for batch in self.batches),
             tuple(pair.target for pair in self.pairs),
             tuple(row >= known for row in range(len(self.pairs))),
+            int(self.sentences.target.lengths.sum()),
         )
 
     def moments(self) -> Iterator[Moment]:

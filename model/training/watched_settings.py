@@ -32,6 +32,7 @@ class Corpus:
 CORPUS = {
     "toy": Corpus("toy.tsv", pairs=2, vocabulary=300, steps=160, shown=(0, 1)),
     "order": Corpus("order.tsv", pairs=2, vocabulary=300, steps=160, shown=(0, 1)),
+    "guess": Corpus("guess.tsv", pairs=8, vocabulary=400, steps=200, shown=(0,)),
     "mini": Corpus(
         "mini.tsv", pairs=24, vocabulary=500, steps=320, shown=(0, 4),
         unseen=(Pair("Die Frau trinkt Milch.", "The woman is drinking milk."),),

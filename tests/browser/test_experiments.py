@@ -104,7 +104,12 @@ def test_what_is_set_by_keys_or_hand_is_in_the_link_and_comes_back(visit: Visit)
 
 
 def test_one_of_many_long_names_is_chosen_in_a_menu_of_one_line(visit: Visit) -> None:
-    page = visit_at(visit, "#tab=learn&lesson=mistakes.trained.0", width=360, height=780)
+    page = visit_at(visit, "#tab=learn&lesson=masks.drawn.0", width=360, height=780)
+    arrived(page, "drawn")
+    page.get_by_role("button", name=words("en")["lesson_masks_drawn_see"]).press("Enter")  # a step of another lesson
+    arrived(page, "live")
+    assert page.locator("select[data-control=mistake]").input_value() == "late_mask"
+    page.evaluate("location.hash = '#tab=learn&lesson=mistakes.trained.0'")
     arrived(page, "trained")
     menu = page.locator("select[data-control=mistake]")
     assert menu.evaluate("(menu) => menu.getBoundingClientRect().height") <= 48

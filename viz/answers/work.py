@@ -13,6 +13,13 @@ from headlight.model.commands.heads import count_heads
 from headlight.model.experiments import asked
 from headlight.model.experiments.importance import all_losses
 from headlight.model.experiments.inside import logit_lens, parts_of_logit
+from headlight.model.experiments.masking import (
+    encode_batches,
+    masks_of,
+    read_ahead,
+    translate_padded,
+    write_in_all_ways,
+)
 from headlight.model.training.mistaken import try_mistake, try_mistakes
 from headlight.model.translate.judge import Judge
 from headlight.model.translate.read_back import read_back
@@ -28,10 +35,15 @@ WORK: Mapping[str, Work] = MappingProxyType(
             read_back,
             all_losses,
             count_heads,
+            encode_batches,
             logit_lens,
+            masks_of,
             parts_of_logit,
+            read_ahead,
+            translate_padded,
             try_mistake,
             try_mistakes,
+            write_in_all_ways,
             asked.activations_of,
             asked.attended,
             asked.attribute_word,

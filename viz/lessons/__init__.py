@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headlight.viz.lessons.heads import HEADS
 from headlight.viz.lessons.lesson import Lesson
+from headlight.viz.lessons.masks import MASKS_LESSON
 from headlight.viz.lessons.mistakes import MISTAKES_LESSON
 from headlight.viz.lessons.norms import NORMS_LESSON
 from headlight.viz.lessons.positions import POSITIONS
@@ -11,4 +12,4 @@ from headlight.viz.lessons.train import TRAIN
 from headlight.viz.lessons.verdict import VERDICT
 from headlight.viz.lessons.walk import WALK
 
-LESSONS: tuple[Lesson, ...] = (WALK, TRAIN, POSITIONS, HEADS, NORMS_LESSON, MISTAKES_LESSON, VERDICT)
+LESSONS: tuple[Lesson, ...] = (WALK, TRAIN, POSITIONS, HEADS, MASKS_LESSON, NORMS_LESSON, MISTAKES_LESSON, VERDICT)

@@ -27,6 +27,8 @@ from headlight.viz.lessons.controls import Control, checked
 from headlight.viz.lessons.drawn import Found
 from headlight.viz.lessons.tensors import MOST_CAPTURED, capture, expected_numbers
 
+MOST_NUMBERS = 100_000_000  # of a model that is run many times
+
 
 @dataclass(frozen=True)
 class Given:
@@ -50,6 +52,13 @@ class Given:
     def outline(self) -> Outline:
         """What the model of the sentence knows without computing: its shape, its vocabularies."""
         return self.service.outline(self.request.model)
+
+    @property
+    def small_outline(self) -> Outline:
+        """The same of a model that may run many times without holding others up."""
+        if self.outline.model.parameter_count() > MOST_NUMBERS:
+            raise PageError("model", "too_large_to_try", {"limit": MOST_NUMBERS // 1_000_000})
+        return self.outline
 
     def run(self, work: Work, *given: Any) -> Any:
         """`work(translator, *given)` of the model of the sentence, where that is computed."""

@@ -129,6 +129,7 @@ class Step:
     parts: tuple[str, ...] = ()  # sub-steps
     ask: Ask | None = None
     tab: str = ""  # of the page, which shows more of this
+    see: str = ""  # the address of a step that goes on from here: its words are `…_see`
     claims: tuple[str, ...] = ()  # what its words say of the numbers: each is a test
 
     def as_json(self) -> dict[str, Any]:
@@ -147,6 +148,7 @@ class Step:
             "about": list(self.about),
             "parts": list(self.parts),
             "tab": self.tab,
+            "see": self.see,
             "ask": None if self.ask is None else self.ask.as_json(),
         }
 

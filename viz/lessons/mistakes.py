@@ -13,14 +13,13 @@ from headlight.model.core.attention import MultiHeadAttention, softmax_where
 from headlight.model.core.blocks import Embedding, Residual
 from headlight.model.core.masks import causal_mask
 from headlight.model.core.positions import AddedPositions, sinusoids
-from headlight.model.core.transformer import Decoder, Transformer
+from headlight.model.core.transformer import Decoder
 from headlight.model.records import FloatArray, Kind, Translation
 from headlight.model.training import mistakes
 from headlight.model.training.caught import CAUGHT_BY
 from headlight.model.training.mistaken import Mistaken, try_mistake, try_mistakes
 from headlight.model.training.mistakes import MISTAKES, cross_entropy, cross_entropy_of_chances, put_in, with_mistakes
 from headlight.model.training.watched_settings import WatchedRun
-from headlight.viz.errors import PageError
 from headlight.viz.labels import labels
 from headlight.viz.lessons.controls import Button, Choice
 from headlight.viz.lessons.drawn import Beside, Cell, Drawn, Found, Heat, Say, Source, Sources, Table, Text, Texts
@@ -30,7 +29,6 @@ from headlight.viz.lessons.source import source_values
 from headlight.viz.lessons.train import numbers_of
 from headlight.viz.lessons.training import trains
 
-MOST_NUMBERS = 100_000_000  # of a model: what a copy computes must not hold others up
 OF_THE_MASK = ("late_mask", "ahead", "unmasked")  # seen where the decoder attends to itself
 PLAYED = tuple(name for name, mistake in MISTAKES.items() if not mistake.in_training)  # one can see them
 
@@ -51,18 +49,10 @@ WRITTEN: Mapping[str, tuple[Lit, Lit]] = {
 MISTAKE = Choice("mistake", tuple(MISTAKES), "exponent", menu=True)
 
 
-def breakable(given: Given) -> Transformer:
-    """The shape of the visitor's model, if a copy of it can be broken in time."""
-    model = given.outline.model
-    if model.parameter_count() > MOST_NUMBERS:
-        raise PageError("model", "too_large_to_break", {"limit": MOST_NUMBERS // 1_000_000})
-    return model
-
-
 def live(given: Given) -> Found:
     """One mistake in a copy of the visitor's own model."""
     name = given.values["mistake"]
-    if not MISTAKES[name].applies(breakable(given).config):
+    if not MISTAKES[name].applies(given.small_outline.model.config):
         return Found((), holds=("absent",))
     found, passed, failed = given.run(try_mistake, given.translation, name)
     (right, right_lit), (wrong, wrong_lit) = WRITTEN[name]
@@ -138,7 +128,7 @@ def trained(given: Given) -> Found:
 
 def game(given: Given) -> Found:
     """One of the mistakes, by chance: which is it?"""
-    config = breakable(given).config
+    config = given.small_outline.model.config
     possible = [name for name in PLAYED if MISTAKES[name].applies(config)]
     name = random.Random(1 + given.values["game"]).choice(possible)  # noqa: S311 - a game
     found: Mistaken = given.run(try_mistakes, given.translation, [name])

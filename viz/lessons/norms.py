@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-from dataclasses import replace
-from functools import cache
-
 import numpy as np
 
 from headlight.model.core.blocks import RMSNorm, make_norm
@@ -18,14 +14,13 @@ from headlight.model.experiments.normalising import (
     normalised,
     with_padding,
 )
-from headlight.model.folders.shipped import ASSETS
 from headlight.model.records import FloatArray
 from headlight.viz.lessons.controls import Choice, Slider, Switch
 from headlight.viz.lessons.drawn import Bars, Beside, Cell, Found, Heat, Line, Lines, Say, Table
 from headlight.viz.lessons.experiment import Experiment, Given
 from headlight.viz.lessons.lesson import Ask, Code, Lesson, Show, Step
+from headlight.viz.lessons.neighbours import MOST, neighbours
 
-MOST = 8  # sentences of a batch, the visitor's first
 SHOWN = 64  # dimensions
 NAMES = tuple(NORMS)
 STILL = 1e-4  # numbers that move less have not moved
@@ -36,25 +31,10 @@ NORM = Choice("norm", NAMES, "layer")
 SENTENCES = Slider("sentences", 2, MOST, 4)
 
 
-@cache
-def sentences(language: str) -> tuple[str, ...]:
-    """Short sentences to stand beside the visitor's, of different lengths; in German where there is no such column."""
-    with (ASSETS / "corpora" / "mini.tsv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file, delimiter="\t"))
-    column = language if language in rows[0] else "de"
-    return tuple(row[column] for row in rows[:: len(rows) // (MOST - 1)])[: MOST - 1]
-
-
 def batch_of(given: Given) -> tuple[Activations, list[str]]:
     """The visitor's sentence and others as one batch, and the visitor's tokens."""
     own = tuple(token.id for token in given.translation.source_tokens)
-    name = given.request.model or given.service.default
-    languages = given.service.catalogue.card(name, "transformer").languages
-    plain = replace(given.request, target=None, prefix=None, interventions=())
-    texts = sentences(languages[0] if languages else "de")
-    prepared = given.outline.checker.prepare([replace(plain, text=text) for text in texts]).sources
-    others = [tuple(token.id for token in source) for source in prepared]
-    return given.run(activations_of, [own, *others]), given.tokens
+    return given.run(activations_of, [own, *neighbours(given)]), given.tokens
 
 
 def axes(given: Given) -> Found:

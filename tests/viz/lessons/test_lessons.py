@@ -71,6 +71,9 @@ def test_every_step_has_its_words(lesson: Lesson, step: Step, language: str) -> 
         assert count <= (60 if language == "en" else 110), text  # two sentences: what happens, and why
     for part in step.parts:
         assert f"{base}_part_{part}" in table
+    if step.see:
+        assert f"{base}_see" in table
+        assert step.see.split(".")[:2] in [[each.name, other.name] for each, other in steps()]
     if step.ask is not None:
         assert {f"{base}_ask", f"{base}_answer"} <= set(table)
         if not set(step.ask.options) <= {"counts", "keys", "candidates"}:

@@ -9,6 +9,7 @@ import { tell, toned, untell } from '../parts/values.js';
 import { largest } from './tensors.js';
 
 const READABLE = 31; // pixels that a cell needs for its number
+const NAMED = 11; // pixels that a name needs above its column: of narrower ones, every second or third is named
 const PARTED = 13; // pixels from which cells are parted by a line
 
 /**
@@ -32,11 +33,12 @@ export function heat({ matrix, width, name, scale = 'signed', digits = 0, label 
   const pick = given.pick ?? null;
 
   if (given.columns?.names.length && !given.bare) {
+    const every = Math.ceil(NAMED / cell);
     const labels = given.columns.names.map((text, place) => {
       const at = given.columns.places[place];
       const attributes = { class: `above${at === given.column ? ' chosen' : ''}`, style: `width:${cell}px` };
       if (pick) attributes.onclick = () => pick(null, at);
-      return make('span', attributes, make('bdi', {}, text));
+      return make('span', attributes, make('bdi', {}, place % every && at !== given.column ? '' : text));
     });
     box.append(make('div', { class: 'names-above' }, ...labels));
   }

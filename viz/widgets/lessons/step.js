@@ -53,6 +53,7 @@ export class StepView {
     this.question = new Question((given) => does.answer(given));
     this.source = make('div', {});
     this.more = make('button', { type: 'button', class: 'link more', hidden: true });
+    this.see = make('button', { type: 'button', class: 'link more', hidden: true });
     const left = make(
       'div',
       { class: 'left' },
@@ -62,6 +63,7 @@ export class StepView {
       this.long,
       this.figure,
       this.more,
+      this.see,
       this.question.element,
     );
     this.body = make('div', { class: 'body' }, left, this.formulas, this.training.shows);
@@ -145,6 +147,7 @@ export class StepView {
     this.question.element.hidden = true;
     this.long.hidden = true;
     this.more.hidden = true;
+    this.see.hidden = true;
   }
 
   // ---------------------------------------------------------------- what the tensors tell
@@ -173,6 +176,9 @@ export class StepView {
     this.more.hidden = hides || !step.tab;
     if (step.tab) this.more.textContent = t('lesson_more', { tab: t(`tab_${step.tab}`) });
     this.more.onclick = () => set({ tab: step.tab });
+    this.see.hidden = hides || !step.see;
+    if (step.see) this.see.textContent = t(`${base}_see`);
+    this.see.onclick = () => set({ lesson: step.see });
     this.question.draw(base, told, about, values);
     this.question.element.classList.toggle('first', hides);
     replace(this.source, sourceBox(step.code, scene.variants()));

@@ -2,7 +2,7 @@
 // fast as an eye can follow, though they may come faster; any of them can be looked at again.
 
 import { calm, make, replace } from '../core/dom.js';
-import { t } from '../core/words.js';
+import { has, t } from '../core/words.js';
 import { LossCurve } from './losscurve.js';
 import { RunView } from './runview.js';
 import { TrainingRun } from './trainingrun.js';
@@ -210,7 +210,10 @@ export class Training {
 function nameOf(own, runs) {
   const [one, other] = runs.map(({ beginning }) => beginning.run);
   const differs = Object.keys(one).find((name) => one[name] !== other[name]);
-  return differs ? t(`lesson_train_${own[differs] ? 'with' : 'without'}_${differs}`) : '';
+  if (!differs) return '';
+  const key = `lesson_train_${own[differs] ? 'with' : 'without'}_${differs}`;
+  const named = `${key}_${one[differs] || other[differs]}`; // some mistakes go by their name
+  return t(has(named) ? named : key);
 }
 
 /** The first moment's step from which on all sentences that it trains on are right; null where it never is so. */

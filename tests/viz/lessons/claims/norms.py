@@ -8,7 +8,8 @@ import torch
 from headlight.model.experiments.normalising import EPSILON, NORMS, by_batch, by_layer, by_rms, normalised
 from headlight.model.records import FloatArray
 from headlight.viz.lessons.drawn import Bars, Heat, Say, Table
-from headlight.viz.lessons.norms import MOST, NAMES, SHOWN, STILL
+from headlight.viz.lessons.neighbours import MOST
+from headlight.viz.lessons.norms import NAMES, SHOWN, STILL
 from tests.viz.lessons.asked import Asked, pictures
 
 BATCH = torch.randn(7, 5, generator=torch.Generator().manual_seed(0)) * 3 + 1  # [tokens, width]

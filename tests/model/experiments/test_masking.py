@@ -1,0 +1,105 @@
+"""Masks taken away: the same as a model that was written without them, for the caller's own run alone."""
+
+from __future__ import annotations
+
+from threading import Thread
+
+import numpy as np
+import pytest
+import torch
+
+from headlight.model.experiments.masking import (
+    EVERYTHING,
+    PaddedBatch,
+    encode_batches,
+    looking_ahead,
+    masks_of,
+    read_ahead,
+    translate_padded,
+    write_in_all_ways,
+)
+from headlight.model.records import Translation
+from headlight.model.training.mistakes import with_mistakes
+from headlight.model.translate.translator import Translator
+
+TEXT = "ich mochte ein bier"
+
+
+@pytest.fixture(scope="module")
+def toy() -> Translator:
+    return Translator.load("toy", device="cpu")
+
+
+@pytest.fixture(scope="module")
+def translation(toy: Translator) -> Translation:
+    return toy.translate(TEXT)
+
+
+@pytest.fixture(scope="module")
+def ids(translation: Translation) -> tuple[list[int], list[int]]:
+    return [token.id for token in translation.source_tokens], [token.id for token in translation.target_tokens]
+
+
+@pytest.mark.parametrize(("ahead", "mistake"), [(0, None), (1, "ahead"), (EVERYTHING, "unmasked")])
+def test_later_tokens_are_seen_as_by_a_model_with_that_mask(
+    toy: Translator, ids: tuple[list[int], list[int]], ahead: int, mistake: str | None
+) -> None:
+    source, target = ids
+    (reading,) = read_ahead(toy, source, target, [ahead])
+    wrong = with_mistakes(toy.model, [mistake] if mistake else [])
+    with torch.no_grad():
+        logits = wrong(torch.tensor([source]), torch.tensor([[toy.model.config.start_id, *target[:-1]]]))[0]
+    expected = logits.log_softmax(dim=-1)[range(len(target)), target]
+    np.testing.assert_allclose(reading.log_probabilities, expected.numpy(), atol=1e-5)
+    assert reading.loss == pytest.approx(-float(expected.mean()), abs=1e-5)
+    np.testing.assert_allclose(reading.weights.sum(axis=-1), 1.0, atol=1e-5)
+    assert (reading.ahead.max() > 0) == bool(ahead)
+
+
+def test_nobody_else_sees_the_future(toy: Translator, translation: Translation) -> None:
+    found: list[Translation] = []
+    with looking_ahead(toy.model, EVERYTHING):
+        thread = Thread(target=lambda: found.append(toy.translate(TEXT)))
+        thread.start()
+        thread.join()
+    assert found[0].log_probability == translation.log_probability
+
+
+def test_writing_with_the_mask_is_translating(toy: Translator, ids: tuple[list[int], list[int]]) -> None:
+    found = write_in_all_ways(toy, toy.request(TEXT), 40)
+    assert list(found["masked"].ids) == list(found["kept"].ids) == ids[1]
+    np.testing.assert_allclose(found["masked"].log_probabilities, found["kept"].log_probabilities, atol=1e-6)
+    cut = write_in_all_ways(toy, toy.request(TEXT), 2)
+    assert {len(each.ids) for each in cut.values()} == {2}
+
+
+@pytest.mark.parametrize("places", [0, 1, 7])
+def test_with_its_masks_a_batch_gives_what_a_sentence_gives_alone(
+    toy: Translator, translation: Translation, ids: tuple[list[int], list[int]], places: int
+) -> None:
+    source, target = ids
+    rows = [source, [5] * (len(source) + places)]
+    alone, both, bare = encode_batches(
+        toy, [PaddedBatch([source]), PaddedBatch(rows), PaddedBatch(rows, encoder=False)]
+    )
+    np.testing.assert_allclose(both, alone, atol=1e-5)
+    assert (np.abs(bare - alone).max() > 0.01) == bool(places)
+    request = toy.request(TEXT)
+    safe, no_cross = translate_padded(toy, request, target, [PaddedBatch(rows), PaddedBatch(rows, cross=False)], 40)
+    assert safe.log_probabilities.sum() == pytest.approx(translation.log_probability, abs=1e-4)
+    assert list(safe.written.ids) == target
+    assert not safe.leaks.any()
+    assert not safe.cross_leaks.any()
+    assert not no_cross.leaks.any()
+    assert bool(no_cross.cross_leaks.any()) == bool(places)
+
+
+def test_masks_are_those_of_the_running_model(toy: Translator, ids: tuple[list[int], list[int]]) -> None:
+    source, target = ids
+    masks = masks_of(toy, [source, [5] * (len(source) + 3)], target)
+    assert masks["encoder"].shape == (len(source) + 3, len(source) + 3)
+    assert masks["cross"].shape == (len(target), len(source) + 3)
+    for kind in ("encoder", "cross"):
+        assert masks[kind][:, : len(source)].all()
+        assert not masks[kind][:, len(source) :].any()
+    np.testing.assert_array_equal(masks["decoder"], np.tril(np.ones((len(target), len(target)), dtype=bool)))

@@ -1,0 +1,208 @@
+"""Masks: what the words say of taking them away, computed again with other means."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+import torch
+
+from headlight.model.experiments.masking import looking_ahead
+from headlight.model.training.mistakes import with_mistakes
+from headlight.model.training.watched import Watched
+from headlight.model.training.watched_settings import CORPORA, CORPUS, WatchedRun
+from headlight.viz.lessons.drawn import Bars, Heat, Lines, Table, Texts
+from headlight.viz.lessons.masks import CLEAR, EXAMPLES, MOST_AHEAD, ROUNDING, went
+from headlight.viz.lessons.padded import MASKS
+from tests.viz.lessons.asked import Asked, pictures
+from tests.viz.lessons.claims.train import losses, moments
+
+CLOSE = 1e-5  # a batch and a sentence alone
+
+
+def number(asked: Asked, step: str, name: str, **values: object) -> float:
+    return float(str(asked.found("masks", step, **values).numbers[name]))
+
+
+def texts(asked: Asked, step: str, **values: object) -> list[str]:
+    """What is written, without the sentence itself."""
+    *_, written = (each for each in pictures(asked.found("masks", step, **values)) if isinstance(each, Texts))
+    return [str(each.text) for each in written.texts]
+
+
+def inputs(asked: Asked) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """The ids of the sentence, what goes into the decoder, and what should come out."""
+    source, target = (
+        [token.id for token in side] for side in (asked.translation.source_tokens, asked.translation.target_tokens)
+    )
+    return torch.tensor([source]), torch.tensor([[asked.config.start_id, *target[:-1]]]), torch.tensor(target)
+
+
+def loss(logits: torch.Tensor, words: torch.Tensor) -> float:
+    return float(torch.nn.functional.cross_entropy(logits[0], words))
+
+
+def padding_hides_columns_and_the_future_a_corner(asked: Asked) -> None:
+    source, target = len(asked.translation.source_tokens), len(asked.translation.target_tokens)
+    for places, ending in ((4, ("padded",)), (0, ())):
+        found = asked.found("masks", "drawn", places=places)
+        encoder, cross, decoder = (each.numbers for each in pictures(found) if isinstance(each, Heat))
+        assert encoder.shape == (source + places, source + places)
+        assert cross.shape == (target, source + places)
+        for mask in (encoder, cross):
+            assert mask[:, :source].all()
+            assert not mask[:, source:].any()
+        np.testing.assert_array_equal(decoder, np.tril(np.ones((target, target))))
+        assert found.numbers["causal"] == target * (target + 1) // 2
+        assert found.numbers["whole"] == target**2
+        assert found.holds == ending
+
+
+def seeing_the_answer_costs(asked: Asked) -> None:
+    found = asked.found("masks", "causal")
+    assert (found.right, found.holds) == ("rises", ("rises",))
+    assert number(asked, "causal", "after_all") > number(asked, "causal", "before") + 0.5
+    before, now = (each.numbers for each in pictures(found) if isinstance(each, Heat))
+    assert not np.triu(before, 1).any()
+    assert np.triu(now, 1).max() > 0.5
+    share = float(str(found.numbers["share"]).rstrip("%"))
+    assert 10 < share < 90
+    (lines,) = (each for each in pictures(found) if isinstance(each, Lines))
+    assert min(lines.lines[0].y) == lines.lines[0].y[0]  # with the mask it is least
+    chances, _ = (each for each in pictures(found) if isinstance(each, Bars))
+    expected = [token.probability for token in asked.translation.target_tokens]
+    np.testing.assert_allclose(chances.values, np.array(expected, dtype=float), atol=1e-4)
+    masked = asked.found("masks", "causal", ahead=0)
+    assert masked.holds == ("masked",)
+    assert masked.numbers["share"] == "0%"
+    assert (went(1.0, 1.0 + CLEAR / 2), went(1.0, 0.5)) == ("stays", "falls")  # as other sentences may
+
+
+def no_mask_is_the_mask_that_is_missing(asked: Asked) -> None:
+    """A model that was written without the mask, and the formula of the loss, say the same."""
+    source, given, words = inputs(asked)
+    model = asked.translator.model
+    written = {0: model, 1: with_mistakes(model, ["ahead"]), MOST_AHEAD: with_mistakes(model, ["unmasked"])}
+    with torch.no_grad():
+        for ahead, wrong in written.items():
+            expected = loss(wrong(source, given), words)
+            assert number(asked, "causal", "after", ahead=ahead) == pytest.approx(expected, abs=1e-4)
+
+
+def kept_words_never_see_the_future(asked: Asked) -> None:
+    found = asked.found("masks", "writing")
+    assert found.right == "anew"
+    assert found.holds == ("same",)
+    masked, kept, anew = texts(asked, "writing")
+    assert masked == kept == anew == asked.translation.text
+    assert number(asked, "writing", "kept") < ROUNDING < number(asked, "writing", "anew")
+    # Word by word with a cache, in a model that was written without the mask.
+    source, given, _ = inputs(asked)
+    model = asked.translator.model
+    wrong = with_mistakes(model, ["unmasked"])
+    with torch.no_grad():
+        state = wrong.decoder.start(wrong.encode(source), cached=True)
+        rows = [wrong.decoder(given[:, place : place + 1], state)[0, 0] for place in range(given.shape[1])]
+        torch.testing.assert_close(torch.stack(rows), model(source, given)[0], atol=1e-4, rtol=0)
+
+
+def examples_become_other_sentences(asked: Asked) -> None:
+    found = asked.found("masks", "writing", sentence="example")
+    assert (found.right, found.holds) == ("anew", ("changes",))
+    masked, kept, anew = texts(asked, "writing", sentence="example")
+    assert masked == kept != anew
+    (table,) = (each for each in pictures(found) if isinstance(each, Table))
+    assert table.lit == int(str(found.numbers["place"])) - 1
+    masked_one, kept_one, anew_one = (str(each).rsplit(" ", 1) for each in table.rows[table.lit][1:])
+    assert masked_one == kept_one
+    assert masked_one[0] != anew_one[0]
+    # The last row of a model without the mask that reads all of it.
+    example = EXAMPLES["de", "en"]
+    translation = asked.translator.translate(example)
+    ids = [token.id for token in translation.target_tokens][: table.lit]
+    wrong = with_mistakes(asked.translator.model, ["unmasked"])
+    with torch.no_grad():
+        source = torch.tensor([[token.id for token in translation.source_tokens]])
+        chances = wrong(source, torch.tensor([[asked.config.start_id, *ids]]))[0, -1].softmax(dim=-1)
+    assert float(anew_one[1]) == pytest.approx(float(chances.max()), abs=2e-3)
+
+
+def a_leak_beats_the_best_guess(asked: Asked) -> None:
+    floor = number(asked, "trained", "floor")
+    with (CORPORA / "guess.tsv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    assert {row["de"] for row in rows} == {"Rate mal."}
+    assert len({row["en"] for row in rows}) == len(rows) == CORPUS["guess"].pairs == number(asked, "trained", "pairs")
+    assert losses(WatchedRun(corpus="guess", mistake="unmasked"))[-1] < floor - 0.1
+    assert min(losses(WatchedRun(corpus="guess"))) > floor
+    own = moments(WatchedRun(corpus="guess"))[-1].shown[0].written
+    leaks = moments(WatchedRun(corpus="guess", mistake="unmasked"))[-1].shown[0].written
+    assert own in {row["en"] for row in rows}
+    assert leaks not in {row["en"] for row in rows}
+
+
+def what_leaked_is_not_learnt(asked: Asked) -> None:
+    right, wrong = (WatchedRun(corpus="mini", mistake=mistake) for mistake in ("", "unmasked"))
+    assert losses(wrong)[-1] == pytest.approx(losses(right)[-1], abs=0.02)
+    watched = Watched(right)
+    expected = [pair.target for pair in watched.pairs[: len(CORPUS["mini"].shown)]]
+    assert [shown.written for shown in moments(right)[-1].shown][: len(expected)] == expected
+    assert not {shown.written for shown in moments(wrong)[-1].shown} & set(expected)
+    assert asked.found("masks", "trained", corpus="mini").holds == ("mini",)
+
+
+def a_batch_is_as_good_as_alone(asked: Asked) -> None:
+    for places in (0, 16, 32):
+        found = asked.found("masks", "padding", places=places)
+        assert number(asked, "padding", "with", places=places) < CLOSE
+        assert float(str(found.numbers["log_with"])) == pytest.approx(asked.translation.log_probability, abs=1e-3)
+        alone, batch, _ = texts(asked, "padding", places=places)
+        assert alone == batch == asked.translation.text
+    none = asked.found("masks", "padding", places=0)
+    assert none.holds == ("none",)
+    assert number(asked, "padding", "without", places=0) < CLOSE
+
+
+def padding_leaks_without_its_mask(asked: Asked) -> None:
+    found = asked.found("masks", "padding")
+    assert found.holds == ("changes",)
+    _, batch, bare = texts(asked, "padding")
+    assert bare != batch
+    source, *_ = inputs(asked)
+    padded = torch.cat([source, torch.full((1, 16), asked.config.pad_id)], dim=1)
+    with torch.no_grad():
+        alone = asked.translator.model.encode(source).vectors[0]
+        vectors = asked.translator.model.encode(padded, padded=False).vectors[0, : source.shape[1]]
+    assert number(asked, "padding", "without") == pytest.approx(float((vectors - alone).abs().max()), abs=1e-4)
+    few = asked.found("masks", "padding", places=1)
+    assert few.holds == ("stays",)
+    assert number(asked, "padding", "without", places=1) > 0.01
+    heats = [each.numbers for each in pictures(found) if isinstance(each, Heat)]
+    leaks = [float(each[:, source.shape[1] :].sum(axis=-1).mean()) for each in heats]
+    assert leaks[0] == 0 < 0.2 < leaks[1]
+    (lines,) = (each for each in pictures(found) if isinstance(each, Lines))
+    without = list(lines.lines[0].y)
+    assert without == sorted(without)  # the more padding, the farther
+
+
+def cross_attention_needs_its_own_mask(asked: Asked) -> None:
+    found = asked.found("masks", "cross")
+    (table,) = (each for each in pictures(found) if isinstance(each, Table))
+    rows = dict(zip(MASKS, table.rows, strict=True))
+    for name, row in rows.items():
+        encoder, cross = MASKS[name]
+        assert (float(str(row[1])) < CLOSE) == encoder
+        assert (row[2] == "0%") == cross
+    assert float(str(rows["both"][3])) == pytest.approx(asked.translation.log_probability, abs=1e-3)
+    assert texts(asked, "cross")[:2] == [asked.translation.text] * 2  # easily overlooked
+    assert number(asked, "cross", "log_without") < number(asked, "cross", "log_with") - 1
+    assert asked.found("masks", "cross", places=0).holds == ("none",)
+    # Another way: the mask that cross-attention gets is all true.
+    source, given, words = inputs(asked)
+    padded = torch.cat([source, torch.full((1, 16), asked.config.pad_id)], dim=1)
+    model = asked.translator.model
+    with torch.no_grad(), looking_ahead(model, 0):
+        memory = model.encode(padded)
+        logits = model.decoder(given, model.decoder.start(memory._replace(mask=None), cached=False))
+    assert -loss(logits, words) * len(words) == pytest.approx(number(asked, "cross", "log_without"), abs=1e-3)

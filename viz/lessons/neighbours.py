@@ -1,0 +1,41 @@
+"""Sentences that stand beside the visitor's in a batch."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+from functools import cache
+
+from headlight.model.folders.shipped import ASSETS
+from headlight.model.records import TranslationRequest
+from headlight.viz.lessons.experiment import Given
+
+MOST = 8  # sentences of a batch, the visitor's first
+
+
+@cache
+def sentences(language: str) -> tuple[str, ...]:
+    """Short sentences of different lengths; in German where there is no such column."""
+    with (ASSETS / "corpora" / "mini.tsv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    column = language if language in rows[0] else "de"
+    return tuple(row[column] for row in rows[:: len(rows) // (MOST - 1)])[: MOST - 1]
+
+
+def languages_of(given: Given) -> tuple[str, str]:
+    """Those that the model in use reads and writes; empty where nobody knows."""
+    name = given.request.model or given.service.default
+    source, target, *_ = (*given.service.catalogue.card(name, "transformer").languages, "", "")
+    return source, target
+
+
+def plain_request(given: Given, text: str) -> TranslationRequest:
+    """A request for another text, which changes nothing of the model."""
+    return replace(given.request, text=text, target=None, prefix=None, interventions=())
+
+
+def neighbours(given: Given) -> list[tuple[int, ...]]:
+    """Their ids for the model in use."""
+    texts = sentences(languages_of(given)[0] or "de")
+    prepared = given.outline.checker.prepare([plain_request(given, text) for text in texts]).sources
+    return [tuple(token.id for token in source) for source in prepared]
