@@ -209,3 +209,30 @@ def test_log_odds_of_a_class_are_those_of_its_probability(logits: list[float]) -
         others = [*logits[:place], *logits[place + 1 :]]
         rest = max(others) + math.log(sum(math.exp(each - max(others)) for each in others))
         assert odds == pytest.approx(logits[place] - rest, rel=1e-5, abs=1e-5)
+
+
+# ---------------------------------------------------------------- as the shipped classifier
+
+
+def test_a_head_that_is_switched_off_adds_nothing(one: Path) -> None:
+    judge = Judge.load(one, device="cpu")
+    plain = judge.judge(LINES[4])
+    with judge.without_head(1, 2):
+        without = judge.judge(LINES[4])
+    assert without.attention[1, 2].max() == 0
+    assert (without.attention[1, 3] == plain.attention[1, 3]).all()
+    assert without.class_log_odds != pytest.approx(plain.class_log_odds, abs=1e-3)
+
+
+def test_evaluate_counts_how_often_a_class_is_given(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = distilbert(tmp_path / "model", seed=4)  # gives both classes
+    judge = Judge.load(folder, device="cpu")
+    verdicts = [judge.model.config.classes.index(judge.judge(line).verdict) for line in LINES[:6]]
+    labels = [*verdicts[:4], *(1 - verdict for verdict in verdicts[4:])]  # the last two are wrong
+    lines = [f"{label}\t{line}" for label, line in zip(labels, LINES, strict=False)]
+    (tmp_path / "test.tsv").write_text("\n".join(["label\ttext", *lines, ""]), encoding="utf-8")
+    arguments = ["--model", str(folder), "--source", str(tmp_path / "test.tsv"), "--device", "cpu"]
+    assert main(["evaluate", *arguments, "--hypotheses", str(tmp_path / "told.txt")]) == 0
+    assert "accuracy 66.67% of 6 texts" in capsys.readouterr().out
+    told = [float(line) for line in (tmp_path / "told.txt").read_text(encoding="utf-8").split()]
+    assert told == pytest.approx([judge.judge(line).probability for line in LINES[:6]], abs=1e-4)
