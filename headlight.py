@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from headlight.model.records import DecodingOptions, Intervention, Translation, TranslationRequest
     from headlight.model.translate.judge import Judge
     from headlight.model.translate.translator import Translator
+    from headlight.viz.lessons.practice import lesson
     from headlight.viz.notebook.drawn import figure
     from headlight.viz.notebook.showing import compare, record, show
 
@@ -38,6 +39,7 @@ _HOMES = {
     "Translator": "headlight.model.translate.translator",
     "compare": "headlight.viz.notebook.showing",
     "figure": "headlight.viz.notebook.drawn",
+    "lesson": "headlight.viz.lessons.practice",
     "record": "headlight.viz.notebook.showing",
     "show": "headlight.viz.notebook.showing",
     "watch": "headlight.model.core.probes",
@@ -54,6 +56,7 @@ __all__ = [
     "Translator",
     "compare",
     "figure",
+    "lesson",
     "record",
     "show",
     "watch",

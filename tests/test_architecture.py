@@ -27,7 +27,7 @@ ROOMS = {
     "viz/alone.py": "",
     "viz/page.py": "gradio",
     "viz/tabs/*": "gradio numpy",
-    "viz/lessons/*": "numpy",
+    "viz/lessons/*": "numpy pandas",
     "viz/widgets/*": "",
     "viz/api/*": "fastapi gradio numpy starlette",
     "viz/notebook/*": "anywidget numpy plotly traitlets",

@@ -121,6 +121,11 @@ def test_a_teachers_link_restores_the_step_and_asks_every_question_afresh(visit:
     page.keyboard.press("]")
     page.locator(".lesson-ask .answer .link").click()
     kept, told = state(page, "lesson"), page.locator(".lesson .crumb").inner_text()
+    with page.expect_download() as saving:
+        page.get_by_role("button", name=words("en")["lesson_kit_notebook"]).click()
+    notebook = json.loads(saving.value.path().read_text(encoding="utf-8"))
+    assert saving.value.suggested_filename == "headlight-walk.ipynb"
+    assert "written = " in "".join(notebook["cells"][1]["source"])
     page.get_by_role("button", name=words("en")["lesson_kit_asks"]).click()
     expect(page.locator(".lesson-kit .quiet")).to_have_text(words("en")["lesson_kit_asks_copied"])
     assert barriers(page, ".lesson-kit") == []

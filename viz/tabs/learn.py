@@ -14,6 +14,7 @@ import gradio as gr
 
 from headlight.viz.answers.service import Service
 from headlight.viz.lessons import LESSONS
+from headlight.viz.lessons.notebook import notebooks_of
 from headlight.viz.lessons.running import experiments_of
 from headlight.viz.lessons.tensors import tensors_of
 from headlight.viz.lessons.training import training_calls
@@ -23,7 +24,7 @@ from headlight.viz.wire.widget import widget
 
 def build(service: Service) -> gr.HTML:
     """Inside a `gr.Blocks`."""
-    computing = (tensors_of(service), experiments_of(service))
+    computing = (tensors_of(service), experiments_of(service), notebooks_of(service))
     quick = (read_lessons, *training_calls(service))  # a run computes in a process of its own, after a line of its own
     server = [answering(each, computes=False) for each in quick]
     return widget("learn/learn", server=[*server, *map(answering, computing)])

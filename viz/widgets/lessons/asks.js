@@ -2,7 +2,7 @@
 
 import { call } from '../core/boot.js';
 
-/** The lessons themselves; tensors and experiments, which are counted; and the calls of a training run. */
+/** The lessons themselves; tensors and experiments, which are counted; the calls of a training run; and a lesson as a notebook. */
 export async function asksOf(root, server) {
   const asks = { open: 0 };
   const [tensors, experiments] = [server.lesson_tensors, server.run_experiment].map((ask) =>
@@ -13,7 +13,8 @@ export async function asksOf(root, server) {
     more: (values) => call(server.more_training, values),
     stop: (values) => call(server.stop_training, values),
   };
-  return { lessons: await call(server.read_lessons, {}), tensors, experiments, training };
+  const notebook = (values) => call(server.lesson_notebook, values);
+  return { lessons: await call(server.read_lessons, {}), tensors, experiments, training, notebook };
 }
 
 /** The same, and the element says how many answers are still to come: also those that are asked for in advance. */

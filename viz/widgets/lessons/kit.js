@@ -1,13 +1,20 @@
-// What a teacher takes along from a step: its link, as it is or with the answers hidden.
+// What a teacher takes along from a step: its link, as it is or with the answers hidden; the step as a saved view; the lesson as a notebook.
 
 import { make, replace } from '../core/dom.js';
 import { writeLink } from '../core/link.js';
-import { t } from '../core/words.js';
-import { copyText } from '../parts/takeaway.js';
-import { writeChoice } from './choice.js';
+import { state } from '../core/state.js';
+import { faultSays, t } from '../core/words.js';
+import { copyText, saveBytes } from '../parts/takeaway.js';
+import { settled, writeChoice } from './choice.js';
+import { valuesOf } from './settings.js';
+
+const TYPE = 'application/x-ipynb+json';
 
 export class ClassKit {
-  constructor() {
+  /** `notebook(values)`: the server's answer, a file. */
+  constructor(notebook) {
+    this.notebook = notebook;
+    this.lesson = null;
     this.choice = null;
     this.title = make('h3', {});
     this.ways = make('div', { class: 'kit-ways' });
@@ -15,9 +22,10 @@ export class ClassKit {
     this.element = make('section', { class: 'lesson-kit' }, this.title, this.ways, this.status);
   }
 
-  /** `choice`: the lesson, the step, and all that is chosen there; `questions`: whether anything is asked in this lesson. */
-  draw(choice, questions) {
+  /** `choice`: the lesson's name, the step, and all that is chosen there. */
+  draw(lesson, choice) {
     if (this.choice && writeChoice(this.choice) !== writeChoice(choice)) this.status.textContent = '';
+    this.lesson = lesson;
     this.choice = choice;
     const focused = [...this.ways.children].indexOf(document.activeElement);
     this.title.textContent = t('lesson_kit');
@@ -25,10 +33,28 @@ export class ClassKit {
     replace(
       this.ways,
       way('lesson_kit_link', () => this.copy(false)),
-      questions ? way('lesson_kit_asks', () => this.copy(true)) : null,
+      lesson.steps.some(({ ask }) => ask) ? way('lesson_kit_asks', () => this.copy(true)) : null,
       way('lesson_kit_save', () => dispatchEvent(new CustomEvent('headlight-deck', { detail: 'save' }))),
+      way('lesson_kit_notebook', () => this.write()),
     );
     if (focused >= 0) /** @type {HTMLElement} */ (this.ways.children[focused])?.focus({ preventScroll: true });
+  }
+
+  /** The lesson as a notebook, with what is chosen and set in it. */
+  async write() {
+    const { name, steps } = this.lesson;
+    const { set, ...look } = settled(state.translation, this.choice.chosen);
+    const experiments = steps.filter(({ experiment }) => experiment);
+    const values = Object.fromEntries(experiments.map((step) => [step.name, valuesOf(step.experiment.controls, set)]));
+    const asked = { lesson: name, language: state.language, request: state.translation.asked(), look: { ...look, set: values } };
+    this.status.textContent = t('lesson_kit_notebook_writes');
+    try {
+      const file = await this.notebook(asked);
+      saveBytes(file.name, [file.content], TYPE);
+      this.status.textContent = t('lesson_kit_notebook_saved', { name: file.name });
+    } catch (error) {
+      this.status.textContent = faultSays(error);
+    }
   }
 
   async copy(asks) {

@@ -22,12 +22,12 @@ const PAUSE = 120; // milliseconds without another change until an experiment is
 const STAYS = { step: 4200, part: 1800, word: 1200 }; // milliseconds of each while it plays
 
 export async function mount(root, server) {
-  const { lessons, tensors, experiments, training } = await asksOf(root, server);
-  new Lessons(root, lessons, { tensors: new Tensors(tensors), experiments: new Experiments(experiments), training });
+  const { lessons, tensors, experiments, ...asks } = await asksOf(root, server);
+  new Lessons(root, lessons, { tensors: new Tensors(tensors), experiments: new Experiments(experiments), ...asks });
 }
 
 class Lessons {
-  constructor(root, lessons, { tensors, experiments, training }) {
+  constructor(root, lessons, { tensors, experiments, training, notebook }) {
     this.root = root;
     this.lessons = lessons;
     this.tensors = tensors;
@@ -53,7 +53,7 @@ class Lessons {
       },
     };
     this.view = new StepView(does, training);
-    this.kit = new ClassKit();
+    this.kit = new ClassKit(notebook);
     this.view.element.append(this.kit.element);
     this.notice = make('p', { class: 'quiet' });
     root.append(this.notice, this.list.element, this.view.element);
@@ -219,10 +219,7 @@ class Lessons {
     const { asks } = this.choice;
     const about = { lesson, place, part, look, asks, playing: Boolean(this.timer), whole: this.whole, ...this.answers.of(this.question()) };
     this.view.frame(about, translation);
-    this.kit.draw(
-      { ...this.choice, step: lesson.steps[place].name, part },
-      lesson.steps.some(({ ask }) => ask),
-    );
+    this.kit.draw(lesson, { ...this.choice, step: lesson.steps[place].name, part });
     const { experiment, name } = lesson.steps[place];
     const set = experiment && valuesOf(experiment.controls, look.set);
     const needs = scene(place).needs();

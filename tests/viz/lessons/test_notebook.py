@@ -1,0 +1,195 @@
+"""Lessons as notebooks: every cell of every lesson computes, in both languages, and one kernel runs the walk."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import json
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import numpy as np
+import pandas as pd
+import pytest
+from nbclient import NotebookClient
+
+import headlight
+from headlight.viz.answers.service import Service
+from headlight.viz.errors import PageError
+from headlight.viz.lessons import LESSONS
+from headlight.viz.lessons.notebook import notebooks_of
+from headlight.viz.lessons.practice import Practice
+from headlight.viz.lessons.shown import Shown
+from headlight.viz.lessons.tensors import model_values
+from headlight.viz.lessons.wording import numbers_of_model, parts_of, tex, variants, worded
+from headlight.viz.settings import Settings
+from headlight.viz.words import words
+
+ROOT = Path(__file__).resolve().parents[3]
+HOSTILE = "ich <b>mochte</b> `ein` $bier$ ![x](https://example.org/x.png)"
+LOOK = {"token": 2, "key": 1, "written": 1, "encoder": {"layer": 1, "head": 3}, "cross": {"layer": 0, "head": 1}}
+
+
+@pytest.fixture(scope="module")
+def service() -> Service:
+    return Service(Settings())
+
+
+def written(service: Service, lesson: str, **more: Any) -> dict[str, Any]:
+    """A notebook as the page gets it, valid as Jupyter sees it."""
+    request = {"text": "ich mochte ein bier", "model": "toy"}
+    answer = notebooks_of(service)({"lesson": lesson, "language": "en", "request": request, "look": LOOK} | more)
+    assert answer["name"] == f"headlight-{lesson}.ipynb"
+    nbformat.validate(nbformat.reads(answer["content"], as_version=4))
+    found: dict[str, Any] = json.loads(answer["content"])
+    return found
+
+
+def texts(notebook: Mapping[str, Any], kind: str) -> list[str]:
+    return ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == kind]
+
+
+def computed(code: str, known: dict[str, Any]) -> Any:
+    """What a cell shows at its end."""
+    tree = ast.parse(code)
+    last = tree.body.pop()
+    assert isinstance(last, ast.Expr), code
+    exec(compile(tree, "cell", "exec"), known)  # noqa: S102 - what a reader would run
+    return eval(compile(ast.Expression(last.value), "cell", "eval"), known)  # noqa: S307
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("lesson", [lesson.name for lesson in LESSONS])
+def test_every_cell_of_a_lesson_computes(
+    lesson: str, language: str, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def practice(name: str, text: str = "", **options: Any) -> Practice:
+        return Practice(name, text, service=service, **options)
+
+    monkeypatch.setattr(headlight, "lesson", practice, raising=False)
+    notebook = written(service, lesson, language=language)
+    said, cells = texts(notebook, "markdown"), texts(notebook, "code")
+    steps = next(each.steps for each in LESSONS if each.name == lesson)
+    assert len(said) == len(steps) + 1
+    for text in said:
+        lines = [line for line in text.split("\n") if not line.startswith("$$")]
+        assert not re.findall(r"\{\w+\}", "\n".join(lines)), text
+        assert not re.findall(r"@\w|\\text\{\?\}", text), text
+    known: dict[str, Any] = {"display": repr}
+    for code in cells:
+        if "lesson.train(" in code:
+            continue
+        shown = computed(code, known)
+        if isinstance(shown, Shown):
+            assert "<table" in shown._repr_html_()
+        else:
+            assert isinstance(shown, str | pd.DataFrame), code
+
+
+# Zeromq's sockets and the kernel's process end with the loop that the client makes, and Python hears of it later.
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+def test_the_walk_runs_in_a_kernel(service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    monkeypatch.setenv("JUPYTER_PREFER_ENV_PATH", "1")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("OMP_NUM_THREADS", os.environ.get("OMP_NUM_THREADS", "1"))
+    notebook = nbformat.reads(json.dumps(written(service, "walk")), as_version=4)
+    client = NotebookClient(
+        notebook, timeout=None, store_widget_state=False, resources={"metadata": {"path": tmp_path}}
+    )
+    asyncio.run(client.async_execute())
+    outputs = [str(output.get("data", "")) for cell in notebook.cells for output in cell.get("outputs", [])]
+    assert "i want a beer" in outputs[0]
+    assert any("<table" in output for output in outputs)
+
+
+def test_what_a_visitor_typed_stays_text(service: Service) -> None:
+    look = LOOK | {"token": 1, "encoder": {"layer": 0, "head": 0}}
+    notebook = written(service, "walk", request={"text": HOSTILE, "model": "de-en"}, look=look)
+    for text in texts(notebook, "markdown"):
+        assert "<b>" not in text
+        assert "](" not in text.replace("\\](", "").replace("\\]\\(", "")
+    first = texts(notebook, "code")[0]
+    call = next(node for node in ast.walk(ast.parse(first)) if isinstance(node, ast.Call))
+    assert ast.literal_eval(call.args[1]) == HOSTILE
+
+
+def test_what_is_chosen_and_set_stands_in_the_cells(service: Service) -> None:
+    request = {"text": "ich mochte ein bier", "model": "toy", "beam_size": 2, "target": "i want a beer ."}
+    walk = texts(written(service, "walk", request=request), "code")[0]
+    assert "beam_size=2" in walk
+    assert "length_penalty" not in walk  # what the model does anyway
+    assert "target='i want a beer .'" in walk
+    assert "token, key_token, written = 2, 1, 1" in walk
+    assert "encoder, decoder, cross = (1, 3), (0, 0), (0, 1)" in walk
+    notebook = written(service, "heads", look=LOOK | {"set": {"spread": {"width": "64", "seed": 3}}})
+    assert any("lesson.run('spread', width='64', seed=3)" in code for code in texts(notebook, "code"))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"lesson": "other"}, {"language": "xx"}, {"look": None}, {"look": LOOK | {"token": 99}},
+        {"look": LOOK | {"encoder": {"layer": 9, "head": 0}}}, {"look": LOOK | {"key": "1"}},
+        {"lesson": "heads", "look": {"set": {"spread": {"width": "5"}}}}, {"request": {"text": ""}},
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_refused(wrong: dict[str, Any], service: Service) -> None:
+    with pytest.raises(PageError):
+        written(service, **{"lesson": "walk"} | wrong)
+
+
+# ---------------------------------------------------------------- the lesson in Python
+
+
+def test_tensors_of_a_lesson_are_those_of_the_model(service: Service) -> None:
+    lesson = Practice("walk", "ich mochte ein bier", model="toy", service=service)
+    scores = lesson.tensor("encoder.layers.0.self_attention.scores")  # [heads, queries, keys]
+    weights = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
+    np.testing.assert_allclose(weights, lesson.translation.attention.encoder[0], atol=1e-5)
+    assert list(lesson.table(weights[0]).columns) == lesson.tokens
+    assert "softmax" in lesson.source("softmax")
+    best = [row["best"][0][0] for row in lesson.logits()]
+    assert best == lesson.written
+
+
+def test_small_models_train_where_a_step_trains(service: Service) -> None:
+    lesson = Practice("train", "ich mochte ein bier", model="toy", service=service)
+    told = lesson.train("order", layers="1", heads="1", d_model="16")
+    assert set(told["run"]) == {1, 2}
+    first, last = told[told["run"] == 1]["loss"].iloc[[1, -1]]
+    assert last < first
+    with pytest.raises(ValueError, match="trains nothing"):
+        Practice("heads", "ich mochte ein bier", model="toy", service=service).train("spread")
+
+
+def test_names_that_are_none_are_told_with_those_that_are(service: Service) -> None:
+    with pytest.raises(ValueError, match="walk, "):
+        headlight.lesson("wolk")
+    with pytest.raises(ValueError, match="en, zh"):
+        Practice("walk", language="de", service=service)
+    with pytest.raises(ValueError, match="spread"):
+        Practice("heads", "ich mochte ein bier", model="toy", service=service).run("spraed")
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu", "swiglu"])
+def test_formulas_and_words_fit_the_model(activation: str, service: Service) -> None:
+    model = model_values(service.outline("toy")) | {"activation": activation, "attention_bias": False}
+    assert parts_of(model)["its_b_q"] == r"\,"
+    assert parts_of(model | {"attention_bias": True})["its_b_o"] == r"\, + b_O"
+    hidden = {"relu": r"\max(0, x W_1", "gelu": r"\text{GELU}(x W_1", "swiglu": r"(\text{SiLU}(x W_g"}
+    assert parts_of(model)["its_hidden"].startswith(hidden[activation])
+    assert tex("@its_hidden + @d_model", numbers_of_model(model)).endswith(f"+ {model['d_model']}")
+    assert tex("@nobody", {}) == r"\text{?}"
+    holding = variants(model, ("found",))
+    assert holding[:2] == ["found", "post"]
+    table = {"a": "plain", "a_post": "after the sum"}
+    assert worded(table, "a", holding) == "after the sum"
+    assert worded(table, "b", holding) == ""
+    assert words("zh")["lesson_notebook_says"]

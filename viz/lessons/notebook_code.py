@@ -1,0 +1,140 @@
+"""The code of a notebook's cell: what computes the tensors of a step, from its figures, with NumPy alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from headlight.viz.lessons.lesson import Show, Step
+
+PLACES = {
+    "encoder": ("encoder.layers.{layer}", "self_attention"),
+    "decoder": ("decoder.layers.{layer}", "self_attention"),
+    "cross": ("decoder.layers.{layer}", "cross_attention"),
+}
+OF_ATTENTION = ("queries", "keys", "values", "scores", "mixed", "attended")
+OF_HEADS = ("queries", "keys", "values", "scores", "mixed")
+OF_LAYER = ("feed_forward.hidden", "feed_forward.output")
+# What is computed from others: these, and the line that does it.
+DERIVED: dict[str, tuple[tuple[str, ...], str]] = {
+    "raw": (("queries", "keys"), "raw = queries @ keys.T  # [queries, keys]"),
+    "scaled": (("raw",), "scaled = raw / {divisor}"),
+    "query": (("queries",), "query = queries[row]"),
+    "key": (("keys",), "key = keys[column]"),
+    "products": (("query", "key"), "products = query * key  # their sum is the score"),
+    "weighted": (("weights", "values"), "weighted = weights[row][:, None] * values  # [keys, width]"),
+    "mixture": (("weighted",), "mixture = weighted.sum(axis=0)"),
+}
+MASKED = "scores = np.where(np.tri(len(scores), dtype=bool), scores, -np.inf)  # no row looks at later tokens"
+SOFTMAX = (
+    "powers = np.exp(scores - scores.max(axis=1, keepdims=True))",
+    "weights = powers / powers.sum(axis=1, keepdims=True)  # every row adds up to 1",
+    "np.testing.assert_allclose(weights, lesson.translation.attention_map({kind!r}, layer, head).weights, atol=1e-4)",
+)
+BY_HAND = (
+    'pd.DataFrame({"s": scores[row], "e^s": np.exp(scores[row]), "weight": weights[row]}, index=lesson.tokens).round(4)'
+)
+IDS = 'pd.DataFrame({"id": [token.id for token in lesson.translation.source_tokens]}, index=lesson.tokens).T'
+BEST = (
+    "candidates = lesson.logits()[row]",
+    'found = pd.DataFrame(candidates["best"], columns=["token", "id", "logit"])',
+)
+CHANCE = 'found["probability"] = np.exp(found["logit"] - candidates["log_sum"])'
+
+
+class Code:
+    """Lines that compute, each name once."""
+
+    def __init__(self, step: Step, divisor: str, scale: str) -> None:
+        self.step, self.divisor, self.scale = step, divisor, scale
+        self.lines: list[str] = []
+        self.known: set[str] = set()
+
+    def needs(self, name: str) -> str:
+        """The name that holds a tensor from now on, after the lines that make it."""
+        variable = name.replace(".", "_")
+        if name in self.known:
+            return variable
+        self.known.add(name)
+        if name in DERIVED:
+            needed, line = DERIVED[name]
+            for each in needed:
+                self.needs(each)
+            self.lines.append(line.format(divisor=self.divisor))
+        elif name == "weights":
+            self.needs("scores")
+            masked = [MASKED] if self.step.kind == "decoder" else []
+            self.lines += [*masked, *(line.format(kind=self.step.kind) for line in SOFTMAX)]
+        elif name == "joined":
+            path = self.path("mixed")
+            self.lines.append(f"mixed = tensor({path})  # [heads, tokens, width]")
+            self.lines.append("joined = mixed.swapaxes(0, 1).reshape(mixed.shape[1], -1)  # [tokens, heads × width]")
+        elif name == "stages":
+            self.lines.append('streams = ["encoder.embedding.stream"]')
+            after = "encoder.layers.{each}.around_feed_forward.stream"
+            self.lines.append(
+                f'streams += [f"{after}" for each in range(lesson.translation.attention.encoder.shape[0])]'
+            )
+            self.lines.append("stages = np.stack([tensor(stream)[row] for stream in streams])")
+        else:
+            of_head = "[head]" if name in OF_HEADS else ""
+            self.lines.append(f"{variable} = tensor({self.path(name)}){of_head}")
+        return variable
+
+    def path(self, name: str) -> str:
+        """The path of a probe, as Python writes it."""
+        above, attention = PLACES[self.step.kind]
+        if name in OF_ATTENTION:
+            return f'f"{above}.{attention}.{name}"'
+        if name in OF_LAYER:
+            return f'f"{above}.{name}"'
+        if name.startswith("around_attention."):
+            return f'f"{above}.around_{attention}.{name.split(".")[1]}"'
+        return f'"{name}"'
+
+    def show(self, show: Show) -> str:
+        """The expression of one part of a figure."""
+        found = self.needs(show.path)
+        if show.plus:
+            found = f"{found} + {self.needs(show.plus)}"
+        if show.minus:
+            found = f"{found} - {self.needs(show.minus)}"
+        return f"{found} / {self.scale if show.over == 'embedding_scale' else self.divisor}" if show.over else found
+
+
+def code_of(step: Step, holding: Sequence[str], divisor: str, scale: str) -> str:
+    """All lines of a step's cell; the last is shown. `divisor`, `scale`: of scores and of embeddings, as code."""
+    code = Code(step, divisor, scale)
+    row = "token" if step.kind == "encoder" else "written"
+    shown: list[str] = []
+    for figure in step.figures:
+        if figure.form == "tokens":
+            return IDS
+        if figure.form in ("histogram", "bars"):
+            lines = [f"row = {row}", *BEST, *([CHANCE] if figure.form == "bars" else [])]
+            return "\n".join([*lines, "found.round(4)"])
+        if figure.form == "table":
+            code.needs("weights")
+            shown.append(BY_HAND)
+            continue
+        for show in figure.shows:
+            if show.when and show.when not in holding:
+                continue
+            value = code.show(show)
+            if value != show.name and not value.isidentifier():
+                code.lines.append(f"{show.name} = {value}")
+                value = show.name
+            shown.append(f"lesson.table({value})")
+    begins = [
+        f"{name} = {value}"
+        for name, value in (("row", row), ("column", "key_token"))
+        if any(re.search(rf"\b{name}\b", line) for line in (*code.lines, *shown))
+    ]
+    if any("{layer}" in line or "[head]" in line for line in code.lines):
+        begins.insert(0, f"layer, head = {step.kind}")
+    return "\n".join([*begins, *code.lines, *_displayed(shown)])
+
+
+def _displayed(shown: Sequence[str]) -> list[str]:
+    """All but the last are displayed by name."""
+    return [*(f"display({each})" for each in shown[:-1]), *shown[-1:]]

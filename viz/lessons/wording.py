@@ -1,0 +1,101 @@
+"""Which words, titles and formulas of a step fit the model in use, and the numbers in them, for a notebook.
+
+The page decides the same in `widgets/lessons/phrases.js`, `scene.js` and `numbers.js`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headlight.viz.lessons.drawn import said
+from headlight.viz.lessons.lesson import Step, Written
+
+BENDS = {
+    "relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU", "silu": "SiLU", "swiglu": "SiLU", "geglu": "GELU",
+    "reglu": "ReLU",
+}  # fmt: skip
+GATED = ("swiglu", "geglu", "reglu")
+Model = Mapping[str, Any]  # what `tensors.model_values` says of one
+
+
+def variants(model: Model, holds: Sequence[str] = ()) -> list[str]:
+    """What holds, the more telling first: `holds` is what an experiment found."""
+    positions = model["positions"]
+    added = positions in ("sinusoidal", "sinusoidal_halves", "learned")
+    return [
+        *holds,
+        "pre" if model["norm_first"] else "post",
+        "beside" if model["beside"] else "summed",
+        positions,
+        *(["closed"] if model["closed_waves"] else []),
+        *(["biased"] if positions in ("alibi", "relative") else []),
+        "added" if added else "elsewhere",
+        "scaled" if model["scale_scores"] else "unscaled",
+        "enlarged" if model["scale_embedding"] else "plain",
+        "relu" if model["activation"] == "relu" else "bent",
+    ]
+
+
+def worded(table: Mapping[str, str], base: str, holding: Sequence[str]) -> str:
+    """A phrase by its key, or the one whose ending holds; empty: there is none."""
+    return next((table[key] for each in holding if (key := f"{base}_{each}") in table), table.get(base, ""))
+
+
+def formula_of(step: Step, holding: Sequence[str]) -> Step | Written:
+    """The formula as it stands for what holds."""
+    return next((each for each in step.otherwise if set(each.when) <= set(holding)), step)
+
+
+def filled(template: str, values: Mapping[str, str]) -> str:
+    """A phrase with its values."""
+    return re.sub(r"\{(\w+)\}", lambda found: values.get(found[1], found[0]), template)
+
+
+def tex(formula: str, values: Mapping[str, str]) -> str:
+    """A formula with numbers in the place of `@name`."""
+    while (found := re.sub(r"@(\w+)", lambda name: values.get(name[1], r"\text{?}"), formula)) != formula:
+        formula = found
+    return formula
+
+
+def numbers_of_model(model: Model) -> dict[str, str]:
+    """Sizes and scales, as words and formulas call them."""
+    root = math.sqrt(model["d_model"]) if model["scale_embedding"] else 1.0
+    divisor = math.sqrt(model["head_width"]) if model["scale_scores"] else 1.0
+    names = ("d_model", "d_ff", "heads", "head_width", "encoder_layers", "decoder_layers")
+    return {
+        **{name: str(model[name]) for name in names},
+        "joined_width": str(model["heads"] * model["head_width"]),
+        "source_vocabulary": f"{model['source_vocabulary']:,}",
+        "target_vocabulary": f"{model['target_vocabulary']:,}",
+        "last_id": f"{model['source_vocabulary'] - 1:,}",
+        "embedding_scale": said(root, 3),
+        "divisor": said(divisor, 3),
+    } | parts_of(model)
+
+
+def parts_of(model: Model) -> dict[str, str]:
+    """The parts of formulas that differ from model to model."""
+
+    def plus(there: bool, name: str) -> str:
+        return rf"\, + {name}" if there else r"\,"
+
+    def wide(letter: str) -> str:
+        return f"x W_{letter} {plus(model['feed_forward_bias'], f'b_{letter}')}"
+
+    relu = model["activation"] == "relu"
+    bend = BENDS[model["activation"]]
+    inner = wide("g" if model["activation"] in GATED else "1")
+    bent = rf"\max(0, {inner})" if relu else rf"\text{{{bend}}}({inner})"
+    hidden = rf"({bent} \cdot ({wide('1')}))" if model["activation"] in GATED else bent
+    biases = {f"its_b_{name}": plus(model["attention_bias"], f"b_{name.upper()}") for name in "qkvo"}
+    return biases | {
+        "its_hidden": hidden,
+        "its_b_2": plus(model["feed_forward_bias"], "b_2"),
+        "its_base": f"{model['rotary_base']:g}",
+        "its_y": r"\frac{y}{\sqrt{d}}" if model["scale_output"] else r"\, y",
+        "its_c": plus(model["final_logits_bias"], "c_t"),
+    }
