@@ -71,6 +71,7 @@ def __getattr__(name: str) -> Any:
 
 MORE = {
     "run": ("start the page", "headlight.viz.run"),
+    "serve": ("compute answers for pages, on a Ray cluster", "headlight.viz.serve"),
     "survey": ("measure every head in thousands of sentences, search that, or draw it", "headlight.viz.survey"),
 }
 

@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ROOMS = {
     "headlight.py": "",
     "viz/run.py": "",
+    "viz/serve.py": "ray",
     "viz/survey.py": "",
     "app.py": "spaces",
     "viz/alone.py": "",
@@ -33,7 +34,7 @@ ROOMS = {
     "viz/notebook/*": "anywidget numpy plotly traitlets",
     "viz/export/*": "numpy pandas plotly",
     "viz/wire/*": "gradio plotly prometheus_client starlette",
-    "viz/answers/*": "markdown_it numpy spaces valkey",
+    "viz/answers/*": "markdown_it numpy ray spaces starlette valkey",
     "viz/figures/*": "numpy plotly",
     "viz/fields.py": "",
     "viz/values.py": "",

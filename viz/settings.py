@@ -19,6 +19,9 @@ from headlight.model.foreign.hub.names import HubError, read_id
 HUB_LIST = MODELS / "hub.json"  # models that anybody may ask for: ids, languages, and about how large they are
 ANY = "*"
 LOGS = ("", "json")
+BACKENDS = ("", "here", "ray")
+AT_ONCE_ON_A_CLUSTER = 32  # computations: they only wait here
+_ADDRESS = re.compile(r"https?://[A-Za-z0-9.:_\[\]-]+/?")
 _SITE = re.compile(r"https?://[A-Za-z0-9.*-]+(:\d{1,5})?")
 
 
@@ -45,6 +48,8 @@ class Settings:
     models: tuple[str, ...] = ()  # ids on the Hub that a visitor may ask for; `ANY` among them: every other one, too
     models_mb: int = 3000  # the models that are here, and some of three hundred megabytes on disk
     hub_mb: int = 20_000  # six of the largest that may be fetched
+    backend: str = ""  # where answers are computed: here, unless it is "ray"
+    ray_address: str = "http://127.0.0.1:8000"
     cache_url: str = ""  # of answers that several page processes share
     metrics_port: int | None = None  # None: nobody watches
     log: str = ""  # "json": logs for machines
@@ -83,7 +88,7 @@ _MEANINGS = {
     "cache_mb": ("megabytes of finished translations to keep, 0 for none", ""),
     "max_request_kb": ("the largest request, in kilobytes", ""),
     "max_answer_mb": ("the largest file that a visitor may export, in megabytes", ""),
-    "concurrency": ("how many computations run at once", ""),
+    "concurrency": ("how many computations run at once", "2; on a cluster 32"),
     "line": ("how many computations may wait for their turn; one address fills half of it at most", ""),
     "host": ("the address where the page is served; `0.0.0.0` for other machines, too", "127.0.0.1"),
     "port": ("the port where the page is served", "the first free one from 7860"),
@@ -94,6 +99,8 @@ _MEANINGS = {
     ),
     "models_mb": ("megabytes of loaded models to keep; one in use always stays", ""),
     "hub_mb": ("megabytes of models that the app fetched from the Hub; the least recently used is deleted first", ""),
+    "backend": ("where answers are computed: `here`, or `ray`: on a cluster ([scale.md](scale.md))", "here"),
+    "ray_address": ("the address of the Ray Serve application, with `HEADLIGHT_BACKEND=ray`", ""),
     "cache_url": (
         "the address of a Redis or Valkey in which several page processes share answers; it needs `headlight[cluster]`",
         "none",
@@ -132,6 +139,17 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
         )
     if found["log"] not in LOGS:
         raise SettingsError(f"{_variable('log')} is {found['log'][:40]!r}, but must be json. Change or unset it.")
+    if found["backend"] not in BACKENDS:
+        raise SettingsError(
+            f"{_variable('backend')} is {found['backend'][:40]!r}, but must be here or ray. Change or unset it."
+        )
+    if found["ray_address"] and not _ADDRESS.fullmatch(found["ray_address"]):
+        raise SettingsError(
+            f"{_variable('ray_address')} is {found['ray_address'][:80]!r}, but must be an address such as "
+            "http://127.0.0.1:8000. Change or unset it."
+        )
+    if found["backend"] == "ray" and numbers["concurrency"] is None:
+        numbers["concurrency"] = AT_ONCE_ON_A_CLUSTER
     texts = {field: text for field, text in found.items() if text}
     chosen = {field: number for field, number in numbers.items() if number is not None}
     place = {"models_folder": Path(folder).resolve()} if folder else {}

@@ -41,6 +41,8 @@ def test_everything_that_is_set_is_read(tmp_path: Path) -> None:
         "HEADLIGHT_CACHE_URL": "redis://127.0.0.1:6379/0",
         "HEADLIGHT_METRICS_PORT": "9091",
         "HEADLIGHT_LOG": "json",
+        "HEADLIGHT_BACKEND": "ray",
+        "HEADLIGHT_RAY_ADDRESS": "http://ray:8001",
         "HEADLIGHT_FRAMES": "https://me.example:81/, https://you.example",
     }
     assert read_settings(given) == Settings(
@@ -62,6 +64,8 @@ def test_everything_that_is_set_is_read(tmp_path: Path) -> None:
         cache_url="redis://127.0.0.1:6379/0",
         metrics_port=9091,
         log="json",
+        backend="ray",
+        ray_address="http://ray:8001",
         frames=("https://me.example:81", "https://you.example"),
     )
     assert {setting.name for setting in SETTINGS} == set(given)
@@ -89,6 +93,8 @@ def test_without_a_mapping_the_environment_is_read(monkeypatch: pytest.MonkeyPat
         ("HEADLIGHT_MODELS", "me/one,../two", "owner/name"),
         ("HEADLIGHT_FRAMES", "https://me.example; script-src *", "such as https://example.org"),
         ("HEADLIGHT_LINE", "-1", "from 0 to 10000"),
+        ("HEADLIGHT_BACKEND", "spark", "must be here or ray"),
+        ("HEADLIGHT_RAY_ADDRESS", "ray://head:10001", "such as http://127.0.0.1:8000"),
     ],
 )
 def test_what_cannot_be_meant_is_said_with_its_name(name: str, text: str, complaint: str) -> None:
@@ -97,6 +103,12 @@ def test_what_cannot_be_meant_is_said_with_its_name(name: str, text: str, compla
     assert name in str(caught.value)
     assert complaint in str(caught.value)
     assert len(str(caught.value)) < 220
+
+
+def test_on_a_cluster_more_computations_run_at_once() -> None:
+    assert read_settings({"HEADLIGHT_BACKEND": "ray"}).concurrency == 32
+    assert read_settings({"HEADLIGHT_BACKEND": "here"}).concurrency == 2
+    assert read_settings({"HEADLIGHT_BACKEND": "ray", "HEADLIGHT_CONCURRENCY": "5"}).concurrency == 5
 
 
 def test_every_line_of_the_table_says_what_it_does() -> None:

@@ -7,6 +7,7 @@ them; errors of requests come back as the `ModelError` that they are.
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
+from threading import Event
 from typing import Any, Protocol
 
 from headlight.model.records import Progress, TranslationRequest
@@ -23,8 +24,11 @@ class Backend(Protocol):
     def run(self, card: ModelCard, work: Work, *given: Any) -> Any:
         """`work(model, *given)`, where the model of the card is."""
 
-    def stream(self, card: ModelCard, request: TranslationRequest) -> Generator[Progress]:
-        """Progress after each word; the last one carries the translation. Closing it ends the work within one step."""
+    def stream(self, card: ModelCard, request: TranslationRequest, stop: Event) -> Generator[Progress]:
+        """Progress after each word; the last one carries the translation.
+
+        Closing it ends the work within one step. Where a step may be long in coming, `stop` ends it before that.
+        """
 
     def outline(self, card: ModelCard) -> Outline:
         """What the model knows without computing: it checks requests and cuts texts in this process."""
@@ -44,7 +48,7 @@ class Here:
         with self.models.hold(card) as model:
             return work(model, *given)
 
-    def stream(self, card: ModelCard, request: TranslationRequest) -> Generator[Progress]:
+    def stream(self, card: ModelCard, request: TranslationRequest, stop: Event) -> Generator[Progress]:
         """Between two steps nothing runs."""
         with self.models.hold(card) as translator:
             yield from translator.stream(request)

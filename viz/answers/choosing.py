@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from headlight.viz.answers.backends import Backend, Here
+from headlight.viz.answers.cluster import Cluster
 from headlight.viz.answers.loaded import LoadedModels
 from headlight.viz.answers.zero_gpu import lent_gpu
 from headlight.viz.settings import Settings
@@ -10,4 +11,6 @@ from headlight.viz.settings import Settings
 
 def choose_backend(settings: Settings, models: LoadedModels) -> Backend:
     """Here, unless a cluster is named, or a GPU is lent."""
+    if settings.backend == "ray":
+        return Cluster(settings.ray_address, models)
     return lent_gpu(models) or Here(models)

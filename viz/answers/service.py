@@ -220,7 +220,7 @@ class Service:
                     made, cached = lead.done(turn.found), True
                     yield last_progress(made, Cached)
                     return
-                with closing(self.backend.stream(self._card(request.model), request)) as steps:
+                with closing(self.backend.stream(self._card(request.model), request, stop)) as steps:
                     while not stop.is_set() and (progress := next(steps, None)) is not None:
                         lead.alive()
                         if progress.translation is not None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from headlight.model import changes, records
+from headlight.model.commands import heads
 from headlight.model.experiments import asked, attribution, importance, inside, normalising, order
 from headlight.model.measures import aligning, alignment, direct
 from headlight.model.records import ReliabilityRule, Translation
@@ -27,7 +28,7 @@ _RECORD, _ARRAY, _MAP, _DICT, _LIST, _SET = "@", "#", "%", "{", "[", "<"
 _KINDS = ("float16", "float32", "float64", "int32", "int64", "bool")
 _MODULES = (
     changes, records, asked, attribution, importance, inside, normalising, order, aligning, alignment, direct,
-    drawn_links, mistaken, reliability,
+    drawn_links, heads, mistaken, reliability,
 )  # fmt: skip
 
 

@@ -16,11 +16,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from threading import Condition, Thread
 from typing import Any
 
-import headlight
+from headlight.viz.answers.import_path import import_path
 from headlight.viz.answers.line import Line, Place, Visitor
 from headlight.viz.errors import PageError
 
@@ -163,11 +162,8 @@ class TrainingRuns:
             reader.join(GLANCE)
 
     def _start(self) -> subprocess.Popen[bytes]:
-        place = Path(headlight.__file__).resolve()
-        folder = place.parents[1] if place.name == "__init__.py" else place.parent  # installed, or a checkout
-        path = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH", ""))))
         # No GPU: it is lent to answers alone.
-        more = {"PYTHONPATH": path, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+        more = {"PYTHONPATH": import_path(), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
         return subprocess.Popen(  # noqa: S603 - our own module, and nothing that a visitor wrote
             self.command,
             stdin=subprocess.PIPE,

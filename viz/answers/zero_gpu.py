@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Generator
+from threading import Event
 from typing import Any
 
 from headlight.model.records import Progress, TranslationRequest
@@ -29,7 +30,7 @@ class LentGpu(Here):
         with self.models.hold(card):
             return unpack(self._gpu(card, name_of(work), pack(given)))
 
-    def stream(self, card: ModelCard, request: TranslationRequest) -> Generator[Progress]:
+    def stream(self, card: ModelCard, request: TranslationRequest, stop: Event) -> Generator[Progress]:
         """The answer in one call, without progress on the way."""
         yield last_progress(self.run(card, Translator.translate, request))
 

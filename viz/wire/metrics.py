@@ -49,6 +49,8 @@ class Watch:
             found["leaving"] = "told to stop"
         elif line.full:
             found["queue"] = "full"
+        if against := self.service.backend.faults():
+            found |= against
         return found
 
     def numbers(self) -> Iterator[tuple[str, str, str, list[tuple[dict[str, str], float]]]]:

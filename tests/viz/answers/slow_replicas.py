@@ -1,0 +1,97 @@
+"""A real cluster in a process of its own, for tests: its replicas write slowly where a request has the seed `SLOW`.
+
+Started as a module, it says "ready"; "update" on its input replaces all replicas; the end of that ends the cluster.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from headlight.viz import serve as command
+from headlight.viz.answers.replica import Answers, deployment
+
+SLOW = 7
+STEP = 0.2  # seconds
+
+
+class Slowly:
+    """A translator that takes its time, and notes in a file of its process what it does."""
+
+    def __init__(self, translator: Any, notes: Path) -> None:
+        self.translator = translator
+        self.notes = notes / str(os.getpid())
+
+    def stream(self, request: Any) -> Iterator[Any]:
+        if request.options.seed != SLOW:
+            yield from self.translator.stream(request)
+            return
+        try:
+            for progress in self.translator.stream(request):
+                self._note(f"step {progress.step}")
+                time.sleep(STEP)
+                yield progress
+                if progress.translation is not None:
+                    self._note("done")
+        finally:
+            self._note("over")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.translator, name)
+
+    def _note(self, line: str) -> None:
+        with self.notes.open("a", encoding="utf-8") as file:
+            file.write(f"{line}\n")
+
+
+class SlowAnswers(Answers):
+    """Replicas whose translators take their time."""
+
+    def __init__(self, notes: str, version: int) -> None:
+        super().__init__()
+        self.notes, self.version = Path(notes), version
+        (self.notes / f"replica-{version}-{os.getpid()}").touch()
+
+    def _load(self, model_id: str) -> Any:
+        loaded = super()._load(model_id)
+        return Slowly(loaded, self.notes) if hasattr(loaded, "translate") else loaded
+
+
+def application(notes: str, version: int) -> Any:
+    """Two replicas that each answer two requests at a time, while two more may wait."""
+    return deployment.options(
+        func_or_class=SlowAnswers,
+        num_replicas=2,
+        autoscaling_config=None,
+        max_queued_requests=2,
+        ray_actor_options={"num_cpus": 0.5},
+        health_check_period_s=1,
+    ).bind(notes, version)
+
+
+def main(notes: str, folder: str, port: int) -> None:
+    """See above."""
+    command.join(alone=True, num_cpus=2, _temp_dir=folder, object_store_memory=80_000_000)
+    version = 1
+    command.deploy(application(notes, version), "127.0.0.1", port)
+    for line in _lines():
+        if line == "update":
+            version += 1
+            command.deploy(application(notes, version), "127.0.0.1", port)
+        sys.stdout.write("ready\n")
+        sys.stdout.flush()
+    command.leave()
+
+
+def _lines() -> Iterator[str]:
+    yield ""
+    for line in sys.stdin:
+        yield line.strip()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))

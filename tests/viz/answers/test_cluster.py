@@ -1,0 +1,260 @@
+"""A real cluster of two replicas: started once, in a process of its own, and ended with everything that it started."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+from typing import IO
+
+import httpx
+import pytest
+
+from headlight.model.experiments.asked import denied
+from headlight.model.records import KINDS, Progress, Translation, TranslationRequest
+from headlight.viz.answers.import_path import import_path
+from headlight.viz.answers.service import Service
+from headlight.viz.errors import PageError
+from headlight.viz.settings import Settings
+
+TEXT = "ich mochte ein bier"
+SLOW = {"text": TEXT, "seed": 7}
+TOY = Settings(model="toy")
+PATIENCE = 240.0  # seconds until a condition counts as never met: on a busy machine Ray takes a minute to start
+
+
+def soon(holds: Callable[[], object], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.05)
+
+
+class Running:
+    """The cluster, a page's service that asks it, and one that computes by itself."""
+
+    def __init__(self, process: subprocess.Popen[str], address: str, notes: Path) -> None:
+        self.process, self.notes = process, notes
+        self.address = address
+        self.settings = replace(TOY, backend="ray", ray_address=address, cache_mb=0)
+        self.page, self.here = Service(self.settings), Service(TOY)
+
+    def is_ready(self) -> bool:
+        """Whether it is, once it says so; not where it has ended."""
+        assert self.process.stdout is not None
+        return self.process.stdout.readline() == "ready\n"
+
+    def update(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write("update\n")
+        self.process.stdin.flush()
+        assert self.is_ready(), "the cluster has ended"
+
+    def replicas(self, version: int) -> list[int]:
+        return [int(path.name.rpartition("-")[2]) for path in self.notes.glob(f"replica-{version}-*")]
+
+    def notes_of(self) -> dict[int, list[str]]:
+        """What each process has done, by its number."""
+        found = [path for path in self.notes.iterdir() if path.name.isdecimal()]
+        return {int(path.name): path.read_text(encoding="utf-8").splitlines() for path in found}
+
+    def forget(self) -> None:
+        for path in self.notes.iterdir():
+            if path.name.isdecimal():
+                path.unlink()
+
+    def request(self, **more: object) -> TranslationRequest:
+        return self.page.check(SLOW | more)
+
+    def expect_right(self, found: Translation | None, request: TranslationRequest) -> None:
+        expected = self.here.translate(request)
+        assert found is not None
+        assert (found.text, found.target_tokens, found.tree) == (expected.text, expected.target_tokens, expected.tree)
+        assert all((found.attention.of(kind) == expected.attention.of(kind)).all() for kind in KINDS)
+
+
+@pytest.fixture
+def running() -> Iterator[Running]:
+    pytest.importorskip("ray.serve", reason="Ray Serve is not installed, so no real cluster is tried")
+    for attempt in range(3):  # Ray's own processes give up where a busy machine lets them wait for each other
+        folder = Path(tempfile.mkdtemp(prefix="hl-"))  # short: names of sockets have 107 letters at most
+        process = _start(folder)
+        try:
+            found = Running(process, f"http://127.0.0.1:{(folder / 'port').read_text()}", folder / "notes")
+            if not found.is_ready():
+                sys.stderr.write((folder / "log").read_text()[-5000:])
+                assert attempt < 2, "the cluster does not start"
+                continue
+            yield found
+            return
+        finally:
+            _end(process, folder)
+
+
+def _start(folder: Path) -> subprocess.Popen[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    (folder / "port").write_text(port)
+    (folder / "notes").mkdir()
+    own = {"PYTHONPATH": import_path(), "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    with (folder / "log").open("w") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "tests.viz.answers.slow_replicas", folder / "notes", folder / "ray", port],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            env={**os.environ, **own},
+        )
+
+
+def _end(process: subprocess.Popen[str], folder: Path) -> None:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with suppress(BrokenPipeError):
+        process.stdin.close()  # by which it ends its cluster
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(60)
+    for number in _started_from(folder):  # nothing of it stays, whatever has happened
+        with suppress(ProcessLookupError):
+            os.kill(number, signal.SIGKILL)
+    process.kill()
+    process.wait()
+    _drain(process.stdout)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _drain(stream: IO[str]) -> None:
+    stream.read()
+    stream.close()
+
+
+def _started_from(folder: Path) -> list[int]:
+    """The processes whose command or environment names this cluster's folder."""
+    name, found = str(folder).encode(), []
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if int(path.name) != os.getpid() and name in (path / "cmdline").read_bytes():
+                found.append(int(path.name))
+    return found
+
+
+def test_a_real_cluster_answers_stops_survives_and_is_updated(running: Running) -> None:
+    """One test, for one start."""
+    answers_are_those_of_this_process(running)
+    what_is_no_call_is_refused(running)
+    who_leaves_ends_the_work(running)
+    too_many_are_told_so_and_all_others_get_their_answer(running)
+    an_update_loses_no_answer(running)
+    a_killed_replica_loses_no_answer_and_none_comes_twice(running)
+
+
+def answers_are_those_of_this_process(running: Running) -> None:
+    page = running.page
+    assert page.backend.faults() == {}
+    for options in ({"beam_size": 3}, {"seed": 1}):
+        request = page.check({"text": TEXT, **options})
+        *before, last = page.stream(request, Event())
+        running.expect_right(last.translation, request)
+        expected = list(Service(TOY).stream(request, Event()))
+        assert [each.text for each in before] == [each.text for each in expected[:-1]]
+        running.expect_right(page.translate(request), request)
+    assert page.run_judge(denied, "good").denied == running.here.run_judge(denied, "good").denied
+    with pytest.raises(PageError) as error:
+        page.translate(replace(request, capture=("encoder.nothing",)))
+    assert "encoder.nothing" in str(error.value)
+    assert all(key[0] == "outline" for key in page.loaded.cache.keys())  # type: ignore[index]  # noqa: SIM118
+
+
+def what_is_no_call_is_refused(running: Running) -> None:
+    for body in (b"", b"\x80\x04}", b"{}"):
+        assert httpx.post(running.address, content=body, timeout=PATIENCE).status_code == 400
+
+
+def who_leaves_ends_the_work(running: Running) -> None:
+    running.forget()
+    stop = Event()
+    with closing(running.page.stream(running.request(), stop)) as steps:
+        assert next(steps).step == 1
+        stop.set()
+        assert next(steps, None) is None
+    soon(lambda: [lines for lines in running.notes_of().values() if lines[-1:] == ["over"]], "the work goes on")
+    ((_, *lines),) = running.notes_of().values()
+    assert "done" not in lines
+
+
+def too_many_are_told_so_and_all_others_get_their_answer(running: Running) -> None:
+    requests = [running.request(max_length=20 + number) for number in range(12)]
+
+    def ask(request: TranslationRequest) -> Translation | str:
+        try:
+            return list(running.page.stream(request, Event()))[-1].translation or "nothing"
+        except PageError as error:
+            return error.word
+
+    with ThreadPoolExecutor(len(requests)) as pool:
+        found = list(pool.map(ask, requests))
+    answered = [(each, request) for each, request in zip(found, requests, strict=True) if isinstance(each, Translation)]
+    assert {each for each in found if isinstance(each, str)} == {"cluster_busy"}
+    assert 4 <= len(answered) < len(requests)
+    for each, request in answered:
+        running.expect_right(each, request)
+
+
+def an_update_loses_no_answer(running: Running) -> None:
+    over = Event()
+
+    def ask_until_the_end(number: int) -> int:
+        count = 0
+        while not over.is_set() or count < 3:
+            request = running.request(seed=100 + 1000 * number + count)
+            running.expect_right(running.page.translate(request), request)
+            count += 1
+        return count
+
+    with ThreadPoolExecutor(3) as pool:
+        asked = [pool.submit(ask_until_the_end, number) for number in (1, 2)]
+        slow = pool.submit(lambda: list(running.page.stream(running.request(), Event())))
+        try:
+            running.update()
+        finally:
+            over.set()
+        assert all(each.result(PATIENCE) >= 3 for each in asked)
+        running.expect_right(slow.result(PATIENCE)[-1].translation, running.request())
+    assert len(running.replicas(2)) >= 2
+    soon(lambda: not any(alive(number) for number in running.replicas(1)), "old replicas stay")
+
+
+def alive(number: int) -> bool:
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def a_killed_replica_loses_no_answer_and_none_comes_twice(running: Running) -> None:
+    running.forget()
+    found: list[Progress] = []
+    for progress in running.page.stream(running.request(), Event()):
+        found.append(progress)
+        if len(found) == 2:
+            (worker,) = running.notes_of()
+            os.kill(worker, signal.SIGKILL)
+    assert len(running.notes_of()) == 2, "another replica has not taken over"
+    assert [each.step for each in found[:-1]] == list(range(1, len(found)))
+    assert [each.translation is not None for each in found] == [False] * (len(found) - 1) + [True]
+    running.expect_right(found[-1].translation, running.request())

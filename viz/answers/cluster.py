@@ -1,0 +1,157 @@
+"""On a cluster: another machine computes, and this process holds no weight.
+
+It speaks HTTP with the address of a Ray Serve application (`replica.py`), and so needs no Ray itself. An answer whose
+machine is lost is asked for once more; what was told of it already is not told again.
+"""
+
+from __future__ import annotations
+
+import http.client
+import logging
+import select
+import time
+from collections.abc import Generator, Mapping
+from contextlib import ExitStack, closing
+from threading import Event
+from typing import Any
+from urllib.parse import urlsplit
+
+from headlight.model.records import Progress, TranslationRequest
+from headlight.model.translate.outline import Outline
+from headlight.viz.answers.backends import last_progress
+from headlight.viz.answers.calls import (
+    ALIVE,
+    ANSWER,
+    ERROR,
+    FAULT,
+    PROGRESS,
+    STREAM,
+    Call,
+    packed_call,
+    progress_of,
+    read_frame,
+)
+from headlight.viz.answers.cards import ModelCard
+from headlight.viz.answers.loaded import LoadedModels
+from headlight.viz.answers.stored import PackedError, unpack
+from headlight.viz.answers.work import Work, name_of
+from headlight.viz.errors import PageError
+
+CONNECT = 5.0  # seconds until an address counts as dead
+QUEUED = 120.0  # seconds that a request may wait in the cluster's queue, or for its model
+SILENT = 20.0  # seconds without a sign of life after which a machine counts as lost; they come each second
+GLANCE = 0.1  # seconds between two looks whether the visitor has left, while a request waits
+PAUSE = 0.5  # seconds before a lost answer is asked for again: by then the cluster knows of the loss
+MODEL_ID = "serve_multiplexed_model_id"  # Ray Serve's header
+
+LOG = logging.getLogger(__name__)
+
+
+class LostError(Exception):
+    """The machine that computes, or the way to it, is gone."""
+
+
+class Cluster:
+    """A Ray Serve application at an address. Threads may share it."""
+
+    def __init__(self, address: str, models: LoadedModels) -> None:
+        self.address, self.models = address, models
+        self._place = urlsplit(address)
+
+    def run(self, card: ModelCard, work: Work, *given: Any) -> Any:
+        """The answer of a machine with this model."""
+        with closing(self._answers(Call.of(card, name_of(work), given), Event())) as answers:
+            for letter, payload in answers:
+                if letter == ANSWER:
+                    return unpack(payload)
+        raise AssertionError("no answer and no error")
+
+    def stream(self, card: ModelCard, request: TranslationRequest, stop: Event) -> Generator[Progress]:
+        """Closing it, or setting `stop`, closes the connection, by which the machine knows that nobody listens."""
+        told = 0
+        with closing(self._answers(Call.of(card, STREAM, (request,)), stop)) as answers:
+            for letter, payload in answers:
+                if letter == ANSWER:
+                    yield last_progress(unpack(payload))
+                elif (progress := progress_of(payload)).step > told:  # after a loss, the same steps come again
+                    told = progress.step
+                    yield progress
+
+    def outline(self, card: ModelCard) -> Outline:
+        """From its folder, which is here, too."""
+        return self.models.outline(card)
+
+    def faults(self) -> Mapping[str, str]:
+        """What the cluster's proxy says of itself and of its applications."""
+        try:
+            with closing(self._connection(1.0)) as connection:
+                connection.request("GET", "/-/routes")
+                with closing(connection.getresponse()) as reply:
+                    said = reply.read().strip()
+        except (OSError, http.client.HTTPException):
+            return {"cluster": "does not answer"}
+        return {} if reply.status == 200 and said not in (b"", b"{}") else {"cluster": "has no application"}
+
+    # ------------------------------------------------------------ one call, and one more where its machine is lost
+
+    def _answers(self, call: Call, stop: Event) -> Generator[tuple[bytes, bytes]]:
+        """Frames of progress, then that of the answer; nothing more once `stop` is set."""
+        try:
+            yield from self._frames(call, stop)
+            return
+        except LostError as error:
+            LOG.warning("A machine was lost (%s); its answer is asked for again.", error)
+        stop.wait(PAUSE)
+        try:
+            yield from self._frames(call, stop)
+        except LostError as error:
+            raise PageError("text", "cluster_lost") from error
+
+    def _frames(self, call: Call, stop: Event) -> Generator[tuple[bytes, bytes]]:
+        with ExitStack() as open_until_the_end:
+            connection = open_until_the_end.enter_context(closing(self._connection(CONNECT)))
+            try:
+                reply = self._reply(connection, call, stop)
+                if reply is None:
+                    return
+                open_until_the_end.enter_context(closing(reply))  # it may have taken the socket over
+                if reply.status == 503:
+                    raise PageError("text", "cluster_busy")
+                if reply.status != 200:
+                    raise LostError(f"status {reply.status}")
+                while not stop.is_set():
+                    found = read_frame(reply.read)
+                    if found is None:
+                        raise LostError("its answer has no end")
+                    letter, payload = found
+                    if letter == ERROR:
+                        raise PageError(*unpack(payload))
+                    if letter == FAULT:
+                        raise RuntimeError("The machine that computes reports a fault of ours; its log says which.")
+                    if letter in (PROGRESS, ANSWER):
+                        yield letter, payload
+                    if letter == ANSWER:
+                        return
+                    assert letter in (PROGRESS, ALIVE)  # noqa: S101 - there are no others
+            except (OSError, EOFError, http.client.HTTPException, PackedError) as error:
+                raise LostError(type(error).__name__) from error
+
+    def _reply(
+        self, connection: http.client.HTTPConnection, call: Call, stop: Event
+    ) -> http.client.HTTPResponse | None:
+        """The answer's beginning; nothing once `stop` is set."""
+        connection.request("POST", "/", packed_call(call), {MODEL_ID: call.model_id})
+        sock, until = connection.sock, time.monotonic() + QUEUED
+        while not select.select([sock], [], [], GLANCE)[0]:
+            if stop.is_set():
+                return None
+            if time.monotonic() > until:
+                raise PageError("text", "cluster_busy")
+        sock.settimeout(QUEUED)
+        reply = connection.getresponse()
+        sock.settimeout(SILENT)
+        return reply
+
+    def _connection(self, seconds: float) -> http.client.HTTPConnection:
+        kind = http.client.HTTPSConnection if self._place.scheme == "https" else http.client.HTTPConnection
+        return kind(self._place.hostname or "", self._place.port, timeout=seconds)

@@ -1,0 +1,112 @@
+"""A Ray Serve application that computes answers for page processes, which hold no model then.
+
+`serve run headlight.viz.answers.replica:application`, or `headlight serve`. Each replica is a process with one core, or
+what the application's configuration says, and keeps the models that were asked for last. A request finds a replica
+that has its model; more replicas start while requests wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from typing import Any
+from urllib.parse import unquote
+
+from ray import serve
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from headlight.viz.answers.calls import ALIVE, FAULT, Call, frame, frames_of, read_call
+from headlight.viz.answers.catalogue import Catalogue
+from headlight.viz.answers.loaded import LoadedModels
+from headlight.viz.answers.stored import PackedError
+from headlight.viz.errors import PageError
+from headlight.viz.settings import read_settings
+
+MODELS = 3  # models that a replica keeps in memory
+AT_ONCE = 2  # requests that one replica answers at a time: while one waits for memory, another computes
+WAITING = 64  # requests that wait; more are told that there are too many
+BEAT = 1.0  # seconds between two signs of life
+
+LOG = logging.getLogger(__name__)
+
+
+class Answers:
+    """One replica: models of the catalogue, and the calls to them."""
+
+    def __init__(self) -> None:
+        self.loaded = LoadedModels(Catalogue(read_settings()), 0)
+        self.threads = ThreadPoolExecutor(AT_ONCE + 1, thread_name_prefix="answers")
+
+    @serve.multiplexed(max_num_models_per_replica=MODELS)  # type: ignore[untyped-decorator]
+    async def model(self, model_id: str) -> Any:
+        """The model of a call, loaded; fetched before, where it comes from the Hub and is not here yet."""
+        return await asyncio.get_running_loop().run_in_executor(self.threads, self._load, model_id)
+
+    def _load(self, model_id: str) -> Any:
+        kind, revision, name = unquote(model_id).split(":", 2)
+        catalogue = self.loaded.catalogue
+        card = catalogue.card(name, kind)
+        if not card.downloaded:
+            card = catalogue.fetch(name)
+        if card.revision != revision:  # its answers would be kept under the name of another model's
+            LOG.warning("%s is here in revision %s, but %s was asked for.", name, card.revision, revision)
+            raise PageError("model", "model_cannot_load", {"given": name})
+        return self.loaded.load(card)
+
+    async def __call__(self, request: Request) -> Response:
+        """The frames that answer a call."""
+        try:
+            call = read_call(await request.body())
+        except PackedError:
+            return JSONResponse({"error": "This is no call of a page."}, status_code=400)
+        return StreamingResponse(self.frames(call), media_type="application/octet-stream")
+
+    async def frames(self, call: Call) -> AsyncIterator[bytes]:
+        """What a thread computes, and signs of life while it is silent. Who leaves ends the work within one step."""
+        loop, gone = asyncio.get_running_loop(), Event()
+        queue: asyncio.Queue[bytes | None] = asyncio.Queue()
+
+        def load() -> Any:
+            return asyncio.run_coroutine_threadsafe(self.model(call.model_id), loop).result()
+
+        def compute() -> None:
+            try:
+                for each in frames_of(call, load, gone.is_set):
+                    loop.call_soon_threadsafe(queue.put_nowait, each)
+            except BaseException:
+                LOG.exception("A call failed.")
+                loop.call_soon_threadsafe(queue.put_nowait, frame(FAULT))
+                raise
+            finally:
+                loop.call_soon_threadsafe(queue.put_nowait, None)
+
+        working = loop.run_in_executor(self.threads, compute)
+        try:
+            while True:
+                try:
+                    found = await asyncio.wait_for(queue.get(), BEAT)
+                except TimeoutError:
+                    found = frame(ALIVE)
+                if found is None:
+                    break
+                yield found
+            await working
+        finally:
+            gone.set()
+
+
+deployment: Any = serve.deployment(
+    name="answers",
+    max_ongoing_requests=AT_ONCE,
+    max_queued_requests=WAITING,
+    autoscaling_config={"min_replicas": 1, "max_replicas": 4, "target_ongoing_requests": 1.5},
+    ray_actor_options={"num_cpus": 1},
+    graceful_shutdown_timeout_s=120,  # a long answer may end before its replica does
+    health_check_period_s=5,
+    health_check_timeout_s=30,
+)(Answers)
+application = deployment.bind()
