@@ -11,6 +11,14 @@ WORKDIR /home/headlight/app
 COPY requirements.lock .
 RUN pip install --no-cache-dir --require-hashes -r requirements.lock
 
+# `--build-arg CLUSTER=yes`: also what several machines need (docs/scale.md). KubeRay asks after a pod's health with wget.
+ARG CLUSTER=""
+COPY docs/cluster/requirements.txt cluster.txt
+RUN if [ -n "$CLUSTER" ]; then \
+      apt-get update && apt-get install -y --no-install-recommends wget && rm -rf /var/lib/apt/lists/* && \
+      pip install --no-cache-dir -r cluster.txt; \
+    fi
+
 COPY --chown=headlight app.py headlight.py ./
 COPY --chown=headlight model model
 COPY --chown=headlight viz viz

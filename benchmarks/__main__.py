@@ -12,6 +12,7 @@ from typing import Any
 
 SECTIONS = (
     "decode", "probes", "lines", "memory", "importance", "training", "gpu", "page", "paint", "visit", "live", "watched",
+    "scale",
 )  # fmt: skip
 NUMBERS = "benchmarks.json"
 
@@ -19,8 +20,8 @@ NUMBERS = "benchmarks.json"
 def main(arguments: list[str]) -> int:
     """Measure the sections asked for, print them, and write them down beside those measured before."""
     options = _options(arguments)
-    browsers = ("page", "paint", "visit", "live")
-    names = tuple(name for name in SECTIONS if name not in browsers) if options.section == "all" else (options.section,)
+    apart = ("page", "paint", "visit", "live", "scale")  # with a browser, or a cluster
+    names = tuple(name for name in SECTIONS if name not in apart) if options.section == "all" else (options.section,)
     results = _measured_before(options.output)
     from benchmarks.about import about
     from benchmarks.decode import disagreements
@@ -54,7 +55,9 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--repetitions", type=int, default=None, help="of each case (default 11, lines 7; quick: 2)")
     parser.add_argument("--threads", type=int, default=2, help="of every engine (default 2)")
     parser.add_argument("--visitors", type=int, default=None, help="who type in `live` (default 30; quick: 5)")
-    parser.add_argument("--seconds", type=float, default=None, help="of typing in `live` (default 30; quick: 6)")
+    parser.add_argument(
+        "--seconds", type=float, default=None, help="of typing in `live` (30; quick: 6); of asking in `scale` (20; 3)"
+    )
     parser.add_argument("--date", default=datetime.date.today().isoformat(), help="as the report shall say")
     parser.add_argument("--output", type=Path, help="folder of benchmarks.md (default docs; quick: none)")
     options = parser.parse_args(arguments)
@@ -75,6 +78,7 @@ def _measure(name: str, options: argparse.Namespace) -> dict[str, Any]:
         page,
         painting,
         probes,
+        scale,
         training,
         watched,
     )  # fmt: skip
@@ -100,6 +104,9 @@ def _measure(name: str, options: argparse.Namespace) -> dict[str, Any]:
             options.visitors or (5 if quick else 30), options.seconds or (6.0 if quick else 30.0), say
         ),
         "watched": lambda: watched.measure(repetitions, say),
+        "scale": lambda: scale.measure(
+            options.seconds or (3.0 if quick else 20.0), scale.WORKERS[: 2 if quick else 4], say
+        ),
     }
     return measures[name]()
 

@@ -39,7 +39,7 @@ def measure(repetitions: int, threads: int, say: Callable[[str], None]) -> dict[
         "target_tokens": len(answer.target_tokens),
         "parts": len(parts),
         "heads": sum(part.head is not None for part in parts),
-        "at_once": rows_at_once(translator, answer),
+        "at_once": rows_at_once(translator.model.config, answer),
         "repetitions": repetitions,
         "threads": threads,
         "all": summary(totals),

@@ -422,6 +422,47 @@ def watched(result: Result) -> str:
     )
 
 
+def scale(result: Result) -> str:
+    """A cluster of one machine."""
+    alone = result["here"]["rate"]
+    kinds = [("in one process, without a cluster", result["here"])]
+    kinds += [(f"replicas: {count}", each) for count, each in result["replicas"].items()]
+    asked = [
+        [name, f"{each['rate']:.1f}", f"{each['rate'] / alone:.2f}", f"{each['p50']:.2f}", f"{each['p95']:.2f}"]
+        for name, each in kinds
+    ]
+    lost = [
+        [
+            f"{name} of two",
+            *(str(each[key]) for key in ("answers", "wrong", "lost", "again")),
+            f"{each['longest']:.1f}",
+            f"{each['replaced']:.1f}",
+        ]
+        for name, each in (("a replica", result["killed_replica"]), ("a page's process", result["killed_page"]))
+    ]
+    sleep = result["sleep"]
+    workers = [
+        [count, f"{each['rate']:.1f}", f"{each['rate'] * sleep / int(count):.2f}", f"{each['p95']:.2f}"]
+        for count, each in result["workers"].items()
+    ]
+    page = result["killed_page"]
+    return "\n".join(
+        [
+            "## On a cluster\n",
+            f"{result['callers']} callers ask de-en for one sentence, with a beam of four and no cache, "
+            f"{result['seconds']:g} s each; callers, pages, Ray and replicas share the cores of this one machine.\n",
+            table(["", "answers a second", "÷ one process", "median, s", "p95, s"], asked),
+            "Killed with SIGKILL while all ask; *again* is what the callers asked the other page for once more.\n",
+            table(["", "answers", "wrong", "lost", "again", "longest, s", "whole again after, s"], lost),
+            f"A page's process that asks a cluster takes {megabytes(page['memory'])}, one that computes by itself "
+            f"{megabytes(page['memory_here'])} after its first answer.\n",
+            f"Ray Serve's own proxy and scheduler with replicas that sleep {sleep:g} s and give a kept answer, as many "
+            "callers as replicas; 1.00 would be no cost at all.\n",
+            table(["replicas", "answers a second", "of what their speed allows", "p95, s"], workers),
+        ]
+    )
+
+
 def _both(times: Result) -> str:
     return f"{times['p50']:.2f} s, {times['p95']:.2f} s"
 
@@ -439,6 +480,7 @@ SECTIONS: dict[str, Callable[[Result], str]] = {
     "visit": first_visit,
     "live": live,
     "watched": watched,
+    "scale": scale,
 }
 
 

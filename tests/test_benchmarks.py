@@ -33,6 +33,17 @@ WORDS = Shape("words", d_model=64, layers=1, heads=2, d_ff=32, vocabulary=1_000)
 
 # ---------------------------------------------------------------- arithmetic
 
+ASKED = {
+    "answers": 240,
+    "rate": 12.0,
+    "p50": 0.61,
+    "p95": 0.83,
+    "longest": 2.4,
+    "wrong": 0,
+    "lost": 0,
+    "again": 1,
+}
+
 
 def test_summary_gives_median_and_quartiles() -> None:
     assert summary([5.0, 1.0, 2.0, 4.0, 3.0]) == {"median": 3.0, "low": 2.0, "high": 4.0}
@@ -396,6 +407,17 @@ def _result() -> dict[str, Any]:
             "whole": {"median": 4.2, "low": 4.0, "high": 4.5},
             "about": machine,
         },
+        "scale": {
+            "seconds": 20.0,
+            "callers": 8,
+            "sleep": 0.5,
+            "here": ASKED,
+            "about": machine,
+            "replicas": {"1": ASKED, "2": {**ASKED, "rate": 18.0}},
+            "killed_replica": {**ASKED, "replaced": 6.5},
+            "killed_page": {**ASKED, "replaced": 9.5, "memory": 400e6, "memory_here": 500e6},
+            "workers": {"1": {**ASKED, "rate": 1.9}, "64": {**ASKED, "rate": 96.0}},
+        },
     }
 
 
@@ -452,7 +474,7 @@ def test_the_machine_is_named_once_or_below_each_section_where_they_differ() -> 
     results = _result()
     assert report.render(results).count("2031-02-03") == 1
     results["gpu"] = results["gpu"] | {"about": results["gpu"]["about"] | {"date": "2031-02-04", "load": 3.5}}
-    assert report.render(results).count("2031-02-03") == 11
+    assert report.render(results).count("2031-02-03") == 12
     assert report.render(results).count("Other work kept 3.5 cores busy") == 1
 
 

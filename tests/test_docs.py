@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import re
 import shlex
@@ -18,6 +19,7 @@ import headlight
 from headlight.model.commands import common, data
 from headlight.model.errors import ModelError
 from headlight.viz import run as run_command
+from headlight.viz import serve
 from headlight.viz.settings import SETTINGS, read_settings
 from tests.hub_server import Repository, hub_of_our_own
 from tests.model.foreign.classifier_folders import distilbert
@@ -118,6 +120,10 @@ def test_every_command_of_a_document_runs(name: str, workplace: Path, monkeypatc
 def obeyed(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run it, or, of what would change this machine, hold every word of it against the file that it speaks of."""
     match command.words:
+        case ["headlight", "serve", *words]:  # a cluster is started by tests of its own
+            parser = argparse.ArgumentParser()
+            serve.add(parser)
+            assert serve.replicas_of(parser.parse_args(words).replicas)
         case ["headlight" | "python", *_] if "headlight" in command.words[:3]:
             ours(command, monkeypatch)
         case ["python", "-m", "pip", "install", *words]:

@@ -48,6 +48,9 @@ def test_nothing_is_in_the_lock_but_pins_with_hashes() -> None:
 def test_the_image_installs_nothing_else() -> None:
     dockerfile = (ROOT / "Dockerfile").read_text(encoding="utf-8")
     installs = re.findall(r"pip install .*", dockerfile)
-    assert installs == ["pip install --no-cache-dir --require-hashes -r requirements.lock"]
+    assert installs == [
+        "pip install --no-cache-dir --require-hashes -r requirements.lock",
+        "pip install --no-cache-dir -r cluster.txt; \\",  # where it is asked for
+    ]
     assert "FROM python:3.12-" in dockerfile
     assert "Python 3.12 on Linux" in LOCK.splitlines()[0]

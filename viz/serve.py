@@ -90,5 +90,5 @@ def leave() -> None:
     import ray
     from ray import serve
 
-    serve.shutdown()
-    ray.shutdown()  # type: ignore[no-untyped-call]
+    serve.shutdown()  # type: ignore[no-untyped-call]
+    ray.shutdown()

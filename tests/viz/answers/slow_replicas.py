@@ -16,7 +16,7 @@ from headlight.viz import serve as command
 from headlight.viz.answers.replica import Answers, deployment
 
 SLOW = 7
-STEP = 0.2  # seconds
+STEP = 0.1  # seconds
 
 
 class Slowly:
@@ -62,12 +62,12 @@ class SlowAnswers(Answers):
 
 
 def application(notes: str, version: int) -> Any:
-    """Two replicas that each answer two requests at a time, while two more may wait."""
+    """Two replicas that each answer two requests at a time, while eight more may wait."""
     return deployment.options(
         func_or_class=SlowAnswers,
         num_replicas=2,
         autoscaling_config=None,
-        max_queued_requests=2,
+        max_queued_requests=8,
         ray_actor_options={"num_cpus": 0.5},
         health_check_period_s=1,
     ).bind(notes, version)

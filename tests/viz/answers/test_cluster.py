@@ -197,7 +197,7 @@ def who_leaves_ends_the_work(running: Running) -> None:
 
 
 def too_many_are_told_so_and_all_others_get_their_answer(running: Running) -> None:
-    requests = [running.request(max_length=20 + number) for number in range(12)]
+    requests = [running.request(max_length=20 + number) for number in range(32)]
 
     def ask(request: TranslationRequest) -> Translation | str:
         try:
