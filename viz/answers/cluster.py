@@ -33,7 +33,7 @@ from headlight.viz.answers.calls import (
 )
 from headlight.viz.answers.cards import ModelCard
 from headlight.viz.answers.loaded import LoadedModels
-from headlight.viz.answers.stored import PackedError, unpack
+from headlight.viz.answers.stored import unpack
 from headlight.viz.answers.work import Work, name_of
 from headlight.viz.errors import PageError
 
@@ -133,7 +133,7 @@ class Cluster:
                     if letter == ANSWER:
                         return
                     assert letter in (PROGRESS, ALIVE)  # noqa: S101 - there are no others
-            except (OSError, EOFError, http.client.HTTPException, PackedError) as error:
+            except (OSError, EOFError, http.client.HTTPException) as error:
                 raise LostError(type(error).__name__) from error
 
     def _reply(

@@ -16,7 +16,7 @@ import numpy as np
 
 from headlight.model import changes, records
 from headlight.model.commands import heads
-from headlight.model.experiments import asked, attribution, importance, inside, normalising, order
+from headlight.model.experiments import asked, attribution, importance, inside, masking, normalising, order
 from headlight.model.measures import aligning, alignment, direct
 from headlight.model.records import ReliabilityRule, Translation
 from headlight.model.text import drawn_links
@@ -28,7 +28,7 @@ _RECORD, _ARRAY, _MAP, _DICT, _LIST, _SET = "@", "#", "%", "{", "[", "<"
 _KINDS = ("float16", "float32", "float64", "int32", "int64", "bool")
 _MODULES = (
     changes, records, asked, attribution, importance, inside, normalising, order, aligning, alignment, direct,
-    drawn_links, heads, mistaken, reliability,
+    drawn_links, heads, masking, mistaken, reliability,
 )  # fmt: skip
 
 

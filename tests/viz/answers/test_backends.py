@@ -30,7 +30,7 @@ from headlight.viz.answers.stored import PackedError, pack
 from headlight.viz.answers.work import WORK, name_of
 from headlight.viz.answers.zero_gpu import LentGpu
 from headlight.viz.errors import PageError
-from headlight.viz.lessons.running import experiments_of
+from headlight.viz.lessons.running import STEPS, experiments_of
 from headlight.viz.lessons.tensors import tensors_of
 from headlight.viz.settings import Settings
 from headlight.viz.tabs.heads import links_of
@@ -150,14 +150,8 @@ CALLS: Mapping[str, Callable[[Service], Any]] = {
         f"{lesson} {step}": lambda on, lesson=lesson, step=step: experiments_of(on)(  # type: ignore[misc]
             {"request": REQUEST, "lesson": lesson, "step": step}
         )
-        for lesson, step in (
-            ("norms", "axes"),
-            ("positions", "shuffle"),
-            ("mistakes", "live"),
-            ("mistakes", "game"),
-            ("verdict", "erase"),
-            ("heads", "spread"),
-        )
+        for lesson, step in STEPS
+        if lesson != "train" and step != "trained"  # those train models of their own, here
     },
 }
 
