@@ -84,6 +84,31 @@ def lesson(page: Page) -> None:
     page.wait_for_timeout(3000)  # its numbers
 
 
+def at_step(choice: str, act: Act | None = None) -> Act:
+    """A step of a lesson, once it is drawn; then what is done there."""
+
+    def open_it(page: Page) -> None:
+        page.evaluate("(choice) => { location.hash = `#tab=learn&lesson=${choice}`; }", choice)
+        page.wait_for_function(
+            "(step) => document.querySelector('.lesson')?.dataset.step === step", arg=choice.split(".")[1]
+        )
+        page.wait_for_selector("#panel-learn:not(:has([data-asks]))")
+        if act is not None:
+            act(page)
+
+    return open_it
+
+
+def present(page: Page) -> None:
+    """The step as a class sees it."""
+    page.locator(".lesson-kit .link").nth(2).click()
+    page.click(".deck-door")
+    page.locator(".deck-list textarea").fill("Which word does gestern attend to most? Guess, then look at the weights.")
+    page.click(".deck-panel .go")
+    page.wait_for_selector(".beamer-bar:not([hidden])")
+
+
+SMALL = {"viewport": {"width": 1280, "height": 800}, "device_scale_factor": 1}
 WIDE = {"viewport": {"width": 1360, "height": 1130}}
 PICTURES: dict[str, tuple[dict[str, Any], Act, bool]] = {  # context, what to do, whole page
     "hero": (WIDE, point, False),
@@ -98,6 +123,9 @@ PICTURES: dict[str, tuple[dict[str, Any], Act, bool]] = {  # context, what to do
     "word": (WIDE, word, False),
     "why": (WIDE, why, True),
     "learn": (WIDE, lesson, False),
+    "lesson-question": (SMALL, at_step("walk.cross.0"), False),
+    "lesson-heads": (SMALL, at_step("heads.spread.0", lambda page: page.click(".lesson-ask .answer .link")), False),
+    "lesson-class": (SMALL, at_step("walk.softmax.3", present), False),
     "chinese": (WIDE | {"locale": "zh-CN"}, point, False),
 }
 
