@@ -60,22 +60,32 @@ def reported_loss(held: Translation, names: Sequence[str]) -> float:
     return float((cross_entropy_of_chances if twice else cross_entropy)(logits, words)) / len(words)
 
 
-def what_the_test_says(model: Transformer, name: str, *, wrong: bool) -> tuple[bool, str]:
-    """Whether the test of a mistake passes, and the number that it is about, or its own complaint."""
+def what_the_test_says(model: Transformer, name: str, made: Sequence[str]) -> tuple[bool, str]:
+    """Whether the test of a mistake passes where some are `made`, and the number that it is about, or the complaint."""
     if MISTAKES[name].in_training:
-        subject: object = cross_entropy_of_chances if wrong else cross_entropy
+        subject: object = cross_entropy_of_chances if name in made else cross_entropy
     else:
-        subject = with_mistakes(model, [name] if wrong else []).to("cpu", torch.float32)
+        subject = with_mistakes(model, made).to("cpu", torch.float32)
     try:
         return True, f"{check(name, subject):.4f}"
-    except AssertionError as error:
-        return False, f"AssertionError: {str(error).partition(chr(10))[0]}"
+    except (AssertionError, RuntimeError) as error:  # one mistake may keep the test of another from running
+        return False, f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
 
 
-def try_mistake(
-    translator: Translator, translation: Translation, name: str
-) -> tuple[Mistaken, tuple[bool, str], tuple[bool, str]]:
-    """One mistake in a copy of the model; then what its test says of the model as it is, and of the copy."""
-    found = try_mistakes(translator, translation, [name])
-    right, wrong = (what_the_test_says(translator.model, name, wrong=wrong) for wrong in (False, True))
-    return found, right, wrong
+@dataclass(frozen=True)
+class Tested:
+    """What the test of a mistake says of the model as it is, and of the copy: whether it passes, and its number."""
+
+    right: tuple[bool, str]
+    wrong: tuple[bool, str]
+
+
+def try_and_test(
+    translator: Translator, translation: Translation, names: Sequence[str]
+) -> tuple[Mistaken, dict[str, Tested]]:
+    """Mistakes in a copy of the model, and what the test of each says."""
+    model = translator.model
+    tests = {
+        name: Tested(what_the_test_says(model, name, []), what_the_test_says(model, name, names)) for name in names
+    }
+    return try_mistakes(translator, translation, names), tests

@@ -20,7 +20,7 @@ from headlight.model.experiments.masking import (
     translate_padded,
     write_in_all_ways,
 )
-from headlight.model.training.mistaken import try_mistake, try_mistakes
+from headlight.model.training.mistaken import try_and_test, try_mistakes
 from headlight.model.translate.judge import Judge
 from headlight.model.translate.read_back import read_back
 from headlight.model.translate.translator import Translator
@@ -41,7 +41,7 @@ WORK: Mapping[str, Work] = MappingProxyType(
             parts_of_logit,
             read_ahead,
             translate_padded,
-            try_mistake,
+            try_and_test,
             try_mistakes,
             write_in_all_ways,
             asked.activations_of,

@@ -95,6 +95,7 @@ class Places(Control):
     form = "places"
     most: int = MOST_PLACES
     start: tuple[int, ...] = ()
+    adds: bool = False  # what is chosen comes in; else it is struck out
 
     def check(self, value: Any, settings: Settings) -> tuple[int, ...]:
         if not isinstance(value, list) or len(value) > self.most:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,11 +17,11 @@ from headlight.model.core.transformer import Decoder
 from headlight.model.records import FloatArray, Kind, Translation
 from headlight.model.training import mistakes
 from headlight.model.training.caught import CAUGHT_BY
-from headlight.model.training.mistaken import Mistaken, try_mistake, try_mistakes
+from headlight.model.training.mistaken import Mistaken, Tested, try_and_test, try_mistakes
 from headlight.model.training.mistakes import MISTAKES, cross_entropy, cross_entropy_of_chances, put_in, with_mistakes
 from headlight.model.training.watched_settings import WatchedRun
 from headlight.viz.labels import labels
-from headlight.viz.lessons.controls import Button, Choice
+from headlight.viz.lessons.controls import Button, Choice, Places
 from headlight.viz.lessons.drawn import Beside, Cell, Drawn, Found, Heat, Say, Source, Sources, Table, Text, Texts
 from headlight.viz.lessons.experiment import Experiment, Given
 from headlight.viz.lessons.lesson import Ask, Code, Lesson, Show, Step
@@ -47,27 +47,48 @@ WRITTEN: Mapping[str, tuple[Lit, Lit]] = {
     "softmax": ((cross_entropy, "F.cross_entropy"), (cross_entropy_of_chances, "logits.softmax")),
 }
 MISTAKE = Choice("mistake", tuple(MISTAKES), "exponent", menu=True)
+ALSO = Places("also", most=len(MISTAKES), adds=True)
 
 
 def live(given: Given) -> Found:
-    """One mistake in a copy of the visitor's own model."""
-    name = given.values["mistake"]
-    if not MISTAKES[name].applies(given.small_outline.model.config):
-        return Found((), holds=("absent",))
-    found, passed, failed = given.run(try_mistake, given.translation, name)
+    """One mistake in a copy of the visitor's own model, or several at once."""
+    config = given.small_outline.model.config
+    chosen = [given.values["mistake"], *(name for place, name in enumerate(MISTAKES) if place in given.values["also"])]
+    names = [name for name in dict.fromkeys(chosen) if MISTAKES[name].applies(config)]
+    shown = {"also": [Say(f"lesson_mistakes_control_mistake_{name}") for name in MISTAKES]}
+    if not names:
+        return Found((), holds=("absent",), shown=shown)
+    found: Mistaken
+    tests: dict[str, Tested]
+    found, tests = given.run(try_and_test, given.translation, names)
+    figures = (*pictures(given, found, names), test_table(tests) if len(names) > 1 else sources_of(names[0], tests))
+    numbers = numbers_of_sentence(given, found) | {"count": len(names)}
+    several = "several" if found.held is not None else "stopped"
+    return Found(figures, numbers, holds=(names[0] if len(names) == 1 else several,), shown=shown)
+
+
+def sources_of(name: str, tests: Mapping[str, Tested]) -> Sources:
+    """The right line, the wrong one, and the test that would have caught it."""
     (right, right_lit), (wrong, wrong_lit) = WRITTEN[name]
-    test = source_values(CAUGHT_BY[name], "assert")
-    sources = Sources(
+    said = {"wrong": tests[name].wrong[1], "right": tests[name].right[1]}
+    return Sources(
         (
             Source(Say("right_code"), source_values(right, right_lit)),
             Source(Say("wrong_code"), source_values(wrong, wrong_lit)),
-            Source(Say("test"), test, Say("test_says", {"wrong": failed[1], "right": passed[1]})),
+            Source(Say("test"), source_values(CAUGHT_BY[name], "assert"), Say("test_says", said)),
         )
     )
-    return Found((*pictures(given, found, name), sources), numbers_of_sentence(given, found), holds=(name,))
 
 
-def pictures(given: Given, found: Mistaken, name: str = "") -> list[Drawn]:
+def test_table(tests: Mapping[str, Tested]) -> Table:
+    """What the test of each mistake says where several are made."""
+    rows: list[list[Cell]] = [
+        [Say(f"lesson_mistakes_control_mistake_{name}"), test.wrong[1]] for name, test in tests.items()
+    ]
+    return Table(Say("tests"), (Say("the_test"), Say("now")), rows)
+
+
+def pictures(given: Given, found: Mistaken, names: Sequence[str]) -> list[Drawn]:
     """The translation, the numbers and a map, unbroken and now."""
     before = given.translation
     says = found.error if found.written is None else found.written.text
@@ -80,7 +101,7 @@ def pictures(given: Given, found: Mistaken, name: str = "") -> list[Drawn]:
         [Say("least_row"), *(float(each.attention.decoder.sum(axis=-1).min()) for each in (before, found.held))],
     ]
     table = Table(Say("numbers"), [Say("what"), Say("before"), Say("now")], rows)
-    kind: Kind = "decoder" if name in OF_THE_MASK else "cross"
+    kind: Kind = "decoder" if set(names) & set(OF_THE_MASK) else "cross"
     maps, broken = before.attention.of(kind), found.held.attention.of(kind)
     layer, head = clearest(maps if kind == "cross" else abs(broken - maps))
     heats = tuple(
@@ -132,7 +153,7 @@ def game(given: Given) -> Found:
     possible = [name for name in PLAYED if MISTAKES[name].applies(config)]
     name = random.Random(1 + given.values["game"]).choice(possible)  # noqa: S311 - a game
     found: Mistaken = given.run(try_mistakes, given.translation, [name])
-    return Found(tuple(pictures(given, found, name)), numbers_of_sentence(given, found), right=name)
+    return Found(tuple(pictures(given, found, [name])), numbers_of_sentence(given, found), right=name)
 
 
 STEPS = (
@@ -142,12 +163,12 @@ STEPS = (
         formula=r"\ln p(\text{right}) = @before \to @after",
         picks=(),
         about=(),
-        experiment=Experiment(live, (MISTAKE,)),
+        experiment=Experiment(live, (MISTAKE, ALSO)),
         claims=(
             "one_speed_loses_the_order", "vectors_without_words_are_one", "unscaled_words_drown",
             "swapped_lengths_do_not_fit", "late_masks_leave_the_words", "without_the_stream_nothing_is_left",
             "a_new_norm_costs", "looking_ahead_costs",
-            "looking_everywhere_costs", "two_softmaxes_change_the_loss_alone",
+            "looking_everywhere_costs", "two_softmaxes_change_the_loss_alone", "costs_do_not_add_up",
         ),
     ),
     Step(

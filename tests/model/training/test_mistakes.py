@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 from threading import Thread
 
 import pytest
@@ -85,6 +86,13 @@ def test_several_mistakes_at_once_are_all_made(model: Transformer) -> None:
     for name in names:
         with pytest.raises(AssertionError):
             check(name, wrong)
+
+
+def test_any_two_mistakes_can_be_made_together(model: Transformer) -> None:
+    source, target = torch.tensor([[5, 6, 7]]), torch.tensor([[1, 5, 6]])
+    for pair in combinations([name for name, mistake in MISTAKES.items() if not mistake.in_training], 2):
+        both = with_mistakes(model, pair)(source, target)
+        assert both.shape == (1, 3, model.config.target_vocabulary), pair
 
 
 def test_a_mistake_that_a_model_cannot_make_is_not_offered() -> None:

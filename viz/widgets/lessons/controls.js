@@ -150,7 +150,8 @@ const PARTS = {
       now = value;
       for (const [place, button] of buttons.entries()) button.setAttribute('aria-pressed', String(value.includes(place)));
     };
-    return { element: named(said, [make('div', { class: 'places', role: 'group', 'aria-label': said }, ...buttons)], true), hold };
+    const about = { class: control.adds ? 'places adds' : 'places', role: 'group', 'aria-label': said };
+    return { element: named(said, [make('div', about, ...buttons)], true), hold };
   },
 
   text(control, lesson, change) {

@@ -11,7 +11,7 @@ import torch
 from headlight.model.training.mistaken import Mistaken, try_mistakes
 from headlight.model.training.mistakes import MISTAKES, with_mistakes
 from headlight.model.training.watched_settings import WatchedRun
-from headlight.viz.lessons.drawn import Heat
+from headlight.viz.lessons.drawn import Heat, Table
 from headlight.viz.lessons.mistakes import PLAYED
 from tests.viz.lessons.asked import Asked, pictures
 from tests.viz.lessons.claims.train import losses, moments
@@ -94,6 +94,22 @@ def two_softmaxes_change_the_loss_alone(asked: Asked) -> None:
         -asked.translation.log_probability / len(found.held.target_tokens), abs=1e-3
     )
     assert found.loss > found.right_loss + 1
+
+
+def costs_do_not_add_up(asked: Asked) -> None:
+    names = list(MISTAKES)
+    also = [names.index("norm"), names.index("unscaled"), 399]
+    found = asked.found("mistakes", "live", mistake="late_mask", also=also)
+    assert (found.holds, found.numbers["count"]) == (("several",), 3)
+    both = float(str(found.numbers["before"])) - float(str(found.numbers["after"]))
+    assert abs(both - sum(lost(asked, name) for name in ("late_mask", "norm", "unscaled"))) > 1
+    (table,) = (each for each in pictures(found) if isinstance(each, Table) and len(each.columns) == 2)
+    assert [str(row[1]).startswith("AssertionError") for row in table.rows] == [True] * 3
+    # One that cannot run hides the others, and one that is chosen twice is one.
+    stopped = asked.found("mistakes", "live", mistake="swapped", also=also)
+    assert stopped.holds == ("stopped",)
+    assert "size of tensor" in str(stopped.numbers["error"])
+    assert asked.found("mistakes", "live", mistake="norm", also=also[:1]).holds == ("norm",)
 
 
 def half_of_them_go_unnoticed(asked: Asked) -> None:
