@@ -12,11 +12,14 @@ from headlight.viz.answers.lru import ByteLru
 from headlight.viz.errors import PageError
 
 LARGE = 300_000  # characters: below, a second request costs more than it saves
-ROOM = 64_000_000  # bytes of all that nobody has fetched yet; the oldest leave first
+ROOM = 64_000_000  # bytes of all; the oldest leave first
 
 
 class Parcels:
-    """Texts by names that nobody guesses, each of which is fetched once. Threads may share it."""
+    """Texts by names that nobody guesses. Threads may share it.
+
+    A text stays after it was fetched, until a newer one needs its room: a connection may be lost on the way.
+    """
 
     def __init__(self, limit_bytes: int = ROOM) -> None:
         self._texts: ByteLru[bytes] = ByteLru(limit_bytes)
@@ -30,9 +33,9 @@ class Parcels:
         return name
 
     def take(self, name: object) -> str:
-        """The text of this name, which leaves. An error where it has left before."""
+        """The text of this name. An error where it has left."""
         with self._lock:
-            data = self._texts.pop(name) if isinstance(name, str) else None
+            data = self._texts.peek(name) if isinstance(name, str) else None
         if data is None:
             raise PageError("data", "no_answer")
         return data.decode()

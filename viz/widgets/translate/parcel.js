@@ -2,11 +2,14 @@
 
 import { call } from '../core/boot.js';
 
-/** The message that waits, with the number of its request; else one that says why it did not come. */
+/** The message that waits, asked for once more where the connection is lost on the way, with the number of its request; else one that says why it did not come. */
 export async function collect(server, { name, turn }) {
-  try {
-    return { ...(await call(server.collect, { name })), turn };
-  } catch (error) {
-    return { what: 'error', word: 'unreachable', ...error.fault, field: 'text', turn };
+  for (let again = false; ; again = true) {
+    try {
+      return { ...(await call(server.collect, { name })), turn };
+    } catch (error) {
+      const fault = { what: 'error', word: 'unreachable', ...error.fault, field: 'text', turn };
+      if (again || fault.word !== 'unreachable') return fault;
+    }
   }
 }
