@@ -8,9 +8,11 @@ from pathlib import Path
 from headlight.model.commands.common import DEFAULT_MODEL, ProgressLine, model_folder
 from headlight.model.errors import CommandError
 from headlight.model.experiments.survey import DEFAULT, check_measures
+from headlight.model.experiments.survey_cluster import survey_on_cluster
 from headlight.model.experiments.survey_files import begin, plan, polars, read_plan, survey
 from headlight.model.experiments.survey_search import find_looks
 from headlight.viz.export.survey import report_page
+from headlight.viz.serve import join
 
 REPORT = "report.html"
 
@@ -26,7 +28,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--measure", default=",".join(DEFAULT), metavar="A,B", help=f"measures or groups ({','.join(DEFAULT)})"
     )
     parser.add_argument("--output", type=Path, metavar="DIR", help="where the survey goes, and goes on")
-    parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes (1)")
+    parser.add_argument("--workers", type=int, metavar="N", help="processes (1; of a cluster: one for each core)")
+    parser.add_argument("--cluster", action="store_true", help="on the Ray that runs here, or one that it starts")
     parser.add_argument("--device", help="cuda, mps or cpu (the best there is)")
     parser.add_argument("--from", dest="start", metavar="WORD", help="find: the word that a row belongs to")
     parser.add_argument("--to", dest="end", metavar="WORD", help="find: the word that it looks at most")
@@ -52,23 +55,27 @@ def run(arguments: argparse.Namespace) -> int:
 def _survey(arguments: argparse.Namespace) -> int:
     if arguments.output is None:
         raise CommandError("Name a folder for the survey: --output DIR.")
-    if arguments.workers < 1:
+    if arguments.workers is not None and arguments.workers < 1:
         raise CommandError(f"--workers {arguments.workers}: one process at least.")
     file, model = Path(arguments.what), model_folder(arguments.model)
     names = [name.strip() for name in arguments.measure.split(",") if name.strip()]
     wanted = plan(model, file, check_measures(names))
     begin(arguments.output, wanted)
-    progress = ProgressLine(wanted.lines)
-    survey(
-        arguments.output,
-        model,
-        file,
-        workers=arguments.workers,
-        device=arguments.device,
-        on_progress=progress.add,
-    )
+    more = {"device": arguments.device, "on_progress": ProgressLine(wanted.lines).add}
+    if arguments.cluster:
+        _join_cluster()
+        survey_on_cluster(arguments.output, model, file, workers=arguments.workers, **more)
+    else:
+        survey(arguments.output, model, file, workers=arguments.workers or 1, **more)
     print(f"{wanted.lines:,} lines in {wanted.parts} parts: {arguments.output}")
     return 0
+
+
+def _join_cluster() -> None:
+    try:
+        join(alone=False)
+    except CommandError:
+        join(alone=True)  # which says so where Ray itself is missing
 
 
 def _find(arguments: argparse.Namespace) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import io
 import json
 import multiprocessing
 import os
@@ -115,26 +116,32 @@ def survey(
 ) -> int:
     """Measure all parts that are missing, and give their number. `on_progress` gets the lines of each."""
     begun = read_plan(folder)
-    missing = (part for part in range(begun.parts) if not _is_done(folder, part))
     report = on_progress or (lambda lines: None)
-    for part in range(begun.parts):
-        if _is_done(folder, part):
-            report(_length(begun, part))
+    waiting = missing_parts(folder, begun, file, report)
     if workers == 1:
         measured = 0
-        for number, lines in _wanted(file, begun, missing):
-            _measure_part(folder, begun, number, lines, model, device)
+        for number, lines in waiting:
+            _measure_and_keep(folder, begun, number, lines, model, device)
             report(len(lines))
             measured += 1
         return measured
-    return _in_processes(folder, begun, file, missing, model, device, workers, report)
+    return _in_processes(folder, begun, waiting, model, device, workers, report)
+
+
+def missing_parts(
+    folder: Path, begun: Plan, file: Path, report: Callable[[int], None]
+) -> Iterator[tuple[int, list[str]]]:
+    """The number and the lines of each part to measure; `report` gets the lines of those that are there."""
+    for part in range(begun.parts):
+        if _is_done(folder, part):
+            report(_length(begun, part))
+    return _wanted(file, begun, (part for part in range(begun.parts) if not _is_done(folder, part)))
 
 
 def _in_processes(
     folder: Path,
     begun: Plan,
-    file: Path,
-    missing: Iterator[int],
+    waiting: Iterator[tuple[int, list[str]]],
     model: Path,
     device: str | None,
     workers: int,
@@ -145,12 +152,11 @@ def _in_processes(
     context = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
     measured = 0
     with ProcessPoolExecutor(workers, context, torch.set_num_threads, (threads,)) as pool:
-        waiting = _wanted(file, begun, missing)
         running: dict[Future[None], int] = {}
         try:
             while True:
                 for number, lines in islice(waiting, 2 * workers - len(running)):
-                    running[pool.submit(_measure_part, folder, begun, number, lines, model, device)] = len(lines)
+                    running[pool.submit(_measure_and_keep, folder, begun, number, lines, model, device)] = len(lines)
                 if not running:
                     return measured
                 for done in wait(running, return_when=FIRST_COMPLETED).done:
@@ -182,15 +188,34 @@ def require_whole(folder: Path) -> Plan:
 # ---------------------------------------------------------------- one part
 
 
-def _measure_part(folder: Path, begun: Plan, number: int, lines: list[str], model: Path, device: str | None) -> None:
+@dataclass(frozen=True)
+class Part:
+    """The two tables of a part, as Parquet."""
+
+    heads: bytes
+    sentences: bytes
+
+
+def measure_part(begun: Plan, number: int, lines: Sequence[str], model: Path, device: str | None) -> Part:
+    """What a part's lines give, in whichever process or machine."""
     first = number * begun.part
     sentences = [
         sentence for place, line in enumerate(lines) if (sentence := _sentence(first + place, line)) is not None
     ]
     found = survey_batch(_translator(model, device), sentences, begun.measures)
-    # The heads come last: a part counts as done once they are there.
-    _write_table(folder / _name(SENTENCES, number), found.sentences)
-    _write_table(folder / _name(HEADS, number), found.heads)
+    return Part(_parquet(found.heads), _parquet(found.sentences))
+
+
+def keep_part(folder: Path, number: int, part: Part) -> None:
+    """Write a part. Its heads come last: it counts as done once they are there."""
+    _write_whole(folder / _name(SENTENCES, number), lambda path: path.write_bytes(part.sentences))
+    _write_whole(folder / _name(HEADS, number), lambda path: path.write_bytes(part.heads))
+
+
+def _measure_and_keep(
+    folder: Path, begun: Plan, number: int, lines: list[str], model: Path, device: str | None
+) -> None:
+    keep_part(folder, number, measure_part(begun, number, lines, model, device))
 
 
 @lru_cache(maxsize=1)
@@ -221,9 +246,11 @@ def _wanted(file: Path, begun: Plan, missing: Iterator[int]) -> Iterator[tuple[i
                 return
 
 
-def _write_table(path: Path, columns: Columns) -> None:
+def _parquet(columns: Columns) -> bytes:
     table = polars().DataFrame({name: _plain(name, values) for name, values in columns.items()})
-    _write_whole(path, lambda part: table.write_parquet(part, compression="zstd"))
+    written = io.BytesIO()
+    table.write_parquet(written, compression="zstd")
+    return written.getvalue()
 
 
 def _plain(name: str, values: Any) -> Any:

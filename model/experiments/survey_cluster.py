@@ -1,0 +1,110 @@
+"""A survey on a Ray cluster: its machines measure parts of the same plan, and this process writes them.
+
+The lines travel with the parts and the tables come back, so that machines share no disk. Each of them needs the model's
+folder at the same place, as the image has it. Ray Data computes the parts of a lost worker again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from headlight.model.errors import CommandError, ModelError
+from headlight.model.experiments.survey_files import (
+    Part,
+    Plan,
+    keep_part,
+    measure_part,
+    missing_parts,
+    read_plan,
+)
+from headlight.model.folders.checksums import fingerprint
+
+WINDOW = 1000  # parts that are on their way at a time: bounds the memory of this process and of Ray's store
+
+
+class Surveyor:
+    """One worker with one core, which loads the model once."""
+
+    def __init__(self, begun: Plan, model: Path, device: str | None) -> None:
+        import torch
+
+        torch.set_num_threads(1)
+        self.begun, self.model, self.device = begun, model, device
+        if not model.is_dir():
+            raise CommandError(f"A machine of the cluster has no folder {model}. Put the model there.")
+        if fingerprint(model) != begun.revision:
+            raise CommandError(f"{model} of a machine of the cluster holds another model. Put the same there.")
+
+    def __call__(self, rows: Any) -> Any:
+        """The tables of one part, a batch of its own."""
+        (row,) = rows.to_pylist()
+        lines = row["text"].split("\n")
+        found = measure_part(self.begun, row["number"], lines, self.model, self.device)
+        made = {"number": row["number"], "lines": len(lines), "heads": found.heads, "sentences": found.sentences}
+        return type(rows).from_pylist([made])
+
+
+def survey_on_cluster(
+    folder: Path,
+    model: Path,
+    file: Path,
+    *,
+    workers: int | None = None,
+    device: str | None = None,
+    on_progress: Callable[[int], None] | None = None,
+    surveyor: type[Surveyor] = Surveyor,
+) -> int:
+    """As `survey_files.survey`, on the cluster that Ray has joined: so many workers, or one for each of its cores."""
+    from ray.data import ActorPoolStrategy, DataContext, from_items
+    from ray.exceptions import RayError
+
+    settings = DataContext.get_current()
+    settings.enable_progress_bars = False
+    settings.print_on_execution_start = False
+    begun = read_plan(folder)
+    report = on_progress or (lambda lines: None)
+    waiting = missing_parts(folder, begun, file, report)
+    pool = ActorPoolStrategy(size=workers) if workers else ActorPoolStrategy(min_size=1, max_size=_cores())
+    measured = 0
+    while window := _rows(waiting):
+        parts = from_items(window, override_num_blocks=len(window)).map_batches(
+            surveyor,
+            fn_constructor_args=(begun, model.resolve(), device),
+            compute=pool,
+            batch_size=1,
+            batch_format="pyarrow",  # of bytes, NumPy would drop zeros at the end
+            num_cpus=1,
+        )
+        try:
+            for row in parts.iter_rows():
+                keep_part(folder, int(row["number"]), Part(row["heads"], row["sentences"]))
+                report(int(row["lines"]))
+                measured += 1
+        except RayError as error:
+            raise _in_words(error) from error
+    return measured
+
+
+def _rows(waiting: Iterator[tuple[int, list[str]]]) -> list[dict[str, Any]]:
+    """The next parts, a row each."""
+    return [{"number": number, "text": "".join(lines).removesuffix("\n")} for number, lines in islice(waiting, WINDOW)]
+
+
+def _cores() -> int:
+    import ray
+
+    return max(1, int(ray.cluster_resources().get("CPU", 1)))
+
+
+def _in_words(error: BaseException) -> CommandError:
+    """What a worker said of its own accord, or that the cluster failed."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, CommandError | ModelError):
+            return CommandError(str(cause).splitlines()[-1])
+        cause = getattr(cause, "cause", None) or cause.__cause__
+    said = str(error).strip().splitlines()
+    return CommandError(f"The cluster could not measure a part: {said[-1] if said else type(error).__name__}")

@@ -1,0 +1,58 @@
+"""A survey on a real Ray cluster equals that of one process, byte by byte, also where a worker is lost."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from headlight.model.errors import CommandError
+from headlight.model.experiments.survey import check_measures
+from headlight.model.experiments.survey_cluster import Surveyor
+from headlight.model.experiments.survey_files import begin, parts_of, plan, read_plan, survey
+from headlight.viz.settings import MODELS
+
+TOY = MODELS / "toy"
+ROOT = Path(__file__).resolve().parents[3]
+LINES = "ich mochte ein bier\n\nein cola\nmochte ein bier\u2028\n"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "lines.txt"
+    path.write_text(LINES * 40 + "ein bier", encoding="utf-8")  # three parts, of which the last is short
+    return path
+
+
+def begun(folder: Path, file: Path) -> Path:
+    begin(folder, plan(TOY, file, check_measures(["entropy", "looks"])))
+    return folder
+
+
+def test_a_cluster_measures_what_one_process_does_also_where_a_worker_is_lost(tmp_path: Path, file: Path) -> None:
+    pytest.importorskip("ray.data", reason="Ray Data is not installed, so no real cluster is tried")
+    alone, many = begun(tmp_path / "alone", file), begun(tmp_path / "many", file)
+    survey(alone, TOY, file, device="cpu")
+    with tempfile.TemporaryDirectory(prefix="ray") as temporary:  # short: sockets lie there
+        command = [sys.executable, "-m", "tests.model.experiments.losing_survey", str(many), str(file), temporary]
+        settings = os.environ | {"DIED": str(tmp_path / "died"), "RAY_AUTH_MODE": "disabled"}
+        ran = subprocess.run(command, cwd=ROOT, env=settings, capture_output=True, text=True, check=False, timeout=600)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.endswith("3 parts\n")
+    assert (tmp_path / "died").exists()
+    for what in ("heads", "sentences"):
+        assert [part.name for part in parts_of(many, what)] == [part.name for part in parts_of(alone, what)]
+        for one, other in zip(parts_of(alone, what), parts_of(many, what), strict=True):
+            assert one.read_bytes() == other.read_bytes()
+
+
+def test_a_machine_without_the_model_or_with_another_one_says_so(tmp_path: Path, file: Path) -> None:
+    wanted = read_plan(begun(tmp_path / "survey", file))
+    with pytest.raises(CommandError, match="has no folder"):
+        Surveyor(wanted, tmp_path / "nowhere", "cpu")
+    with pytest.raises(CommandError, match="holds another model"):
+        Surveyor(wanted, MODELS / "sentiment", "cpu")
