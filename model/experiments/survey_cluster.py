@@ -6,6 +6,7 @@ folder at the same place, as the image has it. Ray Data computes the parts of a 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -61,6 +62,7 @@ def survey_on_cluster(
     from ray.data import ActorPoolStrategy, DataContext, from_items
     from ray.exceptions import RayError
 
+    logging.getLogger("ray.data").setLevel(logging.WARNING)  # progress is told here
     settings = DataContext.get_current()
     settings.enable_progress_bars = False
     settings.print_on_execution_start = False

@@ -42,7 +42,7 @@ def test_a_cluster_measures_what_one_process_does_also_where_a_worker_is_lost(tm
         settings = os.environ | {"DIED": str(tmp_path / "died"), "RAY_AUTH_MODE": "disabled"}
         ran = subprocess.run(command, cwd=ROOT, env=settings, capture_output=True, text=True, check=False, timeout=600)
     assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.endswith("3 parts\n")
+    assert "3 parts\n" in ran.stdout  # among what Ray says of the lost worker
     assert (tmp_path / "died").exists()
     for what in ("heads", "sentences"):
         assert [part.name for part in parts_of(many, what)] == [part.name for part in parts_of(alone, what)]
