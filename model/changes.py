@@ -68,8 +68,9 @@ class Drag:
         for name in ("layer", "head", "row", "column"):
             check_whole(self, name, 0, MOST_PLACES)
         check_real(self, "amount", 0.0, 1.0)
-        if self.kind == "decoder" and self.column > self.row:
-            raise not_whole("column", self.column, 0, self.row)  # what is not yet written
+        if self.kind == "decoder":
+            check_whole(self, "row", 1, MOST_PLACES)  # the first row sees one token alone, with all its weight
+            check_whole(self, "column", 0, self.row)  # what is not yet written
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from headlight.model.commands.common import model_folder
+from headlight.model.commands.common import ProgressLine, model_folder
 from headlight.model.commands.steadiness import kept_sentences
 from headlight.model.errors import CommandError
 from headlight.model.experiments.attribution import METHODS
@@ -47,13 +46,13 @@ def run(arguments: argparse.Namespace) -> int:
     )
     translator = Translator.load(folder, arguments.device)
     tally = Tally()
+    progress = ProgressLine(len(texts))
     aligning = best_head(folder)  # which the page reads, too
     for tally in over_corpus(translator, texts, _methods(arguments.methods), POINTS, aligning):
         done = len(tally.curves[""])
-        print(f"\r{done} sentences", end="", file=sys.stderr, flush=True)
+        progress.add(done - progress.done)
         if arguments.output is not None and not done % KEEP:
             _write(arguments.output, tally, folder)
-    print(file=sys.stderr)
     if not tally.areas:
         raise CommandError(f"{arguments.file}: no sentence has three words that can be hidden.")
     report = report_of(tally)

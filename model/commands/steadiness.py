@@ -61,6 +61,8 @@ def kept_sentences(path: Path, column: str, count: int = SENTENCES) -> list[str]
             there = ", ".join(rows.fieldnames or ()) or "none"
             raise CommandError(f"{path} has no column {column!r}. Name one with --column: {there}.")
         texts = [row[column] for row in rows]
+    if count < 1:
+        raise CommandError(f"--sentences {count}: one at least.")
     count = min(count, len(texts))
     return [texts[place * len(texts) // count] for place in range(count)]
 

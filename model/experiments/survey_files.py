@@ -90,10 +90,10 @@ def read_plan(folder: Path) -> Plan:
 
 
 def begin(folder: Path, wanted: Plan) -> None:
-    """Make the folder, or go on with a survey of the same plan."""
+    """Make the folder, or go on with a survey of the same plan. Another plan of which nothing is measured gives way."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / ABOUT
-    if not path.is_file():
+    if not path.is_file() or not parts_of(folder, HEADS):
         _write_whole(path, lambda part: part.write_text(json.dumps(asdict(wanted), indent=1) + "\n", encoding="utf-8"))
         return
     begun = read_plan(folder)
@@ -101,7 +101,7 @@ def begin(folder: Path, wanted: Plan) -> None:
         old, new = asdict(begun), asdict(wanted)
         changed = ", ".join(name for name in old if old[name] != new[name])
         raise CommandError(
-            f"{folder} holds a survey of another {changed}. Name another folder, or remove it to begin anew."
+            f"{folder} holds a survey with other values of {changed}. Name another folder, or remove it to begin anew."
         )
 
 

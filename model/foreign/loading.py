@@ -97,7 +97,7 @@ def _read(
             model = reader.build(config)
         if not isinstance(model, wanted):
             raise CheckpointError(
-                f"{folder}: holds a {type(model).__name__}, but a {wanted.__name__} is needed. Choose another folder."
+                f"{folder}: holds no {wanted.__name__} but {type(model).__name__}. Choose another folder."
             )
         if weights:
             _fill(model, store, reader, device, dtype)

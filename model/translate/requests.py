@@ -9,13 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from headlight.model.changes import CHANGES, MOST_CHANGES, MOST_OF_ROWS, Borrow, change_from
+from headlight.model.changes import CHANGES, MOST_CHANGES, MOST_OF_ROWS, Borrow, Drag, change_from
 from headlight.model.core.interventions import check_interventions
 from headlight.model.core.masks import pad_rows, padding_mask
 from headlight.model.core.probes import matching_probes
 from headlight.model.core.transformer import Transformer
 from headlight.model.decoding.generation_defaults import GenerationDefaults
-from headlight.model.errors import RequestError, shown
+from headlight.model.errors import RequestError, not_whole, shown
 from headlight.model.records import DecodingOptions, Token, TranslationRequest, Words
 from headlight.model.text.cleaning import is_blank, tidy
 from headlight.model.text.languages import Languages, Route, marked
@@ -124,6 +124,8 @@ class RequestChecker:
         texts = [each.text for each in changed]
         sources = [self._source(text, route) for text, route in zip(texts, self._routes(requests, texts), strict=True)]
         hidden = [hidden_tokens(source, each.hidden) for source, each in zip(sources, changed, strict=True)]
+        for request, source in zip(requests, sources, strict=True):
+            _check_drags(request, len(source))
         return self._prepare(requests, texts, [[token.id for token in source] for source in sources], sources, hidden)
 
     def prepare_lines(self, requests: Sequence[TranslationRequest]) -> PreparedBatch:
@@ -329,3 +331,15 @@ def _check_types(request: TranslationRequest) -> None:
 
 def _wrong_type(name: str, given: object, needed: str) -> RequestError:
     return RequestError("wrong_type", field=name, name=name, given=shown(given), needed=needed)
+
+
+def _check_drags(request: TranslationRequest, tokens: int) -> None:
+    """Whether the weights that are set by hand lie on maps of a sentence with so many tokens.
+
+    How many tokens will be written is not known yet: a row of the decoder that does not come has no weight to set.
+    """
+    for change in request.interventions:
+        if isinstance(change, Drag) and change.kind != "decoder":
+            for name in ("row", "column") if change.kind == "encoder" else ("column",):
+                if getattr(change, name) >= tokens:
+                    raise not_whole(name, getattr(change, name), 0, tokens - 1)

@@ -146,6 +146,14 @@ def test_a_word_is_masked_swapped_and_shown_again(page: Page, translator: Transl
     assert chips(page) == ["“Hund” → “Kater”"]
     other = translator.translate(TEXT.replace("Hund", "Kater"), **DEFAULTS).text
     assert re.sub(r"\W", "", now(page)) == re.sub(r"\W", "", other)
+    total = page.locator(f"{TAB} .total")
+    expect(total.locator(".sum")).to_be_empty()  # of another sentence
+    expect(total.locator(".quiet")).to_contain_text(re.compile(r": 1 of 1\d words"))  # "." and "</s>" are none
+    page.fill(f"{TAB} .pair textarea", "")  # refused: nothing of the last answer stays
+    page.press(f"{TAB} .pair textarea", "Enter")
+    expect(page.locator(f"{TAB} > .error, {TAB} .error").first).to_contain_text("No word of the sentence is left")
+    expect(page.locator(f"{TAB} .answer.unchanged")).to_be_visible()
+    assert total.locator(".quiet").inner_text() == ""
 
 
 def test_a_head_copies_another_and_borrows_from_a_sentence_and_a_pair_is_one_step(

@@ -81,6 +81,10 @@ def test_what_is_left_out_has_its_default() -> None:
             {"action": "drag", "kind": "decoder", "layer": 0, "head": 0, "row": 1, "column": 2, "amount": 0.5},
             "not_whole",
         ),
+        (
+            {"action": "drag", "kind": "decoder", "layer": 0, "head": 0, "row": 0, "column": 0, "amount": 0.5},
+            "not_whole",
+        ),
         ({"action": "copy", "kind": "cross", "layer": 0, "head": 0, "from_layer": 1, "from_head": 0}, "not_whole"),
         ({"action": "borrow", "kind": "cross", "layer": 0, "text": 5}, "not_text"),
         ({"action": "zero", "side": "cross", "layer": 0, "part": "residual"}, "not_choice"),

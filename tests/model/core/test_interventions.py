@@ -389,6 +389,12 @@ def test_a_weight_may_be_dragged_to_where_no_head_of_its_layer_looks(
         assert token.alternatives[0].id == token.id
 
 
+@pytest.mark.parametrize(("kind", "row", "column"), [("cross", 1, 50), ("encoder", 50, 1), ("encoder", 1, 50)])
+def test_a_drag_beyond_the_sentence_is_refused(translator: Translator, kind: Kind, row: int, column: int) -> None:
+    with pytest.raises(RequestError, match="50"):
+        changed_by(translator, Drag(kind=kind, layer=1, head=2, row=row, column=column, amount=0.5))
+
+
 def test_a_drag_to_a_masked_word_changes_nothing(translator: Translator) -> None:
     mask = WordChange(action="mask", start=0, end=3)
     plain = translator.translate(TEXT, target=TARGET, interventions=(mask,))

@@ -170,10 +170,10 @@ def test_two_processes_measure_what_one_does(tmp_path: Path) -> None:
 
 def test_a_folder_keeps_one_survey(tmp_path: Path, file: Path) -> None:
     surveyed(tmp_path / "kept", file, ("entropy",))
-    with pytest.raises(CommandError, match="another measures"):
+    with pytest.raises(CommandError, match="other values of measures"):
         surveyed(tmp_path / "kept", file, ("peak",))
     file.write_text("ein bier\n", encoding="utf-8")
-    with pytest.raises(CommandError, match="another digest, lines"):
+    with pytest.raises(CommandError, match="other values of digest, lines"):
         surveyed(tmp_path / "kept", file, ("entropy",))
     with pytest.raises(CommandError, match="holds no survey"):
         read_plan(tmp_path)

@@ -532,7 +532,7 @@ def test_another_kind_of_model_is_one_line(
     config = SummariserConfig(source_vocabulary=source.vocabulary_size, target_vocabulary=5)
     save_checkpoint(tmp_path / "model", Summariser(config), source, source)
     assert type(read_checkpoint(tmp_path / "model", Summariser).config) is SummariserConfig
-    with pytest.raises(CheckpointError, match="holds a Summariser, but a Transformer is needed"):
+    with pytest.raises(CheckpointError, match="holds no Transformer but Summariser"):
         load_checkpoint(tmp_path / "model")
 
 

@@ -197,9 +197,9 @@ def test_weights_of_another_task_are_refused_in_words(tmp_path: Path, one: Path)
 
 
 def test_a_classifier_is_no_translator_and_a_translator_no_classifier(tmp_path: Path, one: Path) -> None:
-    with pytest.raises(ModelError, match="holds a EncoderClassifier, but a Transformer is needed"):
+    with pytest.raises(ModelError, match="holds no Transformer but EncoderClassifier"):
         Translator.load(one, device="cpu")
-    with pytest.raises(ModelError, match="holds a Transformer, but a Classifier is needed"):
+    with pytest.raises(ModelError, match="holds no Classifier but Transformer"):
         Judge.load("toy", device="cpu")
 
 

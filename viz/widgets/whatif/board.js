@@ -22,20 +22,17 @@ export class Board {
     );
   }
 
-  /** What a server says of a change; without one, the translation as it is. */
-  draw(told, translation) {
+  /** What a server says of the changes; without that, the translation as it is. */
+  draw(told, translation, changes) {
     this.element.classList.toggle('unchanged', !told);
     const words = told?.words ?? plain(translation);
     const [before, after] = told ? [told.before, told.after] : [translation.log_probability, translation.log_probability];
     const loss = after - before;
-    this.sum.textContent = told ? signed(loss, 2) : minus(before, 2);
-    this.says.textContent = told ? this.lossSays(before, after, loss) : t('whatif_log');
-    const changed = told ? words.filter((word) => word.before !== word.after).length : 0;
-    this.alike.textContent = told
-      ? changed
-        ? t('whatif_writes', { changed, all: words.length, chrf: told.chrf.toFixed(1) })
-        : t('whatif_writes_same')
-      : t('whatif_nothing');
+    // Of another sentence the old translation is no translation, and its probability says nothing.
+    const other = changes.some(({ action }) => action === 'swap');
+    this.sum.textContent = told ? (other ? '' : signed(loss, 2)) : minus(before, 2);
+    this.says.textContent = told ? (other ? t('whatif_other_sentence') : this.lossSays(before, after, loss)) : t('whatif_log');
+    this.alike.textContent = told ? writesSays(words, told.chrf, translation) : changes.length ? '' : t('whatif_nothing');
     const worst = told ? worstOf(words) : new Set();
     replace(this.words, rowNames(), ...words.map((word) => column(word, worst.has(word), Boolean(told))));
   }
@@ -46,6 +43,15 @@ export class Board {
     const key = Math.abs(loss) < 0.005 ? 'whatif_as_likely' : loss < 0 ? 'whatif_less_likely' : 'whatif_more_likely';
     return t(key, { before: minus(before, 2), after: minus(after, 2), times });
   }
+}
+
+/** How many of the words change: full stops and `</s>` are none. */
+function writesSays(words, chrf, { target }) {
+  if (words.every((word) => word.before === word.after)) return t('whatif_writes_same');
+  const special = ({ places }) => places?.every((place) => target[place].special);
+  const real = words.filter((word) => !special(word) && /[\p{L}\p{N}]/u.test(`${word.before ?? ''}${word.after ?? ''}`));
+  const changed = real.filter((word) => word.before !== word.after).length;
+  return t('whatif_writes', { changed, all: real.length, chrf: chrf.toFixed(1) });
 }
 
 /** Every word of a translation as it is. */

@@ -67,10 +67,14 @@ export class OneWeight {
     const one = view && typeof view.layer === 'number' && typeof view.head === 'number';
     const cell = one && !state.words && row !== null && column !== null && view.rows[row] && view.columns[column];
     const weight = cell ? view.weights[row * view.columns.length + column] : NaN;
-    const possible = weight === weight;
+    const alone =
+      cell && view.weights.subarray(row * view.columns.length, (row + 1) * view.columns.length).filter((each) => each === each).length < 2;
+    const possible = weight === weight && !alone;
     this.label.hidden = this.rest.hidden = this.knob.hidden = !possible;
     this.hint.hidden = possible && !state.words;
-    this.hint.textContent = t(state.words ? 'whatif_drag_tokens' : one ? 'whatif_drag_hint' : 'whatif_drag_one');
+    this.hint.textContent = t(
+      state.words ? 'whatif_drag_tokens' : !one ? 'whatif_drag_one' : alone ? 'whatif_drag_alone' : 'whatif_drag_hint',
+    );
     this.start = null;
     if (!possible) return;
     this.view = view;

@@ -28,6 +28,7 @@ export class Pruning {
     this.count = make('b', { class: 'numeric' });
     this.point = make('p', { class: 'quiet numeric' });
     this.slider = make('input', { type: 'range', min: 0, step: 1, value: 0, oninput: () => this.read(), onchange: () => this.prune() });
+    this.beside = make('p', { class: 'quiet' });
     this.orders = make('div', { class: 'segments', role: 'group' });
     this.text = make('p', { class: 'sentence' });
     this.find = make('button', { type: 'button', class: 'link', onclick: () => (this.running ? this.stop() : this.look()) });
@@ -41,6 +42,7 @@ export class Pruning {
       this.point,
       this.slider,
       this.orders,
+      this.beside,
       this.text,
       make('div', { class: 'more' }, this.find),
       this.found,
@@ -151,6 +153,9 @@ export class Pruning {
     this.count.textContent = t('whatif_prune', { count, all });
     const there = this.by === 'corpus' && this.curve ? this.at(count) : null;
     this.slider.setAttribute('aria-valuetext', this.count.textContent);
+    const beside = changes().length !== this.off(this.order());
+    this.beside.textContent = beside ? t('whatif_prune_beside') : '';
+    this.beside.hidden = !beside;
     this.point.textContent = there
       ? t(there.same === 1 ? 'whatif_point_same' : 'whatif_point', {
           count: there.off,

@@ -130,7 +130,13 @@ class WhatIf {
       async () => {
         const { turn } = this.latest;
         await new Promise((done) => setTimeout(done, PAUSE)); // a slider on its way asks for nothing
-        return turn === this.latest.turn ? call(this.server.answer_changed, { request, interventions }) : null;
+        if (turn !== this.latest.turn) return null;
+        try {
+          return await call(this.server.answer_changed, { request, interventions });
+        } catch (error) {
+          if (turn === this.latest.turn) this.answered(null, translation); // what stood there belongs to other changes
+          throw error;
+        }
       },
       (told) => this.answered({ ...told, answer: new Translation(told.answer), held: new Translation(told.held) }, translation),
     );
@@ -149,7 +155,7 @@ class WhatIf {
 
   draw() {
     if (this.base !== state.translation) return; // it is drawn when what the changes do to it is known
-    this.board.draw(this.told, state.translation);
+    this.board.draw(this.told, state.translation, changes());
     this.drawControls();
     const buttons = SIDES.map((side) => {
       const pressed = side === (this.told ? this.store.state.side : 'before');

@@ -242,7 +242,8 @@ export class Methods {
     if (!average || !erasure) return parts;
     const [raw, hidden] = [average, erasure].map(({ scores }) => strongest(scores, words));
     const tau = erasure.agrees.average?.[0] ?? average.agrees.erasure?.[0] ?? null;
-    const says = t(raw === hidden ? 'word_follows_same' : 'word_follows_other', { tau: tau === null ? '–' : signed(tau, 2) });
+    if (tau === null) return parts; // a single word has no order
+    const says = t(raw === hidden ? 'word_follows_same' : 'word_follows_other', { tau: signed(tau, 2) });
     return [...parts, ' ', ...phrase(says, { raw: word(raw), hidden: word(hidden) })];
   }
 
