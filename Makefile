@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install run test check format bench bench-page screenshots first lock clean
+.PHONY: help install run test test-cluster check format bench bench-page screenshots first lock clean
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
@@ -49,6 +49,9 @@ AT_ONCE := -n auto --maxprocesses 4 --dist worksteal
 test: $(VENV)/.dev ## run all tests
 	$(BIN)/python -m pytest $(or $(TESTS),$(AT_ONCE) --ignore=tests/browser)
 	$(if $(TESTS),,$(BIN)/python -m pytest $(AT_ONCE) tests/browser)
+
+test-cluster: $(VENV)/.dev ## run the tests that start a real Ray cluster
+	$(BIN)/python -m pytest -m cluster $(TESTS)
 
 check: $(VENV)/.dev $(VENV)/.javascript ## style, types, architecture
 	$(BIN)/ruff check

@@ -28,6 +28,7 @@ from headlight.model.records import Translation, TranslationRequest
 from headlight.model.translate.translator import Translator
 from headlight.viz import serve as command
 from headlight.viz.answers.calls import ANSWER, frame
+from headlight.viz.answers.joining import join
 from headlight.viz.answers.service import Service
 from headlight.viz.answers.stored import pack
 from headlight.viz.errors import PageError
@@ -79,7 +80,7 @@ def measure(seconds: float, workers: Sequence[int], say: Say) -> dict[str, Any]:
 @contextlib.contextmanager
 def _cluster(cores: int) -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="hl-") as folder:
-        command.join(alone=True, num_cpus=cores, _temp_dir=folder, object_store_memory=80_000_000)
+        join("serve", alone=True, num_cpus=cores, _temp_dir=folder, object_store_memory=80_000_000)
         try:
             yield f"http://127.0.0.1:{free_port()}"
         finally:

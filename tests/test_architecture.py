@@ -46,7 +46,7 @@ ROOMS = {
     "viz/__init__.py": "",
     "model/commands/*": "",
     "model/training/*": "jieba numpy sacrebleu safetensors torch",
-    "model/experiments/*": "numpy polars torch",
+    "model/experiments/*": "numpy polars ray torch",
     "model/translate/*": "numpy torch",
     "model/foreign/*": "httpx2 huggingface_hub torch",
     "model/arrays/*": "numpy",

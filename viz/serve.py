@@ -7,14 +7,13 @@ HEADLIGHT_BACKEND=ray headlight run                      # and a page that asks 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from contextlib import suppress
 from threading import Event
 from typing import Any
 
 from headlight.model.errors import CommandError
-from headlight.viz.answers.import_path import import_path
+from headlight.viz.answers.joining import join
 
 NAME = "headlight"  # of the application
 PORT = 8000
@@ -31,7 +30,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Start or join the cluster, deploy the application, and stay."""
     low, high = replicas_of(arguments.replicas)
-    join(alone=arguments.cluster)
+    join("serve", alone=arguments.cluster)
     from headlight.viz.answers.replica import deployment
 
     scaled = {"min_replicas": low, "max_replicas": high, "target_ongoing_requests": 1.5}
@@ -56,25 +55,6 @@ def replicas_of(text: str) -> tuple[int, int]:
     if not 1 <= low <= high:
         raise CommandError(f"--replicas is {text[:40]!r}, but must be at least 1, and the second not below the first.")
     return low, high
-
-
-def join(*, alone: bool, **options: Any) -> None:
-    """A cluster of this machine alone, or the one that runs here. Ray reports nothing to anybody."""
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    os.environ["PYTHONPATH"] = import_path()  # for its workers
-    try:
-        import ray
-        from ray import serve  # noqa: F401 - a part that may be missing by itself
-    except ImportError as error:
-        raise CommandError("Ray Serve is not installed. Run `pip install 'headlight[cluster]'`.") from error
-    if alone:
-        ray.init(include_dashboard=False, log_to_driver=False, **options)
-        return
-    try:
-        ray.init(address="auto", log_to_driver=False, **options)
-    except ConnectionError as error:
-        advice = "Start one with `ray start --head`, or use --cluster."
-        raise CommandError(f"No Ray runs on this machine. {advice}") from error
 
 
 def deploy(application: Any, host: str, port: int) -> None:

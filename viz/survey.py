@@ -11,8 +11,8 @@ from headlight.model.experiments.survey import DEFAULT, check_measures
 from headlight.model.experiments.survey_cluster import survey_on_cluster
 from headlight.model.experiments.survey_files import begin, plan, polars, read_plan, survey
 from headlight.model.experiments.survey_search import find_looks
+from headlight.viz.answers.joining import join
 from headlight.viz.export.survey import report_page
-from headlight.viz.serve import join
 
 REPORT = "report.html"
 
@@ -73,9 +73,9 @@ def _survey(arguments: argparse.Namespace) -> int:
 
 def _join_cluster() -> None:
     try:
-        join(alone=False)
+        join("data", alone=False)
     except CommandError:
-        join(alone=True)  # which says so where Ray itself is missing
+        join("data", alone=True)  # which says so where Ray itself is missing
 
 
 def _find(arguments: argparse.Namespace) -> int:

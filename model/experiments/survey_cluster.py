@@ -98,7 +98,7 @@ def _rows(waiting: Iterator[tuple[int, list[str]]]) -> list[dict[str, Any]]:
 def _cores() -> int:
     import ray
 
-    return max(1, int(ray.cluster_resources().get("CPU", 1)))
+    return max(1, int(ray.cluster_resources().get("CPU", 1)))  # type: ignore[no-untyped-call]
 
 
 def _in_words(error: BaseException) -> CommandError:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from headlight.model.experiments.survey_cluster import Surveyor, survey_on_cluster
-from headlight.viz.serve import join
+from headlight.viz.answers.joining import join
 from headlight.viz.settings import MODELS
 
 
@@ -27,6 +27,6 @@ class Mortal(Surveyor):
 
 if __name__ == "__main__":
     folder, file, temporary = sys.argv[1:]
-    join(alone=True, num_cpus=2, _temp_dir=temporary, object_store_memory=80_000_000)
+    join("data", alone=True, num_cpus=2, _temp_dir=temporary, object_store_memory=80_000_000)
     measured = survey_on_cluster(Path(folder), MODELS / "toy", Path(file), workers=2, device="cpu", surveyor=Mortal)
     sys.stdout.write(f"{measured} parts\n")

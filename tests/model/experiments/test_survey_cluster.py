@@ -33,6 +33,7 @@ def begun(folder: Path, file: Path) -> Path:
     return folder
 
 
+@pytest.mark.cluster
 def test_a_cluster_measures_what_one_process_does_also_where_a_worker_is_lost(tmp_path: Path, file: Path) -> None:
     pytest.importorskip("ray.data", reason="Ray Data is not installed, so no real cluster is tried")
     alone, many = begun(tmp_path / "alone", file), begun(tmp_path / "many", file)

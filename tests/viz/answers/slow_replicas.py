@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from headlight.viz import serve as command
+from headlight.viz.answers.joining import join
 from headlight.viz.answers.replica import Answers, deployment
 
 SLOW = 7
@@ -75,7 +76,7 @@ def application(notes: str, version: int) -> Any:
 
 def main(notes: str, folder: str, port: int) -> None:
     """See above."""
-    command.join(alone=True, num_cpus=2, _temp_dir=folder, object_store_memory=80_000_000)
+    join("serve", alone=True, num_cpus=2, _temp_dir=folder, object_store_memory=80_000_000)
     version = 1
     command.deploy(application(notes, version), "127.0.0.1", port)
     for line in _lines():

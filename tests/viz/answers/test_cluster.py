@@ -152,6 +152,7 @@ def _started_from(folder: Path) -> list[int]:
     return found
 
 
+@pytest.mark.cluster
 def test_a_real_cluster_answers_stops_survives_and_is_updated(running: Running) -> None:
     """One test, for one start."""
     answers_are_those_of_this_process(running)

@@ -1,0 +1,33 @@
+"""How a process joins a Ray cluster, or starts one of this machine alone."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import Any, Literal
+
+from headlight.model.errors import CommandError
+from headlight.viz.answers.import_path import import_path
+
+
+def join(part: Literal["data", "serve"], *, alone: bool, **options: Any) -> None:
+    """A cluster of this machine alone, or the one that runs here. Ray reports nothing to anybody.
+
+    `part`: the one of Ray's libraries that is needed, and may be missing by itself.
+    """
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ["PYTHONPATH"] = import_path()  # for its workers
+    try:
+        import ray
+
+        importlib.import_module(f"ray.{part}")
+    except ImportError as error:
+        raise CommandError(f"Ray {part.title()} is not installed. Run `pip install 'headlight[cluster]'`.") from error
+    if alone:
+        ray.init(include_dashboard=False, log_to_driver=False, **options)
+        return
+    try:
+        ray.init(address="auto", log_to_driver=False, **options)
+    except ConnectionError as error:
+        advice = "Start one with `ray start --head`, or use --cluster."
+        raise CommandError(f"No Ray runs on this machine. {advice}") from error
