@@ -110,9 +110,8 @@ class SharedAnswers:
             found = self._find(name, rule)
             leads = found is None and self._leads(name, mark)
         over = Event()
-        if (
-            leads
-        ):  # whatever the work is, it cannot sign by itself: a call of another machine says nothing until its end
+        # The work cannot sign by itself: a call of another machine says nothing until its end.
+        if leads:
             Thread(target=self._sign, args=(name, over), name="shared answers", daemon=True).start()
         try:
             yield Turn(self, name, found)

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -212,3 +213,27 @@ def test_a_wrong_address_and_a_missing_package_are_told(monkeypatch: pytest.Monk
     monkeypatch.setitem(__import__("sys").modules, "valkey", None)
     with pytest.raises(SettingsError, match="headlight\\[cluster\\]"):
         SharedAnswers("redis://127.0.0.1:1/0")
+
+
+def test_who_leads_tells_so_until_the_work_is_over(
+    services: tuple[Service, Service], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared_module, "LEAD", 0.04)
+    service, _ = services
+    assert isinstance(service.shared, SharedAnswers)
+    asked: list[str] = []
+    twice = Event()
+
+    def ask(command: str, *given: Any, **options: Any) -> Any:
+        asked.append(command)
+        if asked.count("pexpire") == 2:
+            twice.set()
+        return True if command == "set" else None
+
+    monkeypatch.setattr(service.shared, "ask", ask)
+    with service.shared.turn(service.key(service.check({"text": TEXT})), None):
+        assert twice.wait(60)  # while nothing is said by the work itself
+    for thread in threading.enumerate():
+        if thread.name == "shared answers":
+            thread.join(60)
+            assert not thread.is_alive()
