@@ -56,8 +56,12 @@ def test_views_are_saved_arranged_and_shown_to_a_class(visit: Visit, tmp_path: P
     page.get_by_role("textbox", name="Note on view 2").fill(NOTE)
     page.get_by_role("button", name="Remove view 1").click()
     assert titles(page) == [lesson, head]
-    page.keyboard.press("Enter")  # the focus is on Undo
+    assert page.evaluate("document.activeElement.textContent") == "Undo"
+    page.get_by_role("textbox", name="Note on view 2").fill("later")  # what was written since stays
+    page.get_by_role("button", name="Undo").press("Enter")
     assert titles(page) == [why, lesson, head]
+    expect(page.get_by_role("textbox", name="Note on view 3")).to_have_value("later")
+    page.get_by_role("textbox", name="Note on view 3").fill("")
     assert barriers(page, ".deck-panel") == []
     page.keyboard.press("Escape")
     page.reload()
@@ -72,6 +76,12 @@ def test_views_are_saved_arranged_and_shown_to_a_class(visit: Visit, tmp_path: P
     page.keyboard.press("ArrowRight")
     shown(page, 2, lesson)
     expect(page.locator(".beamer-words p")).to_have_text(NOTE)
+    expect(page.locator(".lesson[data-step=scores] .figure canvas").first).to_be_visible()
+    page.locator("#panel-learn input[type=range]:visible").first.focus()  # a clicker leafs wherever the focus is
+    page.keyboard.press("PageUp")
+    shown(page, 1, why)
+    page.keyboard.press("PageDown")
+    shown(page, 2, lesson)
     expect(page.locator(".lesson[data-step=scores] .figure canvas").first).to_be_visible()
     expect(page.locator(".tabs")).to_be_hidden()
     expect(page.locator(".translate.folded .sentence-line").first).to_be_visible()

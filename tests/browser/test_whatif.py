@@ -320,6 +320,14 @@ def test_importance_fills_the_wall_and_prunes_from_the_least_important(
     changes = json.loads(state(page, "interventions"))
     expected = held(translator, example, changes).log_probability - example.log_probability
     assert sum_of(page) == pytest.approx(expected, abs=0.006)
+    page.click(f"{TAB} .brushes button:text-is('off')")
+    thumb(page, 0, 3)
+    expect(page.locator(f"{TAB} .chip")).to_have_count(3)
+    at_rest(page)
+    page.focus(f"{TAB} .pruning input")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(f"{TAB} .chip")).to_have_count(2)
+    assert "Cross L1·H4: off" in chips(page)  # the slider takes only its own heads back
     page.click(f"{TAB} .importance button:has-text('maps')")
     assert shown.count() == 0
 

@@ -36,6 +36,8 @@ test('views come back from a link and from a file as they went in', async () => 
   assert.deepEqual(fromFile(fileOf(VIEWS)), VIEWS);
   assert.equal(deckOf(`#tab=learn&deck=${await packed(VIEWS)}`), await packed(VIEWS));
   assert.equal(deckOf('#tab=learn'), '');
+  const within = { title: 'a deck', note: '', hash: `#tab=learn&deck=${await packed(VIEWS)}` };
+  assert.deepEqual(checked([within, VIEWS[0]]), [VIEWS[0]]); // a view that would take the place of all of them
 });
 
 test('what is no deck is refused, and of a deck only views are taken, as long as they may be', async () => {

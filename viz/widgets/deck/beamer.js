@@ -96,8 +96,15 @@ export class Beamer {
     else dispatchEvent(new CustomEvent('headlight-deck', { detail: 'focus' }));
   }
 
+  /** Whether the key belongs to the control that has the focus: what a clicker sends, and Esc, leave only a text alone. */
+  needs({ key, target }) {
+    if (!typing(target)) return false;
+    const writes = target.tagName === 'TEXTAREA' || /^(text|search|number)$/.test(target.type);
+    return writes ? key !== 'Escape' : !['Escape', 'PageDown', 'PageUp'].includes(key);
+  }
+
   key(event) {
-    if (!this.open || event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
+    if (!this.open || event.ctrlKey || event.metaKey || event.altKey || this.needs(event)) return;
     const act = {
       ArrowRight: () => this.go(this.place + 1),
       ArrowLeft: () => this.go(this.place - 1),

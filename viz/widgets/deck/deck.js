@@ -27,7 +27,7 @@ class Deck {
   constructor() {
     this.views = read();
     this.guest = false; // these views came with a link or a file, and the visitor's own are kept beside them
-    this.before = null; // the views before the last one was removed
+    this.removed = null; // the view that was removed last, and its place
     this.beamer = new Beamer(this);
     this.panel = new Panel(this);
     this.toast = new Toast(() => this.open());
@@ -59,13 +59,15 @@ class Deck {
   }
 
   remove(place) {
-    this.before = this.views;
+    this.removed = { view: this.views[place], place };
     this.put(this.views.filter((_, at) => at !== place));
   }
 
   undo() {
-    if (this.before) this.put(this.before);
-    this.before = null;
+    const { removed, views } = this;
+    this.removed = null;
+    if (!removed || views.length >= MOST.views) return; // what was saved since has its place
+    this.put([...views.slice(0, removed.place), removed.view, ...views.slice(removed.place)]);
   }
 
   /** A title or a note is written: the list is not drawn anew while one types. */
@@ -88,7 +90,7 @@ class Deck {
 
   /** Views that came with a link or a file: shown at once, and kept once the visitor says so, or has none. */
   take(views) {
-    this.before = null;
+    this.removed = null;
     this.guest = read().length > 0;
     this.views = views;
     this.changed();
@@ -99,12 +101,14 @@ class Deck {
   adopt(added) {
     const all = added ? [...read(), ...this.views] : this.views;
     this.guest = false;
+    this.removed = null;
     this.put(all.slice(0, MOST.views));
   }
 
   /** The visitor's own again. */
   own() {
     this.guest = false;
+    this.removed = null;
     this.put(read());
   }
 

@@ -12,7 +12,7 @@ const cut = (text, longest) => (typeof text === 'string' ? text.slice(0, longest
 /** Views as somebody gave them, as far as they are views; nothing where they are none. @returns {View[] | null} */
 export function checked(values) {
   if (!Array.isArray(values)) return null;
-  const isView = (each) => typeof each?.hash === 'string' && /^#[^#]*$/.test(each.hash) && each.hash.length <= MOST.hash;
+  const isView = (each) => typeof each?.hash === 'string' && /^#(?!(.*&)?deck=)[^#]*$/.test(each.hash) && each.hash.length <= MOST.hash;
   const found = values.filter(isView).slice(0, MOST.views);
   if (!found.length) return null;
   return found.map(({ title, note, hash }) => ({ title: cut(title, MOST.title), note: cut(note, MOST.note), hash }));

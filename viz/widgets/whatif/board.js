@@ -23,7 +23,7 @@ export class Board {
   }
 
   /** What a server says of the changes; without that, the translation as it is. */
-  draw(told, translation, changes) {
+  draw(told, translation, { changes, refused }) {
     this.element.classList.toggle('unchanged', !told);
     const words = told?.words ?? plain(translation);
     const [before, after] = told ? [told.before, told.after] : [translation.log_probability, translation.log_probability];
@@ -32,9 +32,11 @@ export class Board {
     const other = changes.some(({ action }) => action === 'swap');
     this.sum.textContent = told ? (other ? '' : signed(loss, 2)) : minus(before, 2);
     this.says.textContent = told ? (other ? t('whatif_other_sentence') : this.lossSays(before, after, loss)) : t('whatif_log');
-    this.alike.textContent = told ? writesSays(words, told.chrf, translation) : changes.length ? '' : t('whatif_nothing');
+    this.alike.textContent = told ? writesSays(words, told.chrf, translation) : refused ? '' : t('whatif_nothing');
     const worst = told ? worstOf(words) : new Set();
-    replace(this.words, rowNames(), ...words.map((word) => column(word, worst.has(word), Boolean(told))));
+    if (refused)
+      replace(this.words); // nothing is written under changes that cannot be
+    else replace(this.words, rowNames(), ...words.map((word) => column(word, worst.has(word), Boolean(told))));
   }
 
   lossSays(before, after, loss) {

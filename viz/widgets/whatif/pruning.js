@@ -136,14 +136,15 @@ export class Pruning {
     return this.looked ? t('whatif_looked', { count: this.looked }) : '';
   }
 
-  /** How many of the order are off, where just the first of it are. */
+  /** How many of the order are off from its beginning. */
   off(order) {
     const off = new Set(
       changes()
         .filter((each) => each.action === 'remove' && isHead(each))
         .map(keyOf),
     );
-    return order.slice(0, off.size).every((each) => off.has(keyOf(each))) ? off.size : 0;
+    const first = order.findIndex((each) => !off.has(keyOf(each)));
+    return first < 0 ? order.length : first;
   }
 
   /** What is said of the slider's place, also while it moves. */
@@ -153,7 +154,7 @@ export class Pruning {
     this.count.textContent = t('whatif_prune', { count, all });
     const there = this.by === 'corpus' && this.curve ? this.at(count) : null;
     this.slider.setAttribute('aria-valuetext', this.count.textContent);
-    const beside = changes().length !== this.off(this.order());
+    const beside = Boolean(this.told) && changes().length !== this.off(this.order());
     this.beside.textContent = beside ? t('whatif_prune_beside') : '';
     this.beside.hidden = !beside;
     this.point.textContent = there
@@ -171,9 +172,15 @@ export class Pruning {
     return this.curve.points.reduce((one, other) => (Math.abs(other.off - count) < Math.abs(one.off - count) ? other : one));
   }
 
+  /** Other changes stay, also other heads that are off. */
   prune() {
-    const others = changes().filter((each) => !(each.action === 'remove' && isHead(each)));
-    const off = this.order().slice(0, Number(this.slider.value));
+    const order = this.order();
+    const before = new Set(order.slice(0, this.off(order)).map(keyOf));
+    const off = order.slice(0, Number(this.slider.value));
+    const now = new Set(off.map(keyOf));
+    const others = changes().filter(
+      (each) => each.action !== 'remove' || !isHead(each) || !(before.has(keyOf(each)) || now.has(keyOf(each))),
+    );
     change([...others, ...off.map(({ kind, layer, head }) => ({ action: 'remove', kind, layer, head }))]);
   }
 

@@ -42,6 +42,7 @@ class WhatIf {
   constructor(root, server) {
     this.root = root;
     this.server = server;
+    this.refused = false; // the server refuses the changes
     this.told = null; // what the server says of the changes; null: nothing is changed
     root.classList.add('explorer');
     on(['tab', 'translation', 'interventions'], () => this.update());
@@ -116,6 +117,7 @@ class WhatIf {
     if (state.tab !== 'whatif' || !translation) return;
     if (!this.heads) this.build();
     const interventions = changes();
+    this.refused = false;
     const request = translation.asked();
     if (!interventions.length) {
       this.latest.drop();
@@ -134,7 +136,10 @@ class WhatIf {
         try {
           return await call(this.server.answer_changed, { request, interventions });
         } catch (error) {
-          if (turn === this.latest.turn) this.answered(null, translation); // what stood there belongs to other changes
+          if (turn === this.latest.turn) {
+            this.refused = true;
+            this.answered(null, translation); // what stood there belongs to other changes
+          }
           throw error;
         }
       },
@@ -155,7 +160,7 @@ class WhatIf {
 
   draw() {
     if (this.base !== state.translation) return; // it is drawn when what the changes do to it is known
-    this.board.draw(this.told, state.translation, changes());
+    this.board.draw(this.told, state.translation, { changes: changes(), refused: this.refused });
     this.drawControls();
     const buttons = SIDES.map((side) => {
       const pressed = side === (this.told ? this.store.state.side : 'before');
