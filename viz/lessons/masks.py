@@ -84,7 +84,7 @@ def writing(given: Given) -> Found:
     texts = {way: tokenizer.decode(written.ids) for way, written in found.items()}
     tokens = {way: [label.text for label in labels(tokenizer.written_tokens(each.ids))] for way, each in found.items()}
     same = agreeing(found["masked"], found["anew"])
-    moved = {way: apart(found["masked"], found[way]) for way in ("kept", "anew")}
+    moved = {way: apart(found["masked"], each) for way, each in found.items() if way != "masked"}
     lines: list[list[Cell]] = [
         [str(place + 1), *(chance(tokens[way], found[way], place) for way in found)]
         for place in range(min(max(len(each.ids) for each in found.values()), same + 3))
@@ -95,9 +95,12 @@ def writing(given: Given) -> Found:
         Texts([Text(Say(f"by_{way}"), texts[way] or "—", language=languages[1]) for way in found]),
         Table(Say("word_by_word"), columns, lines, lit=same if same < len(lines) else None),
     ]
-    numbers: dict[str, Cell] = {**moved, "place": same + 1, "agreed": same, "count": len(found["masked"].ids)}
+    numbers: dict[str, Cell] = {
+        "kept": moved["kept"], "anew": moved["anew"],
+        "place": same + 1, "agreed": same, "count": len(found["masked"].ids),
+    }  # fmt: skip
     changes = found["masked"].ids != found["anew"].ids
-    felt = [name for name in moved if moved[name] > ROUNDING]
+    felt = [way for way in moved if moved[way] > ROUNDING or found[way].ids != found["masked"].ids]
     right = "both" if len(felt) == 2 else felt[0] if felt else "neither"
     stays = "same" if own and languages in EXAMPLES else "alike"  # "same": the words point to the example
     return Found(figures, numbers, ("changes" if changes else stays,), right)
@@ -110,8 +113,8 @@ def agreeing(one: Written, other: Written) -> int:
 
 
 def apart(one: Written, other: Written) -> float:
-    """How far the log probabilities of those lie apart at most."""
-    count = agreeing(one, other)
+    """How far their log probabilities lie apart at most, up to the first token that differs."""
+    count = min(agreeing(one, other) + 1, len(one.ids), len(other.ids))  # the words before it are still the same
     return float(np.abs(one.log_probabilities[:count] - other.log_probabilities[:count]).max(initial=0.0))
 
 
@@ -196,7 +199,7 @@ STEPS = (
     Step(
         "cross",
         code=Code(DecoderLayer.forward, "mask=source_mask"),
-        formula=r"\ln p(\text{right}) = @log_with \to @log_without",
+        formula=r"\ln p(\text{own}) = @log_with \to @log_without",
         picks=(),
         about=(),
         experiment=Experiment(crossing, (Slider("places", 0, MOST_PLACES, 16),)),

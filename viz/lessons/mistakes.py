@@ -160,7 +160,7 @@ STEPS = (
     Step(
         "live",
         code=Code(with_mistakes, "put_in(copy"),
-        formula=r"\ln p(\text{right}) = @before \to @after",
+        formula=r"\ln p(\text{own}) = @before \to @after",
         picks=(),
         about=(),
         experiment=Experiment(live, (MISTAKE, ALSO)),
@@ -186,7 +186,7 @@ STEPS = (
     Step(
         "game",
         code=Code(put_in, "module.__class__ = kind"),
-        formula=r"\ln p(\text{right}) = @before \to @after",
+        formula=r"\ln p(\text{own}) = @before \to @after",
         picks=(),
         about=(),
         experiment=Experiment(game, (Button("game"),)),

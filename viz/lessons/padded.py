@@ -126,13 +126,13 @@ def crossing(given: Given) -> Found:
         for name, each in found.items()
     ]
     table = Table(Say("four"), (Say("masks"), Say("vectors_move"), Say("cross_leaks"), Say("log_p")), lines)
+    log_with, log_without = (float(found[name].log_probabilities.sum()) for name in ("both", "no_cross"))
     numbers: dict[str, Cell] = {
         "places": places, "moved": apart(found["no_cross"].vectors, alone),
-        "share": percent(found["no_cross"].cross_leaks),
-        "log_with": float(found["both"].log_probabilities.sum()),
-        "log_without": float(found["no_cross"].log_probabilities.sum()),
+        "share": percent(found["no_cross"].cross_leaks), "log_with": log_with, "log_without": log_without,
     }  # fmt: skip
-    return Found((Beside(heats), table, written_texts(given, found)), numbers, () if places else ("none",))
+    holds = ("none",) if not places else ("rises",) if log_without > log_with else ()
+    return Found((Beside(heats), table, written_texts(given, found)), numbers, holds)
 
 
 def translated(given: Given, *batches: PaddedBatch) -> list[Padded]:

@@ -12,10 +12,11 @@ from headlight.model.experiments.masking import looking_ahead
 from headlight.model.training.mistakes import with_mistakes
 from headlight.model.training.watched import Watched
 from headlight.model.training.watched_settings import CORPORA, CORPUS, WatchedRun
-from headlight.viz.lessons.drawn import Bars, Heat, Lines, Table, Texts
+from headlight.viz.lessons.drawn import Bars, Found, Heat, Lines, Table, Texts
 from headlight.viz.lessons.masks import CLEAR, EXAMPLES, MOST_AHEAD, ROUNDING, went
 from headlight.viz.lessons.padded import MASKS
-from tests.viz.lessons.asked import Asked, pictures
+from headlight.viz.lessons.running import STEPS
+from tests.viz.lessons.asked import Asked, phrase_of, pictures
 from tests.viz.lessons.claims.train import losses, moments
 
 CLOSE = 1e-5  # a batch and a sentence alone
@@ -23,6 +24,13 @@ CLOSE = 1e-5  # a batch and a sentence alone
 
 def number(asked: Asked, step: str, name: str, **values: object) -> float:
     return float(str(asked.found("masks", step, **values).numbers[name]))
+
+
+def found_of(asked: Asked, text: str, step: str, **values: object) -> Found:
+    """Of another German sentence."""
+    experiment = STEPS["masks", step]
+    request = asked.service.check({"text": text, "model": "de-en"})
+    return experiment.run(experiment.given(values, request, asked.service))
 
 
 def texts(asked: Asked, step: str, **values: object) -> list[str]:
@@ -126,6 +134,10 @@ def examples_become_other_sentences(asked: Asked) -> None:
         source = torch.tensor([[token.id for token in translation.source_tokens]])
         chances = wrong(source, torch.tensor([[asked.config.start_id, *ids]]))[0, -1].softmax(dim=-1)
     assert float(anew_one[1]) == pytest.approx(float(chances.max()), abs=2e-3)
+    # Also where all but the first token are others: that first token alone hardly moves.
+    short = found_of(asked, "Oh!", "writing")
+    assert (short.right, short.holds) == ("anew", ("changes",))
+    assert float(str(short.numbers["anew"])) > CLEAR
 
 
 def a_leak_beats_the_best_guess(asked: Asked) -> None:
@@ -198,6 +210,10 @@ def cross_attention_needs_its_own_mask(asked: Asked) -> None:
     assert texts(asked, "cross")[:2] == [asked.translation.text] * 2  # easily overlooked
     assert number(asked, "cross", "log_without") < number(asked, "cross", "log_with") - 1
     assert asked.found("masks", "cross", places=0).holds == ("none",)
+    helped = found_of(asked, "Ich liebe dich.", "cross", places=1)  # the words then say so
+    assert float(str(helped.numbers["log_without"])) > float(str(helped.numbers["log_with"]))
+    assert helped.holds == ("rises",)
+    assert "happens to help" in phrase_of("masks", "cross", "words", helped)
     # Another way: the mask that cross-attention gets is all true.
     source, given, words = inputs(asked)
     padded = torch.cat([source, torch.full((1, 16), asked.config.pad_id)], dim=1)

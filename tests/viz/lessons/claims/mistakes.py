@@ -13,7 +13,7 @@ from headlight.model.training.mistakes import MISTAKES, with_mistakes
 from headlight.model.training.watched_settings import WatchedRun
 from headlight.viz.lessons.drawn import Heat, Table
 from headlight.viz.lessons.mistakes import PLAYED
-from tests.viz.lessons.asked import Asked, pictures
+from tests.viz.lessons.asked import Asked, phrase_of, pictures
 from tests.viz.lessons.claims.train import losses, moments
 
 BOTH = ["i want a beer .", "i want a coke ."]
@@ -108,6 +108,8 @@ def costs_do_not_add_up(asked: Asked) -> None:
     # One that cannot run hides the others, and one that is chosen twice is one.
     stopped = asked.found("mistakes", "live", mistake="swapped", also=also)
     assert stopped.holds == ("stopped",)
+    for each in (found, stopped):
+        assert phrase_of("mistakes", "live", "title", each).startswith("Several")
     assert "size of tensor" in str(stopped.numbers["error"])
     assert asked.found("mistakes", "live", mistake="norm", also=also[:1]).holds == ("norm",)
 
