@@ -105,8 +105,6 @@ COUNT = Step(
     "count",
     code=Code(causal_mask, ".tril("),
     formula=r"\\sum_i i = @all",
-    picks=(),
-    about=(),
     experiment=Experiment(count, (Slider("rows", 1, 9, 4),)),
 )
 STEP = Step(

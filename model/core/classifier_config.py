@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from headlight.model.core.config import Config, TransformerConfig
 
@@ -10,8 +11,44 @@ MOST_CLASSES = 300  # each gets numbers for every word on the page
 HEAD_ACTIVATIONS = ("tanh", "relu")
 
 
+class _AnyClassifierConfig(Config):
+    """What both kinds check and hand on alike. No dataclass of its own, so that each lists its fields in its order."""
+
+    vocabulary: int
+    d_model: int
+    heads: int
+    layers: int
+    max_length: int
+    pad_id: int
+    end_id: int
+
+    @property
+    def blocks(self) -> TransformerConfig:
+        """The same sizes, as the Transformer's parts want them."""
+        raise NotImplementedError
+
+    def _check_reading(self, *ids: str) -> None:
+        self._require(self.max_length >= 4, f"max_length is {self.max_length}, too short for any text.")
+        self._require_ids(*ids, size=self.vocabulary)
+        _ = self.blocks  # the rest is checked where it is used
+
+    def _blocks(self, **own: Any) -> TransformerConfig:
+        return TransformerConfig(
+            source_vocabulary=self.vocabulary,
+            target_vocabulary=self.vocabulary,
+            d_model=self.d_model,
+            heads=self.heads,
+            encoder_layers=self.layers,
+            max_length=self.max_length,
+            tie_output=False,
+            pad_id=self.pad_id,
+            end_id=self.end_id,
+            **own,
+        )
+
+
 @dataclass(frozen=True, kw_only=True)
-class ClassifierConfig(Config):
+class ClassifierConfig(_AnyClassifierConfig):
     """A text classifier of one question, yes or no: embedding, self-attention, average, sigmoid.
 
     The defaults are the lesson's: 8 heads of 16 numbers over an embedding as wide as all of them.
@@ -38,36 +75,21 @@ class ClassifierConfig(Config):
     def __post_init__(self) -> None:
         self._require_positive("vocabulary", "d_model", "heads", "head_width", "layers", "max_length")
         super().__post_init__()
-        self._require(self.max_length >= 4, f"max_length is {self.max_length}, too short for any text.")
         self._require(bool(self.negative and self.positive), "negative and positive need a name each.")
         self._require(self.negative != self.positive, "negative and positive must differ.")
-        for name in ("pad_id", "end_id"):
-            value = getattr(self, name)
-            self._require(
-                0 <= value < self.vocabulary, f"{name} is {value}, but the vocabulary ends at {self.vocabulary - 1}."
-            )
         self._require(self.pad_id != self.end_id, "pad_id and end_id must differ.")
-        _ = self.blocks  # the rest is checked where it is used
+        self._check_reading("pad_id", "end_id")
 
     @property
     def blocks(self) -> TransformerConfig:
         """The same sizes, as the Transformer's parts want them."""
-        return TransformerConfig(
-            source_vocabulary=self.vocabulary,
-            target_vocabulary=self.vocabulary,
-            d_model=self.d_model,
-            heads=self.heads,
+        return self._blocks(
             head_width=self.head_width,
-            encoder_layers=self.layers,
             positions=self.positions,
             position_width=self.position_width,
-            max_length=self.max_length,
-            tie_output=False,
             dropout=self.dropout,
             attention_dropout=self.attention_dropout,
-            pad_id=self.pad_id,
             start_id=self.end_id,
-            end_id=self.end_id,
         )
 
     @property
@@ -82,7 +104,7 @@ class ClassifierConfig(Config):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EncoderClassifierConfig(Config):
+class EncoderClassifierConfig(_AnyClassifierConfig):
     """An encoder whose first token is judged: BERT (https://arxiv.org/abs/1810.04805) and its relatives.
 
     The defaults are the sizes of its published base model.
@@ -118,36 +140,21 @@ class EncoderClassifierConfig(Config):
         self._require(
             len(self.classes) > 1 or not self.exclusive, "a single class can only be asked for by itself: exclusive."
         )
-        self._require(self.max_length >= 4, f"max_length is {self.max_length}, too short for any text.")
         self._require_choice("head_activation", HEAD_ACTIVATIONS)
-        for name in ("pad_id", "start_id", "end_id"):
-            value = getattr(self, name)
-            self._require(
-                0 <= value < self.vocabulary, f"{name} is {value}, but the vocabulary ends at {self.vocabulary - 1}."
-            )
         self._require(self.pad_id not in (self.start_id, self.end_id), "pad_id must differ from start_id and end_id.")
-        _ = self.blocks  # the rest is checked where it is used
+        self._check_reading("pad_id", "start_id", "end_id")
 
     @property
     def blocks(self) -> TransformerConfig:
         """The same sizes, as the encoder wants them: learnt positions, a norm after the embedding and each sum."""
-        return TransformerConfig(
-            source_vocabulary=self.vocabulary,
-            target_vocabulary=self.vocabulary,
-            d_model=self.d_model,
-            heads=self.heads,
+        return self._blocks(
             d_ff=self.d_ff,
-            encoder_layers=self.layers,
             positions="learned",
             position_offset=self.position_offset,
-            max_length=self.max_length,
             activation=self.activation,
             embedding_norm=True,
             norm_epsilon=self.norm_epsilon,
             scale_embedding=False,
-            tie_output=False,
             dropout=0.0,
-            pad_id=self.pad_id,
             start_id=self.start_id,
-            end_id=self.end_id,
         )

@@ -84,6 +84,11 @@ class Config:
             value = getattr(self, name)
             self._require(0.0 <= value < 1.0, f"{name} is {value!r}, but must lie in [0, 1).")
 
+    def _require_ids(self, *names: str, size: int) -> None:
+        for name in names:
+            value = getattr(self, name)
+            self._require(0 <= value < size, f"{name} is {value}, but the vocabulary ends at {size - 1}.")
+
     def _require_choice(self, name: str, choices: tuple[str, ...]) -> None:
         value = getattr(self, name)
         self._require(value in choices, f"{name} is {value!r}, but must be one of: {', '.join(choices)}.")
@@ -202,12 +207,8 @@ class TransformerConfig(Config):
         self._require(self.position_offset >= 0, "position_offset must not be negative.")
         self._require(self.position_offset <= 1000, "position_offset is beyond any use: at most 1,000.")
         self._require(self.pad_id != self.end_id, "pad_id and end_id must differ: the end would be masked as padding.")
-        for name in ("pad_id", "start_id", "end_id"):
-            limit = (
-                min(self.source_vocabulary, self.target_vocabulary) if name != "start_id" else self.target_vocabulary
-            )
-            value = getattr(self, name)
-            self._require(0 <= value < limit, f"{name} is {value}, but the vocabulary ends at {limit - 1}.")
+        self._require_ids("pad_id", "end_id", size=min(self.source_vocabulary, self.target_vocabulary))
+        self._require_ids("start_id", size=self.target_vocabulary)
 
     @property
     def width_of_head(self) -> int:

@@ -22,14 +22,27 @@ FAMILIES: dict[str, str] = {
     "distilbert": "headlight.model.foreign.distilbert",
     "roberta": "headlight.model.foreign.roberta",
 }
+# OPUS-MT's first folders, of spring 2020, call themselves BART, of which Marian's models then were a variant.
+FORMERLY: dict[tuple[str, str], str] = {("bart", "MarianMTModel"): "marian"}
 CLASSIFIERS = ("bert", "distilbert", "roberta")  # those that judge texts; the others write
 
 
+def type_of(config: Mapping[str, Any]) -> Any:
+    """The "model_type" of a `config.json`, as one would write it today."""
+    family = config.get("model_type")
+    formerly = [FORMERLY[key] for each in _held(config) if (key := (str(family), each)) in FORMERLY]
+    return formerly[0] if formerly else family
+
+
+def _held(config: Mapping[str, Any]) -> list[str]:
+    named = config.get("architectures")
+    return [each for each in named if isinstance(each, str)] if isinstance(named, list) else []
+
+
 def family_of(config: Mapping[str, Any]) -> str:
-    """The "model_type" of a `config.json`; of a classifier's family that holds something else, the name of that."""
-    family, named = config.get("model_type"), config.get("architectures")
+    """The type of a `config.json`; of a classifier's family that holds something else, the name of that."""
+    family, held = type_of(config), _held(config)
     family = family if isinstance(family, str) else ""
-    held = [each for each in named if isinstance(each, str)] if isinstance(named, list) else []
     if family in CLASSIFIERS and held and not any(each.endswith("ForSequenceClassification") for each in held):
         return held[0]
     return family

@@ -15,7 +15,7 @@ from headlight.model.folders.checkpoint import save_checkpoint
 from headlight.model.folders.checksums import CARD
 from headlight.model.folders.reader import CONFIG
 from headlight.model.folders.storage import Storage, read_json
-from headlight.model.foreign import CLASSIFIERS
+from headlight.model.foreign import CLASSIFIERS, type_of
 from headlight.model.foreign.loading import read_checkpoint
 from headlight.model.text import languages
 from headlight.model.text.languages import languages_of
@@ -54,13 +54,13 @@ def card(source: Path, name: str, origin: str, revision: str, storage: str, left
     said = (
         f"\nRules of its makers that are not known here and are left out: {'; '.join(left_out)}.\n" if left_out else ""
     )
-    brought = "" if values.get("model_type") in CLASSIFIERS else " and generation defaults"
+    brought = "" if type_of(values) in CLASSIFIERS else " and generation defaults"
     matter = [f"language: [{', '.join(pair)}]"] if pair else []
     matter += [f"license: {stated}"] if stated else []
     head = "\n".join(["---", *matter, "---", "", ""]) if matter else ""
     return f"""{head}# {name}
 
-Imported from {origin}{at}: a model of the family "{values.get("model_type")}", with its own vocabulary{brought}.
+Imported from {origin}{at}: a model of the family "{type_of(values)}", with its own vocabulary{brought}.
 The numbers are the same, stored in {storage}. What it was trained on, how good it is and where it fails is told at its
 source.
 

@@ -32,7 +32,7 @@ from headlight.model.folders.checksums import SUMS, fingerprint, verify_sums
 from headlight.model.folders.forms import ADVICE, strange_form
 from headlight.model.folders.reader import CONFIG, FolderReader
 from headlight.model.folders.storage import MissingTensorError, Weights, all_finite, read_json
-from headlight.model.foreign import FAMILIES
+from headlight.model.foreign import FAMILIES, type_of
 from headlight.model.text.languages import FILE as LANGUAGES
 
 ModelType = TypeVar("ModelType", bound=nn.Module)
@@ -126,7 +126,7 @@ def kind_of_folder(folder: str | Path) -> str:
 
 
 def _reader_for(folder: Path, values: dict[str, Any]) -> FolderReader:
-    name = values.get("format", values.get("model_type"))
+    name = values.get("format", type_of(values))
     reader = READERS.get(name) if isinstance(name, str) else None
     if reader is None:
         fault = f"is of format {name!r}" if name is not None else "lacks the field format"

@@ -21,7 +21,7 @@ from headlight.model.core.positions import sinusoids
 from headlight.model.errors import TokenizerError
 from headlight.model.folders.reader import FolderReader
 from headlight.model.folders.storage import Weights
-from headlight.model.foreign.bart_like import BIAS, POSITIONS, STORED_POSITIONS, BartLike, of_bart, of_start
+from headlight.model.foreign.bart_like import BIAS, POSITIONS, START, STORED_POSITIONS, BartLike, of_bart, of_start
 from headlight.model.foreign.codes import likely_target
 from headlight.model.foreign.common import (
     TOKENIZER_CONFIG,
@@ -55,7 +55,10 @@ class Marian(BartLike):
     spares = (STORED_POSITIONS, BIAS)
 
     def mapped(self, folder: Path, values: dict[str, Any]) -> TransformerConfig:
-        fields = Fields(values | of_start(folder), DEFAULTS, folder / "config.json")
+        given = values | of_start(folder)
+        if given.get(START) is None and given.get("pad_token_id") is not None:
+            given[START] = given["pad_token_id"]  # the oldest folders leave it out: padding is what they begin with
+        fields = Fields(given, DEFAULTS, folder / "config.json")
         fields.neutral(
             normalize_before=False, normalize_embedding=False, add_final_layer_norm=False, add_bias_logits=False,
             static_position_embeddings=True, quantization_config=None,

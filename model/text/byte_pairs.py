@@ -7,9 +7,7 @@ where a word ends. Special tokens are no part of what cuts: "</s>", typed by a p
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import tokenizers
@@ -18,7 +16,7 @@ from tokenizers import AddedToken, models, pre_tokenizers
 from headlight.model.errors import TokenizerError
 from headlight.model.records import Token
 from headlight.model.text.byte_tokens import BYTE_LETTERS, BYTE_OF_LETTER, ByteTokens
-from headlight.model.text.vocabulary import sound
+from headlight.model.text.common import CutByLibrary
 
 FORMAT = "headlight-byte-pairs"
 WHOLE, SPECIAL, LETTERS = "whole", "special", "letters"
@@ -45,7 +43,7 @@ class BytePairs:
     end_id: int
 
 
-class BytePairTokenizer(ByteTokens):
+class BytePairTokenizer(CutByLibrary, ByteTokens):
     """Text ↔ ids by bytes and their merges. Safe to share between threads."""
 
     def __init__(self, rules: BytePairs) -> None:
@@ -59,28 +57,11 @@ class BytePairTokenizer(ByteTokens):
         self.pad_id, self.start_id, self.end_id = rules.pad_id, rules.start_id, rules.end_id
         self._library = _library(rules)
 
-    def encode(self, text: str) -> list[int]:
-        """The ids of a text, without special tokens."""
-        ids: list[int] = self._library.encode(sound(text), add_special_tokens=False).ids
-        return ids
-
-    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of many texts."""
-        found = self._library.encode_batch_fast([sound(text) for text in texts], add_special_tokens=False)
-        return [encoding.ids for encoding in found]
-
     def source_tokens(self, text: str) -> tuple[Token, ...]:
         """The tokens of a sentence and the end token, each with its place in the sentence and its word."""
         return self.written_tokens([*self.encode(text), self.end_id])
 
     # ------------------------------------------------------------ stored, loaded
-
-    def save(self, path: str | Path) -> None:
-        """Write `tokenizer.json`."""
-        try:
-            Path(path).write_text(self.to_json(), encoding="utf-8")
-        except OSError as error:
-            raise TokenizerError(f"{path}: cannot be written ({error.strerror}). Choose another place.") from error
 
     def to_json(self) -> str:
         """All of it as text: what `save` writes."""

@@ -28,6 +28,7 @@ def letters_of(text: str) -> str:
 class ByteTokens:
     """The bytes of each id. What turns text into ids is a subclass's own."""
 
+    unknown_id: int | None = None  # every text has bytes
     spaced = True  # whether a space was put in front of every text, which no written text keeps
 
     def __init__(self, written: Sequence[bytes], special: Mapping[int, str]) -> None:

@@ -11,11 +11,11 @@ import binascii
 import dataclasses
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 from headlight.model.errors import TokenizerError
 from headlight.model.records import Token
+from headlight.model.text.common import Saved
 from headlight.model.text.placed_tokens import Placed, tokens_of
 from headlight.model.text.sentencepiece import Normalisation, Piece, PieceKind, SentencePieceModel
 from headlight.model.text.subwords import SPACE, Subwords
@@ -36,7 +36,7 @@ class Entry(NamedTuple):
     kind: Kind
 
 
-class PieceTokenizer:
+class PieceTokenizer(Saved):
     """Text ↔ ids by SentencePiece pieces. Safe to share between threads."""
 
     def __init__(
@@ -185,13 +185,6 @@ class PieceTokenizer:
         return self.entries[token_id]
 
     # ------------------------------------------------------------ stored, loaded
-
-    def save(self, path: str | Path) -> None:
-        """Write `tokenizer.json`."""
-        try:
-            Path(path).write_text(self.to_json(), encoding="utf-8")
-        except OSError as error:
-            raise TokenizerError(f"{path}: cannot be written ({error.strerror}). Choose another place.") from error
 
     def to_json(self) -> str:
         """All of it as text: what `save` writes."""

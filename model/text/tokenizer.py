@@ -22,6 +22,7 @@ from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, tra
 from headlight.model.errors import TokenizerError
 from headlight.model.records import Token
 from headlight.model.text.byte_tokens import BYTE_LETTERS, BYTE_OF_LETTER, ByteTokens, letters_of
+from headlight.model.text.common import CutByLibrary, encoded
 from headlight.model.text.segmentation import (
     PIECES,
     UNSPACED_START,
@@ -39,7 +40,7 @@ PROBE = f"  Don’t  we\n 3个 {PAD}{START}{END} 我用Python編程 ▁Ġ"  # wh
 SMALLEST = len(SPECIAL) + len(BYTE_LETTERS)
 
 
-class Tokenizer(ByteTokens):
+class Tokenizer(CutByLibrary, ByteTokens):
     """Text ↔ ids, with the place and the word of every token. Safe to share between threads."""
 
     def __init__(self, library: tokenizers.Tokenizer) -> None:
@@ -110,13 +111,6 @@ class Tokenizer(ByteTokens):
             _add_merge(letters_of(left), letters_of(right), vocabulary, merges)
         return cls(_library(models.BPE(vocabulary, merges)))
 
-    def save(self, path: str | Path) -> None:
-        """Write `tokenizer.json`."""
-        try:
-            Path(path).write_text(self.to_json(), encoding="utf-8")
-        except OSError as error:
-            raise TokenizerError(f"{path}: cannot be written ({error.strerror}). Choose another place.") from error
-
     @classmethod
     def load(cls, path: str | Path) -> Tokenizer:
         """Read what `save` wrote."""
@@ -160,15 +154,6 @@ class Tokenizer(ByteTokens):
 
     # ------------------------------------------------------------ text to ids and back
 
-    def encode(self, text: str) -> list[int]:
-        """The ids of a text, without special tokens."""
-        ids: list[int] = self._library.encode(sound(text), add_special_tokens=False).ids
-        return ids
-
-    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of many texts, on all cores."""
-        return _encode(self._library, texts)
-
     def source_with_dropout(self, texts: Sequence[str], dropout: float = 0.1) -> list[list[int]]:
         """The ids of another cut of each text, drawn anew at each call (BPE dropout, for training only).
 
@@ -183,7 +168,7 @@ class Tokenizer(ByteTokens):
                 library = tokenizers.Tokenizer.from_str(self._library.to_str())
                 library.model.dropout = dropout
                 self._with_dropout[dropout] = library
-        return _encode(library, texts)
+        return encoded(library, texts)
 
     # ------------------------------------------------------------ tokens to look at
 
@@ -233,11 +218,6 @@ def _complaint(content: dict[str, Any]) -> str:
     if not all({left, right, left + right} <= vocabulary.keys() for left, right in model["merges"]):
         return "merges pieces that are not in its vocabulary"
     return ""
-
-
-def _encode(library: tokenizers.Tokenizer, texts: Sequence[str]) -> list[list[int]]:
-    encodings = library.encode_batch_fast([sound(text) for text in texts], add_special_tokens=False)
-    return [encoding.ids for encoding in encodings]
 
 
 # ---------------------------------------------------------------- learning: characters first

@@ -39,6 +39,10 @@ class Vocabulary(Protocol):
     start_id: int
     end_id: int
 
+    @property
+    def unknown_id(self) -> int | None:
+        """What stands for all that it lacks; None where it can write anything."""
+
     def encode(self, text: str) -> list[int]:
         """The ids of a text, without special tokens."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import tokenizers
@@ -18,6 +17,7 @@ from tokenizers import AddedToken, models, normalizers, pre_tokenizers
 
 from headlight.model.errors import TokenizerError
 from headlight.model.records import Token
+from headlight.model.text.common import CutByLibrary
 from headlight.model.text.placed_tokens import Placed, tokens_of
 from headlight.model.text.vocabulary import require_id, sound
 
@@ -51,7 +51,7 @@ class WordPieces:
     end_id: int
 
 
-class WordPieceTokenizer:
+class WordPieceTokenizer(CutByLibrary):
     """Text ↔ ids by WordPiece. Safe to share between threads."""
 
     def __init__(self, rules: WordPieces) -> None:
@@ -59,19 +59,10 @@ class WordPieceTokenizer:
         self.rules = rules
         self.vocabulary_size = len(rules.entries)
         self.pad_id, self.start_id, self.end_id = rules.pad_id, rules.start_id, rules.end_id
+        self.unknown_id = next(place for place, entry in enumerate(rules.entries) if entry.kind == UNKNOWN)
         self._library = _library(rules)
 
     # ------------------------------------------------------------ text to ids
-
-    def encode(self, text: str) -> list[int]:
-        """The ids of a text, without special tokens."""
-        ids: list[int] = self._library.encode(sound(text), add_special_tokens=False).ids
-        return ids
-
-    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of many texts."""
-        found = self._library.encode_batch_fast([sound(text) for text in texts], add_special_tokens=False)
-        return [encoding.ids for encoding in found]
 
     def source_tokens(self, text: str) -> tuple[Token, ...]:
         """The tokens of a sentence and the end token, each with its place in the sentence and its word.
@@ -121,13 +112,6 @@ class WordPieceTokenizer:
         return self._entry(token_id).text
 
     # ------------------------------------------------------------ stored, loaded
-
-    def save(self, path: str | Path) -> None:
-        """Write `tokenizer.json`."""
-        try:
-            Path(path).write_text(self.to_json(), encoding="utf-8")
-        except OSError as error:
-            raise TokenizerError(f"{path}: cannot be written ({error.strerror}). Choose another place.") from error
 
     def to_json(self) -> str:
         """All of it as text: what `save` writes."""

@@ -31,6 +31,12 @@ MBART = LARGE | {
     "model_type": "mbart", "normalize_before": True, "add_final_layer_norm": True, "normalize_embedding": True,
     "add_bias_logits": False, "static_position_embeddings": False, "scale_embedding": True,
 }  # fmt: skip
+NLLB = {
+    "model_type": "m2m_100", "d_model": 1024, "encoder_attention_heads": 16, "decoder_attention_heads": 16,
+    "max_position_embeddings": 1024, "activation_function": "relu", "scale_embedding": True, "vocab_size": 256206,
+    "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 2, "attention_dropout": 0.1,
+    "init_std": 0.02, "tokenizer_class": "NllbTokenizer",
+}  # fmt: skip
 # Of each: its fields, what our configuration has to say, and how many numbers the model has, in millions.
 PUBLISHED: dict[str, tuple[dict[str, Any], dict[str, Any], int]] = {
     "facebook/bart-large-cnn": (
@@ -60,6 +66,30 @@ PUBLISHED: dict[str, tuple[dict[str, Any], dict[str, Any], int]] = {
         MBART | {"vocab_size": 250027, "activation_function": "gelu", "decoder_start_token_id": 250020},
         {"start_id": 250020, "norm_first": True, "positions": "learned", "activation": "gelu"},
         610,
+    ),
+    "facebook/nllb-200-distilled-600M": (
+        NLLB
+        | {"encoder_layers": 12, "decoder_layers": 12, "encoder_ffn_dim": 4096, "decoder_ffn_dim": 4096},
+        {"norm_first": True, "final_norm": True, "activation": "relu", "scale_embedding": True, "start_id": 2},
+        615,
+    ),
+    "facebook/nllb-200-1.3B": (
+        NLLB
+        | {"encoder_layers": 24, "decoder_layers": 24, "encoder_ffn_dim": 8192, "decoder_ffn_dim": 8192},
+        {"d_ff": 8192, "encoder_layers": 24, "decoder_layers": 24},
+        1370,
+    ),
+    "Helsinki-NLP/opus-mt-tc-big-en-pt": (
+        {
+            "model_type": "marian", "d_model": 1024, "encoder_layers": 6, "decoder_layers": 6, "encoder_ffn_dim": 4096,
+            "decoder_ffn_dim": 4096, "encoder_attention_heads": 16, "decoder_attention_heads": 16,
+            "max_position_embeddings": 1024, "activation_function": "relu", "scale_embedding": True,
+            "share_encoder_decoder_embeddings": True, "static_position_embeddings": True, "vocab_size": 54776,
+            "decoder_vocab_size": 54776, "pad_token_id": 54775, "decoder_start_token_id": 54775, "eos_token_id": 44670,
+            "forced_eos_token_id": 44670, "bos_token_id": 0, "normalize_embedding": False,
+        },
+        {"end_id": 44670, "start_id": 54775, "positions": "sinusoidal_halves", "activation": "relu"},
+        232,
     ),
     "google/pegasus-xsum": (
         LARGE
