@@ -1,4 +1,4 @@
-"""What loading a model folder takes: the peak over the weights in use, and the bytes that the fast path copies."""
+"""What putting a model folder to use takes: the peak over its own weights, and the bytes that the fast path copies."""
 
 from __future__ import annotations
 
@@ -41,12 +41,13 @@ class Loading:
         self.translator: Translator | None = None
 
     def load(self, folder: Path) -> dict[str, int]:
-        """Load a folder; bytes before, at the peak and after, and the bytes of the weights in use."""
+        """Load a folder, translate a sentence; bytes before, at the peak and after, and of weights with copies."""
         from headlight.model.translate.translator import Translator
 
         before = _memory("VmRSS")
         RESET.write_text("5")  # the peak begins anew
         self.translator = Translator.load(folder, device="cpu")
+        self.translator.translate("a", max_length=20)
         return {
             "before": before,
             "peak": _memory("VmHWM"),

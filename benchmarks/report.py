@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import ceil
 from typing import Any
 
 from benchmarks.about import BUSY
@@ -202,17 +203,19 @@ def memory(result: Result) -> str:
     rows = []
     for model in result["models"]:
         growth = model["peak"] - model["before"]
-        share = growth / model["weights"]
-        numbers = [megabytes(number) for number in (model["weights"] - model["copied"], model["copied"], growth)]
+        own = model["weights"] - model["copied"]
+        share = growth / own
+        numbers = [megabytes(number) for number in (own, model["copied"], growth)]
         rows.append([model["name"], *numbers, f"{share:.2f}", verdict(share < MEMORY_GOAL)])
     shapes = " ".join(f"*{model['name']}*: {model['shape']}." for model in result["models"])
     return "\n".join(
         [
             "## Memory while loading\n",
-            "`Translator.load` in a fresh process; folders in float16, weights used in float32, steps in float16. "
+            "`Translator.load` and one greedy sentence in a fresh process; folders in float16, weights in float32. "
+            "Copies: those that sentences and beams may make. "
             f"{shapes}\n",
             table(
-                ["", "the model's weights", "the fast path's copies", "growth at the peak", "growth / both", ""],
+                ["", "the model's weights", "copies at most", "growth at the peak", "growth / weights", ""],
                 rows,
             ),
             f"Goal: below {MEMORY_GOAL}.\n",
@@ -459,6 +462,28 @@ def scale(result: Result) -> str:
             f"Ray Serve's own proxy and scheduler with replicas that sleep {sleep:g} s and give a kept answer, as many "
             "callers as replicas; 1.00 would be no cost at all.\n",
             table(["replicas", "answers a second", "of what their speed allows", "p95, s"], workers),
+            _carried(result),
+        ]
+    )
+
+
+ASKS_EVERY = 30  # seconds from one answer that a visitor asks for to the next
+
+
+def _carried(result: Result) -> str:
+    """What so many visitors would need: divisions of what was measured, and nothing that was tried."""
+    replica = result["replicas"]["1"]["rate"]
+    proxy = max(each["rate"] for each in result["workers"].values())
+    rows = []
+    for visitors in (10, 1_000, 100_000):
+        asked = visitors / ASKS_EVERY
+        rows.append([f"{visitors:,}", f"{asked:,.1f}", f"{ceil(asked / replica):,}", f"{ceil(asked / proxy):,}"])
+    return "\n".join(
+        [
+            f"Worked out from the tables above, not tried: visitors who ask every {ASKS_EVERY} s for an answer that is "
+            f"in no cache; replicas of {replica:.1f} answers a second; a proxy of {proxy:.1f}, the most that was seen "
+            f"of the sleeping replicas, which shared the cores with it.\n",
+            table(["visitors", "answers a second", "replicas", "proxies"], rows),
         ]
     )
 

@@ -1,6 +1,6 @@
 """Prepared weights: the code of `transformer.py`, run on packed copies of the weights.
 
-`prepare_step`, `prepare_draft` and `prepare_passes` make a twin of a module: its methods are the module's own, so that
+`prepare_step` and `prepare_passes` make a twin of a module: its methods are the module's own, so that
 there is one Transformer to read and to test, but dropout and the call machinery of `nn.Module` are gone, queries, keys
 and values of self-attention come from one product, and matrices are packed once for the processor.
 
@@ -26,7 +26,7 @@ import platform
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import Any, Literal, NamedTuple
 
 import torch
@@ -40,7 +40,6 @@ StepWeights = Literal["float16", "float32", "plain"]
 Linear = Callable[[Tensor], Tensor]
 SMALL = 1 << 15  # smaller matrices stay as they are: a packed product has 10 µs of overhead
 LARGEST_FLOAT16 = 65_504.0
-WORTH_A_DRAFT = 1 << 24  # entries of a decoder from which reading half the bytes saves more than one more copy costs
 # What copies may take: a share of the model's own weights, or so many bytes where that is more. The bytes suffice for
 # all copies of a model of OPUS-MT's size (d 512, 6 + 6 layers) but that of its output. The share is for larger models:
 # with vocabularies and kernels, a process that loads one stays below 1.3 times the model's weights.
@@ -60,52 +59,62 @@ class Packing:
     reason: str
 
 
-class Prepared(NamedTuple):
-    """The twins of a model, or its own parts where nothing was packed."""
+class Prepared:
+    """The twins of a model, whose copies take no more than a model of `own_bytes` allows.
 
-    step: Any  # called like the decoder
-    passes: Any  # called like the model
-    packing: Packing
+    Passes read weights as they lie where steps take the room: a sentence has a step for each token, but two passes.
+    """
+
+    def __init__(self, model: nn.Module, weights: StepWeights, own_bytes: int) -> None:
+        self.copies = Copies(max(int(SHARE * own_bytes), ALWAYS))
+        self.decoder = model.get_submodule("decoder")
+        self._step = Preparation(_packer_of(weights), UNUSED_IN_STEPS, self.copies, keeps_probes=False)
+        self._step.plan(self.decoder)
+        step_bytes = self._step.bytes
+        for_passes = Copies(max(int(SHARE * own_bytes) - step_bytes, 0))
+        self.passes, pass_bytes = prepare_passes(model, for_passes)
+        kind = "float16" if weights == "float16" and can_pack_float16() else "float32"
+        reason = (
+            f"The model's weights take {_megabytes(own_bytes)}, so copies may take {_megabytes(self.copies.limit)}. "
+            f"Made for this processor: {_megabytes(step_bytes)} in {kind} for writing, {_megabytes(pass_bytes)} in "
+            f"float32 for reading and looking"
+        )
+        if refused := self.copies.refused + for_passes.refused:
+            reason += f"; {_megabytes(refused)} more would be faster, but are read where the model has them"
+        self.packing = Packing(step_bytes, pass_bytes, f"{reason}.")
+
+    @cached_property
+    def step(self) -> Any:
+        """Called like the decoder; made when it is first needed, which greedy words may never do."""
+        return self._step.twin(self.decoder, "")
+
+    def twin_of_step(self, preparation: Preparation) -> Any:
+        """A twin of the decoder made otherwise, whose copies are among those that were planned for the step."""
+        preparation.chosen = self._step.chosen
+        return preparation.twin(self.decoder, "")
 
 
-def prepare(model: nn.Module, weights: StepWeights, own_bytes: int) -> Prepared:
-    """Twins for steps and for passes, whose copies take no more than a model of `own_bytes` allows."""
-    copies = Copies(max(int(SHARE * own_bytes), ALWAYS))
-    # Steps first: a sentence has one for each token, but only two passes.
-    step, step_bytes = prepare_step(model.get_submodule("decoder"), weights, copies)
-    passes, pass_bytes = prepare_passes(model, copies)
-    kind = "float16" if weights == "float16" and can_pack_float16() else "float32"
-    reason = (
-        f"The model's weights take {_megabytes(own_bytes)}, so copies may take {_megabytes(copies.limit)}. Made for "
-        f"this processor: {_megabytes(step_bytes)} in {kind} for writing, {_megabytes(pass_bytes)} in float32 for "
-        f"reading and looking"
-    )
-    if copies.refused:
-        reason += f"; {_megabytes(copies.refused)} more would be faster, but are read where the model has them"
-    return Prepared(step, passes, Packing(step_bytes, pass_bytes, f"{reason}."))
+def _packer_of(weights: StepWeights) -> Packer:
+    return step_packer() if weights == "float16" else float32_packing()
+
+
+def step_packer() -> Packer:
+    """FBGEMM's float16 where this machine has it."""
+    return FLOAT16 if can_pack_float16() else float32_packing()
 
 
 def prepare_step(decoder: nn.Module, weights: StepWeights = "float16", copies: Copies | None = None) -> tuple[Any, int]:
     """A callable twin of a decoder that writes word by word, and the bytes that its copies of weights take."""
     if weights == "plain":
         return decoder, 0
-    packer = FLOAT16 if weights == "float16" and can_pack_float16() else float32_packing()
-    preparation = _Preparation(packer, UNUSED_IN_STEPS, copies or Copies(), keeps_probes=False)
+    preparation = Preparation(_packer_of(weights), UNUSED_IN_STEPS, copies or Copies(), keeps_probes=False)
     return preparation.twin_of(decoder), preparation.bytes
 
 
 def prepare_passes(model: nn.Module, copies: Copies | None = None) -> tuple[Any, int]:
     """A twin of a whole model for whole sentences, watched through the model's own probes, and its copies' bytes."""
-    preparation = _Preparation(float32_packing(), UNUSED_IN_PASSES, copies or Copies(), keeps_probes=True)
+    preparation = Preparation(float32_packing(), UNUSED_IN_PASSES, copies or Copies(), keeps_probes=True)
     return preparation.twin_of(model), preparation.bytes
-
-
-def prepare_draft(decoder: nn.Module) -> Any | None:
-    """A decoder that writes drafts with weights and inputs of 8 bits, where that is faster; a pass verifies them."""
-    entries = sum(weight.numel() for weight in decoder.parameters() if weight.dim() > 1)
-    if entries < WORTH_A_DRAFT or not can_pack_int8():
-        return None
-    return _Preparation(INT8, UNUSED_IN_STEPS, Copies(), keeps_probes=False).twin_of(decoder)
 
 
 def _megabytes(count: int) -> str:
@@ -138,7 +147,8 @@ def pack_float16(weight: Tensor, bias: Tensor | None) -> Linear:
 
 def pack_int8(weight: Tensor, bias: Tensor | None) -> Linear:
     """A quarter of the bytes, and products of whole numbers: each input is rounded to 8 bits, too."""
-    scales = weight.abs().amax(dim=1).clamp(min=torch.finfo(torch.float32).tiny).double() / 127
+    least, most = weight.aminmax(dim=1)  # without the second large tensor that `abs` would make
+    scales = torch.maximum(-least, most).clamp(min=torch.finfo(torch.float32).tiny).double() / 127
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # tensors of quantized kinds will go; then so do drafts of 8 bits
         rounded = torch.quantize_per_channel(weight, scales, torch.zeros(len(weight), dtype=torch.long), 0, torch.qint8)
@@ -228,7 +238,7 @@ class Copies:
         return chosen
 
 
-class _Preparation:
+class Preparation:
     """One pass over a module tree."""
 
     def __init__(
@@ -242,12 +252,16 @@ class _Preparation:
         self.bytes = 0
 
     def twin_of(self, module: nn.Module) -> Any:
+        self.plan(module)
+        return self.twin(module, "")
+
+    def plan(self, module: nn.Module) -> None:
+        """Choose what will be copied; nothing is made yet."""
         wanted = self.wanted(module, "")
         # In steps each byte saves the same time, so the largest go first. In passes a matrix of a layer saves more for
         # each byte (with 5 tokens 3.5 times as fast, the output 1.8 times).
         self.chosen = self.copies.choose(wanted, largest_first=not self.keeps_probes)
         self.bytes = sum(wanted[name] for name in self.chosen)
-        return self.twin(module, "")
 
     def wanted(self, module: nn.Module, path: str, without: Sequence[str] = ()) -> dict[str, int]:
         """The copies that would be faster than the weights as they lie: path → bytes, none for those already made."""

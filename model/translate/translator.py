@@ -26,7 +26,7 @@ import torch
 from headlight.model.core.interventions import intervening
 from headlight.model.core.probes import editing, hooked
 from headlight.model.core.transformer import DecoderState, Transformer, count_bytes
-from headlight.model.decoding.drafted import Drafted, Exact
+from headlight.model.decoding.drafted import Drafted, Drafters, Exact
 from headlight.model.decoding.generation_defaults import GenerationDefaults
 from headlight.model.decoding.search import Beam, Candidate, OneByOne, Plan
 from headlight.model.decoding.step import Row, Sample, choose_best, ends_of, make_rules, never_written
@@ -45,8 +45,9 @@ from headlight.model.translate.capture import (
     unwatched_logits,
 )
 from headlight.model.translate.device import DeviceChoice, choose_device, in_smaller_batches
+from headlight.model.translate.drafting import draft_bytes, make_drafters
 from headlight.model.translate.outline import Outline
-from headlight.model.translate.prepared import Packing, StepWeights, can_pack_float16, prepare, prepare_draft
+from headlight.model.translate.prepared import Packing, Prepared, StepWeights, can_pack_float16
 from headlight.model.translate.reliability import load_rule
 from headlight.model.translate.requests import PreparedBatch, alike, batches_by_length, check_several
 from headlight.model.translate.results import SearchResult, make_translation
@@ -92,16 +93,20 @@ class Translator(Outline):
             raise not_choice("step_weights", step_weights, get_args(StepWeights))
         on_cpu = self.device.type == "cpu" and self.choice.dtype == torch.float32
         own_bytes = count_bytes(self.model)
-        self.step: Any = self.model.decoder
+        self._prepared: Prepared | None = None
         self.passes: Any = self.model
         self.packing = Packing(0, 0, _unpacked(step_weights, self.choice))  # which copies were made, and why
         self._rounds = False  # whether steps round weights, so that greedy words are drafts until a pass verifies them
         if on_cpu and step_weights != "plain":
-            self.step, self.passes, self.packing = prepare(self.model, step_weights, own_bytes)
+            self._prepared = Prepared(self.model, step_weights, own_bytes)
+            self.passes, self.packing = self._prepared.passes, self._prepared.packing
             self._rounds = step_weights == "float16" and can_pack_float16()
+            # What the model usually writes with is made now, not while somebody waits for a sentence.
+            _ = self.drafters if self._rounds and self.generation_defaults.beam_size == 1 else self.step
         told = {"model": self.name, "weights": self.packing.reason}
         logger.info("A model is ready: %s: %s", self.name or "model", self.packing.reason, extra={"values": told})
-        self.copied_bytes = self.packing.step_bytes + self.packing.pass_bytes
+        for_drafts = draft_bytes(self.model.decoder) if self._rounds else 0
+        self.copied_bytes = self.packing.step_bytes + self.packing.pass_bytes + for_drafts
         self.loaded_bytes = own_bytes + self.copied_bytes
 
     @classmethod
@@ -234,9 +239,15 @@ class Translator(Outline):
         return [self.target_tokenizer.decode(found[0].ids) for found in search.results]
 
     @cached_property
-    def draft(self) -> Any:
-        """What writes drafts: weights of 8 bits where they are worth it, made when first asked for, else the step."""
-        return prepare_draft(self.model.decoder) or self.step
+    def step(self) -> Any:
+        """What writes a word where nothing verifies it: in a beam, by chance."""
+        return self.model.decoder if self._prepared is None else self._prepared.step
+
+    @cached_property
+    def drafters(self) -> Drafters:
+        """What writes greedy words until a pass verifies them."""
+        assert self._prepared is not None  # noqa: S101 - only prepared weights are rounded
+        return make_drafters(self.model.decoder, self._prepared)
 
     def _read(self, batch: PreparedBatch) -> tuple[DecoderState, TargetReader]:
         """The source is read; nothing is written yet, and nothing read of it."""
@@ -260,9 +271,10 @@ class Translator(Outline):
             return None
         options, config = batch.options, self.model.config
         changed = self._is_changed(batch)
+        drafted = self._rounds and not (changed or options.samples or options.beam_size > 1)
         plan = Plan(
             # The step has no probes; where somebody changes what passes them, words are chosen by a twin that has.
-            decoder=self.passes.decoder if changed else self.step,
+            decoder=self.passes.decoder if changed else self.drafters.first() if drafted else self.step,
             state=state,
             rules=make_rules(config, options, batch.prefixes, self.device, self.generation_defaults, batch.limits),
             limits=batch.limits,
@@ -277,9 +289,9 @@ class Translator(Outline):
             return Beam(plan, width=width, length_penalty=penalty, keep_tree=keep_tree, defaults=defaults)
         if options.samples:
             return OneByOne(plan, Sample(options, len(batch.limits)), scored=scored)
-        if changed or not self._rounds:
+        if not drafted:
             return OneByOne(plan, choose_best, scored=scored)
-        return Drafted(plan._replace(decoder=self.draft), exact, scored=scored)
+        return Drafted(plan, exact, drafters=self.drafters, scored=scored)
 
     def _is_changed(self, batch: PreparedBatch) -> bool:
         return bool(batch.requests[0].interventions) or editing() or hooked(self.model)

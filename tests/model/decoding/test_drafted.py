@@ -14,10 +14,10 @@ from headlight.model.core.config import POSITION_NAMES
 from headlight.model.core.masks import pad_rows
 from headlight.model.core.transformer import DecoderState, Transformer
 from headlight.model.decoding import drafted
-from headlight.model.decoding.drafted import Drafted
+from headlight.model.decoding.drafted import ENOUGH, TOO_OFTEN, Drafted, Drafters, alike_in_length
 from headlight.model.decoding.generation_defaults import GenerationDefaults
 from headlight.model.decoding.search import OneByOne, Plan
-from headlight.model.decoding.step import choose_best, make_rules
+from headlight.model.decoding.step import Row, choose_best, make_rules
 from headlight.model.records import DecodingOptions
 from headlight.model.translate.capture import unwatched_logits
 from tests.tiny import SENTENCES, run_to_the_end, tiny_model, tokenizers
@@ -175,3 +175,70 @@ def test_what_is_drafted_can_be_read_on_the_way_and_a_wrong_word_is_replaced() -
         final = search.results[4][0].ids
     assert search.best(4).ids == final
     assert any(words != final[: len(words)] for words in seen)  # a wrong draft was shown, and taken back
+
+
+def test_beginnings_of_about_one_length_go_on_together() -> None:
+    rows = [Row(sentence, [7] * length) for sentence, length in enumerate((20, 3, 11, 12, 4, 40))]
+    groups = alike_in_length(rows)
+    assert [[len(row.ids) for row in group] for group in groups] == [[3, 4, 11], [12, 20], [40]]
+    assert alike_in_length([]) == []
+
+
+def test_sentences_that_fail_at_different_words_stay_one_batch_and_lose_no_verified_word() -> None:
+    """Each is wrong at a length of its own, and yet the draft behind is one; what is verified stays to be seen."""
+
+    def draft(ids: Tensor, state: DecoderState) -> Tensor:
+        logits: Tensor = model.decoder(ids, state)
+        for row in range(len(logits)):
+            if state.length in (3 + row, 9 + row):
+                logits[row] = logits[row].scatter(-1, logits[row].argmax(dim=-1, keepdim=True), float("-inf"))
+        return logits
+
+    with torch.inference_mode():
+        model = tiny_model(ends=-50.0)
+        plan, exact = task(model, draft, [])
+        plan = plan._replace(limits=[14] * len(plan.limits))
+        search, verified = Drafted(plan, exact, scored=True), [0] * len(plan.limits)
+        while search.advance():
+            made = search.passes_made
+            for sentence in range(len(plan.limits)):
+                assert len(search.best(sentence).ids) >= verified[sentence]
+                if made:
+                    verified[sentence] = max(verified[sentence], len(search._best[sentence].ids))
+        words = [found[0].ids for found in search.results]
+        alone = run_to_the_end(
+            OneByOne(task(model, model.decoder, [])[0]._replace(limits=plan.limits), choose_best, scored=False)
+        )
+    assert words == [found[0].ids for found in alone.results]
+    assert search.passes_made <= 5  # six sentences, each wrong at two places
+
+
+@pytest.mark.parametrize("light", ["random", "one word", "cut short", "now and then wrong"])
+def test_behind_a_fault_of_the_light_drafter_the_steady_one_goes_on(light: str) -> None:
+    with torch.inference_mode():
+        model = tiny_model(ends=1.0)
+        plan, exact = task(model, model.decoder, [])
+        drafters = Drafters(drafts(model)[light], lambda: model.decoder)
+        search = run_to_the_end(Drafted(plan, exact, drafters=drafters, scored=False))
+        assert [found[0].ids for found in search.results] == exact_words(model, [])
+    assert drafters.wrong > 0
+    assert search.passes_made <= 1 + len(LIMITS)  # the light one's, and one of each group that goes on
+
+
+def test_a_light_drafter_goes_when_it_was_wrong_too_often_and_only_then() -> None:
+    light, steady = random_draft(5), random_draft(5)
+    drafters = Drafters(light, lambda: steady)
+    drafters.note(light, int(ENOUGH / TOO_OFTEN), ENOUGH)
+    drafters.note(steady, 1, 100)  # whose faults are not the light one's
+    assert drafters.first() is light
+    drafters.note(light, 50, 1)
+    assert drafters.first() is drafters.steady is steady
+    drafters.note(light, 1000, 0)
+    assert drafters.first() is steady
+
+
+def test_one_fault_alone_is_no_reason() -> None:
+    light = random_draft(5)
+    drafters = Drafters(light, lambda: random_draft(5))
+    drafters.note(light, 1, 1)
+    assert drafters.first() is light

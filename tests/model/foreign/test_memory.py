@@ -30,11 +30,12 @@ def test_a_large_model_never_takes_much_more_than_its_own_weights(tmp_path: Path
     small, large = marian(tmp_path / "small"), large_marian(tmp_path / "large")
     few, usual = measure_use(small, large, 0), measure_use(small, large, ALWAYS)
     assert few.weights == usual.weights > 90_000_000
-    assert 0 <= few.copies <= SHARE * few.weights
-    assert few.peak < 1.4 * few.weights, f"{few.peak / few.weights:.2f}"  # 0.15 of it: the vocabulary, and kernels
+    drafts = few.weights / 4  # beside them, a byte of an entry at most
+    assert 0 <= few.copies <= SHARE * few.weights + drafts
+    assert few.peak < 1.45 * few.weights, f"{few.peak / few.weights:.2f}"  # 0.15 of it: the vocabulary, and kernels
     if can_pack_float16() and can_pack_float32():
         assert few.copies > 0.9 * SHARE * few.weights
-        assert usual.copies > 1.2 * usual.weights  # all that is faster
+        assert usual.copies > few.copies  # all that makes steps faster, and for passes what that leaves
     assert usual.peak < 1.2 * (usual.weights + usual.copies)
 
 

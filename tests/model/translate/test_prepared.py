@@ -6,8 +6,10 @@ Tolerances: with float32 weights 1e-5; with float16 weights the probability of a
 from __future__ import annotations
 
 import copy
+import gc
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +20,14 @@ from torch import Tensor, nn
 from headlight.model.core.config import ACTIVATION_NAMES, NORM_NAMES, POSITION_NAMES
 from headlight.model.core.probes import watch
 from headlight.model.core.transformer import Transformer, count_bytes
-from headlight.model.translate import prepared
+from headlight.model.translate import drafting, prepared
 from headlight.model.translate.prepared import (
     Copies,
+    Prepared,
     StepWeights,
     can_pack_float16,
     can_pack_float32,
     can_pack_int8,
-    prepare,
     prepare_passes,
     prepare_step,
 )
@@ -115,17 +117,51 @@ def test_with_float16_weights_it_computes_almost_the_same(pack_all: None, fields
 def test_drafts_of_8_bits_are_rounded_and_what_is_written_is_not(
     pack_all: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(prepared, "WORTH_A_DRAFT", 1)
-    plain, drafting = tiny_translator(), tiny_translator(step_weights="float16")
-    assert (drafting.draft is not drafting.step) == can_pack_int8()
-    exact, drafted = steps(plain.model, plain.model.decoder).exp(), steps(plain.model, drafting.draft).exp()
+    monkeypatch.setattr(drafting, "WORTH_A_DRAFT", 1)
+    plain, fast = tiny_translator(), tiny_translator(step_weights="float16")
+    assert (fast.drafters.first() is not fast.step) == can_pack_int8()
+    exact, drafted = steps(plain.model, plain.model.decoder).exp(), steps(plain.model, fast.drafters.first()).exp()
     assert (float((drafted - exact).abs().max()) > FLOAT16) == can_pack_int8()  # 8 bits were at work, where they can be
+    steady = steps(plain.model, fast.drafters.steady)
+    same = steady.argmax(dim=-1) == exact.argmax(dim=-1)
+    assert float(same.float().mean()) > 0.95  # its output of 8 bits only finds the words
     for options in ({}, {"no_repeat": 2}, {"prefix": "the"}):
         expected = plain.translate_batch(SENTENCES, **options)
-        assert [one.text for one in drafting.translate_batch(SENTENCES, **options)] == [one.text for one in expected]
-        alone = [drafting.translate(text, **options).text for text in SENTENCES]
+        assert [one.text for one in fast.translate_batch(SENTENCES, **options)] == [one.text for one in expected]
+        alone = [fast.translate(text, **options).text for text in SENTENCES]
         assert alone == [plain.translate(text, **options).text for text in SENTENCES]
-    assert drafting.translate_lines(SENTENCES) == plain.translate_lines(SENTENCES)
+    assert fast.translate_lines(SENTENCES) == plain.translate_lines(SENTENCES)
+
+
+@torch.inference_mode()
+def test_a_shortlist_decides_in_float32_what_rough_numbers_found() -> None:
+    dice = torch.Generator().manual_seed(5)
+    weight, bias, x = (torch.randn(*size, generator=dice) for size in ((101, 7), (101,), (3, 2, 7)))
+    exact = x[:, -1:] @ weight.T + bias
+    rough = exact[:, 0] + 0.05 * torch.randn(3, 101, generator=dice)
+    logits = drafting.Shortlist(lambda newest: rough.clone(), weight, bias)(x)
+    best = exact.topk(3, dim=-1).indices
+    assert logits.shape == (3, 1, 101)  # of the newest token alone
+    assert_close(logits.gather(-1, best), exact.gather(-1, best))
+    assert int((logits[:, 0] == rough).sum()) == 3 * (101 - drafting.FEW)
+    assert_close(drafting.Shortlist(lambda newest: rough - bias, weight, None)(x).amax(), (exact - bias).amax())
+
+
+def test_a_light_drafter_that_is_often_wrong_is_dropped_with_its_copies(
+    pack_all: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drafting, "WORTH_A_DRAFT", 1)
+    fast = tiny_translator(step_weights="float16")
+    if not can_pack_int8():
+        assert drafting.draft_bytes(fast.model.decoder) == 0
+        return
+    assert fast.copied_bytes == fast.packing.step_bytes + fast.packing.pass_bytes + packed_entries()
+    light = weakref.ref(fast.drafters.first())
+    fast.drafters.note(fast.drafters.first(), 90, 2)
+    gc.collect()
+    assert light() is None
+    assert fast.drafters.first() is fast.drafters.steady is not fast.step
+    assert fast.translate(SENTENCES[0]).text == tiny_translator().translate(SENTENCES[0]).text
 
 
 def test_this_processor_has_what_drafts_of_8_bits_need() -> None:
@@ -232,9 +268,22 @@ def test_plain_weights_mean_the_module_itself_and_no_copy() -> None:
 def test_a_translator_says_how_much_its_weights_and_copies_take(pack_all: None) -> None:
     translator = tiny_translator(step_weights="float16")
     _, for_steps = prepare_step(translator.model.decoder, "float16")
-    _, for_passes = prepare_passes(translator.model)
-    assert translator.copied_bytes == for_steps + for_passes > for_steps > 0
+    for_passes = translator.packing.pass_bytes
+    assert translator.packing.step_bytes == for_steps > 0
+    assert translator.copied_bytes == for_steps + for_passes
     assert translator.weight_bytes == count_bytes(translator.model) + for_steps + for_passes
+
+
+@pytest.mark.parametrize("share", [0.25, 1.0, 4.0])
+def test_passes_take_what_steps_leave_of_a_share(pack_all: None, monkeypatch: pytest.MonkeyPatch, share: float) -> None:
+    monkeypatch.setattr(prepared, "SHARE", share)
+    plain = tiny_model()
+    own = count_bytes(plain)
+    packing = Prepared(plain, "float16", own).packing
+    assert packing.step_bytes == prepare_step(plain.decoder, "float16")[1]  # of a small model all
+    assert packing.pass_bytes <= max(0, int(share * own) - packing.step_bytes)
+    if share == 4.0:
+        assert packing.pass_bytes == prepare_passes(plain)[1]
 
 
 # ---------------------------------------------------------------- falling back
@@ -324,9 +373,9 @@ for name in hidden:
     getattr(torch.ops, name.partition(".")[0]).__dict__.pop(name.partition(".")[2], None)
 
 import headlight.viz.page  # all that the app imports
-from headlight.model.translate import prepared
+from headlight.model.translate import drafting, prepared
 assert not asked, f"looked for at import: {asked}"
-prepared.SMALL = prepared.WORTH_A_DRAFT = 1
+prepared.SMALL = drafting.WORTH_A_DRAFT = 1
 translator = headlight.Translator.load("assets/models/toy", device="cpu")
 text = translator.translate("der hund schläft").text
 assert asked or platform.machine().lower() not in ("x86_64", "amd64"), "this would not see a kernel in use"
@@ -352,7 +401,7 @@ def test_copies_keep_within_their_limit_and_steps_come_first(pack_all: None, mon
     plain = tiny_model()
     own = count_bytes(plain)
     limit = int(prepared.SHARE * own)
-    weights = prepare(plain, "float16", own)
+    weights = Prepared(plain, "float16", own)
     packing = weights.packing
     largest = 4 * TARGET_VOCABULARY * D_MODEL
     assert limit - largest < packing.step_bytes + packing.pass_bytes <= limit
@@ -376,7 +425,9 @@ def test_a_model_without_room_for_any_copy_computes_the_same(pack_all: None) -> 
     assert_close(whole(plain, passes), whole(plain, plain))
 
 
-def test_a_model_with_room_for_all_copies_says_so(pack_all: None) -> None:
+def test_a_model_with_room_for_all_copies_says_so(pack_all: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "more would be faster" in tiny_translator(step_weights="float16").packing.reason
+    monkeypatch.setattr(prepared, "SHARE", 4.0)
     translator = tiny_translator(step_weights="float16")
     _, for_steps = prepare_step(translator.model.decoder, "float16")
     assert translator.packing.step_bytes == for_steps

@@ -1,0 +1,88 @@
+"""The drafters of a model: what writes greedy words before a pass verifies them.
+
+- The *light* one has weights and inputs of 8 bits. Of a trained model about one word in 250 is wrong.
+- The *steady* one has the float16 layers of the step. About one word in 700 is wrong where near-ties are many.
+
+Both find words by an output of 8 bits and decide in float32: the likeliest few are multiplied again with the model's
+own rows. So a step reads a quarter of the largest matrix, and its rounding chooses no word.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from headlight.model.decoding.drafted import Drafters
+from headlight.model.translate.prepared import (
+    INT8,
+    UNUSED_IN_STEPS,
+    Copies,
+    Linear,
+    Packer,
+    Preparation,
+    Prepared,
+    can_pack_int8,
+    step_packer,
+)
+
+WORTH_A_DRAFT = 1 << 24  # entries of a decoder from which reading fewer bytes saves more than one more copy costs
+OUTPUT = ".output.words"
+FEW = 8  # words that are decided among: 8 bits err by 0.01, and the eighth word is further away than that
+
+
+class Shortlist:
+    """The output of a drafter, for the newest token alone."""
+
+    def __init__(self, rough: Linear, weight: Tensor, bias: Tensor | None) -> None:
+        self.rough = rough
+        self.weight = weight
+        self.bias = bias
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """`[rows, tokens, d_model]` → logits `[rows, 1, vocabulary]`, exact where they are highest."""
+        newest = x[:, -1]
+        logits = self.rough(newest)
+        best = logits.topk(min(FEW, logits.shape[-1]), dim=-1, sorted=False).indices  # [rows, few]
+        exact = (self.weight[best] @ newest[:, :, None])[:, :, 0]
+        if self.bias is not None:
+            exact += self.bias[best]
+        return logits.scatter_(1, best, exact)[:, None]
+
+
+class _Draft(Preparation):
+    """A twin of a decoder whose output is a shortlist."""
+
+    def __init__(self, packer: Packer, copies: Copies, output: Linear | None = None) -> None:
+        super().__init__(packer, UNUSED_IN_STEPS, copies, keeps_probes=False)
+        self.output = output  # of 8 bits, where it is made already
+
+    def linear(self, module: nn.Linear, path: str) -> Linear:
+        if path != OUTPUT:
+            return super().linear(module, path)
+        weight, bias = module.weight.detach(), None if module.bias is None else module.bias.detach()
+        self.output = self.output or INT8.pack(weight, bias)
+        return Shortlist(self.output, weight, bias)
+
+
+def draft_bytes(decoder: nn.Module) -> int:
+    """What the light drafter's copies take; nothing where 8 bits are slow, or the decoder is too small for them."""
+    entries = sum(weight.numel() for weight in decoder.parameters() if weight.dim() > 1)
+    if entries < WORTH_A_DRAFT or not can_pack_int8():
+        return 0
+    light = _Draft(INT8, Copies())
+    light.plan(decoder)
+    return light.bytes
+
+
+def make_drafters(decoder: nn.Module, prepared: Prepared) -> Drafters:
+    """Both drafters, the steady one when it is first needed; the step itself where 8 bits would not pay."""
+    if not draft_bytes(decoder):
+        return Drafters(prepared.step, lambda: prepared.step)
+    draft = _Draft(INT8, Copies())
+    light, output = draft.twin_of(decoder), draft.output
+
+    def steady() -> Any:
+        return prepared.twin_of_step(_Draft(step_packer(), prepared.copies, output))
+
+    return Drafters(light, steady)
