@@ -354,6 +354,7 @@ class Judgement:
     attention: FloatArray  # [layer, head, query, key]; each row sums to one
     shares: tuple[float, ...] | None  # of each token in `log_odds`, which are their sum + bias; None: there are none
     bias: float = 0.0
+    unknown: tuple[int, ...] = ()  # places of tokens that stand for what the vocabulary lacks
 
     @property
     def log_odds(self) -> float:

@@ -207,16 +207,17 @@ def test_the_head_that_heads_json_names_aligns_words_as_it_says(name: str) -> No
     first = json.loads((MODELS / name / "heads.json").read_text(encoding="utf-8"))[0]
     pairs = read_links(table_of(source, target), source, target)[1::2]  # those that tell, not those that chose
     counts = count_heads(Translator.load(MODELS / name, "cpu"), pairs)
-    best = min(counts, key=lambda head: total(counts[head]).rate)
-    assert best == Head(first["layer"], first["head"], first["shift"])
-    assert total(counts[best]).rate == pytest.approx(first["error_rate"], abs=0.01)
+    chosen = Head(first["layer"], first["head"], first["shift"])
+    assert total(counts[chosen]).rate == pytest.approx(first["error_rate"], abs=0.01)
+    # Other sentences chose it: here a head may do as well, but none may do clearly better.
+    assert min(total(count).rate for count in counts.values()) >= first["low"]
     assert f"{first['error_rate']:.2f}" in (MODELS / name / "README.md").read_text(encoding="utf-8")
 
 
 def test_a_sentence_beyond_the_model_is_flagged_and_a_plain_one_is_not() -> None:
     translator = Translator.load(MODELS / "de-en", "cpu")
     hard = translator.translate(
-        "Der Bundestag hat am Donnerstag über den Haushalt abgestimmt.", beam_size=4
+        "Die Photosynthese wandelt Lichtenergie in chemische Energie um.", beam_size=4
     ).reliability
     plain = translator.translate("Ich trinke ein Bier.", beam_size=4).reliability
     assert hard is not None

@@ -14,6 +14,7 @@ from pathlib import Path
 from headlight.model.commands.common import model_folder
 from headlight.model.errors import TrainingError
 from headlight.model.foreign.loading import kind_of_folder
+from headlight.model.text.languages import languages_of
 from headlight.model.training.evaluate import Labelled, classify, evaluate_translations, read_labelled, read_test
 from headlight.model.training.files import write_text
 from headlight.model.translate.judge import Judge
@@ -61,12 +62,18 @@ def _translator(arguments: argparse.Namespace) -> tuple[str, str]:
             lines, beam_size=arguments.beam, length_penalty=arguments.length_penalty, no_repeat=arguments.no_repeat
         )
 
-    language = translator.languages.target or ""
+    language = translator.languages.target or language_written(arguments.model, arguments.target)
     scores = evaluate_translations(
         translate, sources, references, language=language, hypotheses_path=arguments.hypotheses
     )
     decoding = f"beam {arguments.beam}, length penalty {arguments.length_penalty:g}"
     return f"{arguments.model} on {arguments.source}, {decoding}\n{scores}", scores.to_json()
+
+
+def language_written(folder: Path, references: Path) -> str:
+    """What a model of one pair writes: its name says it (`de-en`), or the name of the references (`test.zh.gz`)."""
+    named = languages_of(folder.resolve().name)
+    return named[1] if named else Path(references.name.removesuffix(".gz")).suffix.removeprefix(".")
 
 
 def _classifier(arguments: argparse.Namespace) -> tuple[str, str]:

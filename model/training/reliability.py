@@ -19,8 +19,9 @@ Bools = npt.NDArray[np.bool_]
 BINS = 10  # of a calibration table
 BOUND = 55.0  # of chrF, above which an answer counts as right
 BOUND_OF_CHINESE = 25.0  # which a reader agrees with in 86 of 120 answers: few characters say much
-RIDGE = 1.0  # the factor of half the squared weights: features without information stay near zero
+RIDGE = 20.0  # the factor of half the squared weights: features without information stay near zero
 STEPS = 50
+FALSE_ALARMS = 0.12  # share of right answers that may be flagged
 
 
 @dataclass(frozen=True)
@@ -54,15 +55,26 @@ def is_right(answer: str, reference: str, source: str, language: str, bound: flo
     return all(name in answer for name in names)
 
 
-def fit(features: Sequence[Mapping[str, float]], right: Sequence[bool], names: Sequence[str], **ends: float) -> Weights:
-    """The likeliest logistic model in which no feature counts the wrong way; `ends` choose as `grade_ends` does.
+def fit(
+    features: Sequence[Mapping[str, float]],
+    right: Sequence[bool],
+    names: Sequence[str],
+    counts: Sequence[float] | None = None,
+) -> Weights:
+    """The likeliest logistic model in which no feature counts the wrong way.
 
     chrF is a noisy judge: by chance a missing number may look like a merit. A feature whose weight has the wrong sign
     is left out, the worst first, and the others are fitted again.
+
+    Args:
+        features: Of each answer.
+        right: Whether it is.
+        names: The features that may count.
+        counts: For how many answers each one counts; None: for one.
     """
     kept = list(names)
     while True:
-        weights = _fit(features, right, kept, **ends)
+        weights = _fit(features, right, kept, counts)
         wrong = {
             name: abs(weight)
             for name, weight in zip(kept, weights.weights, strict=True)
@@ -74,7 +86,10 @@ def fit(features: Sequence[Mapping[str, float]], right: Sequence[bool], names: S
 
 
 def _fit(
-    features: Sequence[Mapping[str, float]], right: Sequence[bool], names: Sequence[str], **ends: float
+    features: Sequence[Mapping[str, float]],
+    right: Sequence[bool],
+    names: Sequence[str],
+    counts: Sequence[float] | None,
 ) -> Weights:
     """The likeliest logistic model, by Newton's method."""
     table = np.array([[row[name] for name in names] for row in features], dtype=np.float64)  # [answers, features]
@@ -84,30 +99,30 @@ def _fit(
     means, scales = table.mean(axis=0), table.std(axis=0)
     scales[scales < 1e-4] = 1.0  # the same for all answers: it weighs nothing
     design = np.hstack([(table - means) / scales, np.ones((len(table), 1))])
+    often = np.ones(len(table)) if counts is None else np.asarray(counts, dtype=np.float64)
     penalty = np.diag([RIDGE] * len(names) + [0.0])
     found = np.zeros(len(names) + 1)
     for _ in range(STEPS):
         chances = _chances(design @ found)
-        slope = design.T @ (labels - chances) - penalty @ found
-        curve = (design * (chances * (1 - chances))[:, None]).T @ design + penalty
+        slope = design.T @ (often * (labels - chances)) - penalty @ found
+        curve = (design * (often * chances * (1 - chances))[:, None]).T @ design + penalty
         step = np.linalg.solve(curve, slope)
         found += step
         if float(np.abs(step).max()) < 1e-9:
             break
-    right_from, doubt_below = grade_ends(_chances(design @ found), labels > 0.5, **ends)
     return Weights(
         features=tuple(names),
         weights=_rounded(found[:-1]),
         means=_rounded(means),
         scales=_rounded(scales),
         bias=round(float(found[-1]), 5),
-        right=right_from,
-        doubt=doubt_below,
+        right=0.0,
+        doubt=0.0,
     )
 
 
 def grade_ends(
-    chances: Floats, right: Bools, *, false_alarms: float = 0.1, doubt_right: float = 0.12
+    chances: Floats, right: Bools, *, false_alarms: float = FALSE_ALARMS, doubt_right: float = 0.12
 ) -> tuple[float, float]:
     """Where the grades begin: at most so many right answers below the first, so few right ones below the second."""
     first = float(np.quantile(chances[right], false_alarms))

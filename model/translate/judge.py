@@ -82,6 +82,7 @@ class Judge:
             attention=read_only(maps),
             shares=shares,
             bias=bias,
+            unknown=tuple(place for place, token in enumerate(tokens) if token.id == self.tokenizer.unknown_id),
         )
 
     def erased(self, judgement: Judgement) -> tuple[tuple[float, ...], ...]:

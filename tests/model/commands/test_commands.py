@@ -299,3 +299,17 @@ def test_importance_tells_how_heads_interact_with_one(folder: str, capsys: pytes
 def test_a_head_that_importance_cannot_read_is_said(folder: str, capsys: pytest.CaptureFixture[str], head: str) -> None:
     assert main(["importance", SENTENCE, "--model", folder, "--device", "cpu", "--with", head]) == 2
     assert "headlight importance:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("name", "by"), [("test.zh", "zh"), ("test.zh.gz", "zh"), ("test.en", "13a"), ("test", "13a")])
+def test_a_model_that_does_not_say_what_it_writes_is_scored_by_the_names_of_the_files(
+    name: str, by: str, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("sacrebleu")
+    source, target, scores = tmp_path / "source.de", tmp_path / name, tmp_path / "scores.json"
+    source.write_text(f"{SENTENCE}\n", encoding="utf-8")
+    reference = "我喝啤酒。\n".encode()
+    target.write_bytes(gzip.compress(reference) if name.endswith("gz") else reference)
+    told = ("--model", folder, "--source", str(source), "--target", str(target), "--json", str(scores))
+    assert run("evaluate", *told, monkeypatch=monkeypatch) == 0
+    assert f"tok:{by}|" in json.loads(scores.read_text(encoding="utf-8"))["bleu_signature"]

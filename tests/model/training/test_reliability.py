@@ -35,16 +35,31 @@ def test_weights_are_found_again_and_one_of_the_wrong_sign_is_left_out() -> None
     fitted = [found.probability(row) for row in rows]
     assert area(fitted, right) > 0.8
     assert calibration_error(calibration(fitted, right)) < 0.03
-    flagged = [chance < found.right for chance in fitted]
+    first, second = grade_ends(np.array(fitted), np.array(right), false_alarms=0.1)
+    flagged = [chance < first for chance in fitted]
     assert sum(flag and good for flag, good in zip(flagged, right, strict=True)) == pytest.approx(
         0.1 * sum(right), abs=2
     )
-    assert found.doubt < found.right
+    assert second < first
+
+
+def test_answers_count_as_often_as_they_are_told_to() -> None:
+    chosen = np.random.default_rng(3)
+    rows = [{"mean": float(mean)} for mean in chosen.normal(size=300)]
+    right = [bool(chosen.random() < 1 / (1 + math.exp(-2 * row["mean"]))) for row in rows]
+    wrongly = [not each for each in right]  # judged the other way round, by somebody who counts for little
+    alone = fit(rows, right, ("mean",))
+    mixed = fit(rows + rows, right + wrongly, ("mean",), [1.0] * 300 + [1e-9] * 300)
+    assert mixed.weights[0] == pytest.approx(alone.weights[0], abs=1e-4)
+    twice = fit(rows + rows, right + right, ("mean",))
+    doubled = fit(rows, right, ("mean",), [2.0] * 300)
+    assert doubled.weights[0] == pytest.approx(twice.weights[0], abs=1e-4)
+    assert doubled.weights[0] > alone.weights[0] + 0.01
 
 
 def test_a_feature_that_never_changes_weighs_nothing() -> None:
-    rows = [{"mean": float(place % 7), "copied": 0.0} for place in range(70)]
-    found = fit(rows, [place % 7 > 3 for place in range(70)], ("mean", "copied"))
+    rows = [{"mean": float(place % 7), "copied": 0.0} for place in range(700)]
+    found = fit(rows, [place % 7 > 3 for place in range(700)], ("mean", "copied"))
     assert found.probability({"mean": 6.0, "copied": 0.0}) > 0.9
 
 

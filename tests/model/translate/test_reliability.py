@@ -197,7 +197,8 @@ def test_the_command_fits_measures_and_writes_into_the_folder(
     rule = load_rule(folder)
     assert isinstance(rule, FittedRule)
     assert rule.with_back is not None
-    assert rule.measured["alone"]["answers"] == 48
+    assert rule.measured["read"] == 0
+    assert rule.measured["alone"]["answers"] == rule.measured["sentences"] == 96
     card = (folder / CARD).read_text(encoding="utf-8")
     assert out.strip() in card
     assert f"| {FILE} |" in card
@@ -205,6 +206,19 @@ def test_the_command_fits_measures_and_writes_into_the_folder(
     assert not (folder / "confidence.json").exists()
     assert load_checkpoint(folder).fingerprint
     assert main([*arguments, "--data", str(tmp_path / "nowhere")]) == 2
+    unread, asked = tmp_path / "unread.tsv", [*arguments, "--plain", "--unread", str(tmp_path / "unread.tsv")]
+    monkeypatch.setattr(command, "JUDGED", ())
+    assert main(asked) == 0
+    head, *rows = unread.read_text(encoding="utf-8").splitlines()
+    assert len(rows) == 8
+    judged = [f"{'wrong' if place % 2 else 'right'}{row}" for place, row in enumerate(rows)]
+    (tmp_path / "filled.tsv").write_text("\n".join([head, *judged, ""]), encoding="utf-8")
+    capsys.readouterr()
+    assert main([*asked, "--verdicts", str(tmp_path / "filled.tsv")]) == 0
+    assert "plain sentences, 8 read, read back | 8 | 4 |" in capsys.readouterr().out
+    assert unread.read_text(encoding="utf-8").splitlines() == [head]
+    french = ["reliability", "--model", "fr-en", "--plain", "--device", "cpu"]
+    assert main(french) == 2
 
 
 def test_figures_of_the_shipped_rules_stand_in_their_cards() -> None:

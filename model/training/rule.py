@@ -1,0 +1,190 @@
+"""Fit the whole rule of one model to its answers, and measure it on answers that it was not fitted to.
+
+Of some answers a reader has said whether they are right; of the others chrF says so, which agrees with readers in three
+of four. So those that were read count in full and the others for little, and only those that were read measure the
+rule. Every answer is judged by a rule that was fitted to other answers: fitted to four fifths, it judges the last.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from headlight.model.records import Grade, ReadBack, Translation
+from headlight.model.training.reliability import (
+    area,
+    bound_into,
+    calibration,
+    calibration_error,
+    fit,
+    grade_ends,
+    is_right,
+)
+from headlight.model.training.verdicts import fingerprint
+from headlight.model.translate.evidence import FEATURES, WITH_BACK, gather
+from headlight.model.translate.reliability import FittedRule, Weights
+
+FOLDS = 5
+ENOUGH = 200  # answers that were read, from which on they measure the rule
+UNREAD = 0.05  # what an answer judged by chrF counts beside one that was read
+SEED = 1
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One translation with its reference and its back-translation."""
+
+    translation: Translation
+    reference: str
+    back: ReadBack | None
+
+    @property
+    def fingerprint(self) -> str:
+        """By which a verdict on it is found."""
+        return fingerprint(self.translation.source_text, self.translation.text)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Answers in an order that chance chose, with what is known of each."""
+
+    answers: Sequence[Answer]
+    right: Sequence[bool]
+    read: Sequence[bool]  # whether a reader said so
+
+    @property
+    def counts(self) -> list[float]:
+        """For how many answers each one counts."""
+        return [1.0 if read or not any(self.read) else UNREAD for read in self.read]
+
+    def only(self, places: Sequence[int]) -> Judged:
+        """Some of them."""
+        return Judged(
+            [self.answers[place] for place in places],
+            [self.right[place] for place in places],
+            [self.read[place] for place in places],
+        )
+
+    @property
+    def measuring(self) -> list[int]:
+        """The places of those that measure a rule."""
+        return [place for place, read in enumerate(self.read) if read or not any(self.read)]
+
+
+def fit_rule(
+    answers: Iterable[Answer],
+    source: str,
+    target: str,
+    verdicts: Mapping[str, bool] | None = None,
+    bound: float | None = None,
+) -> FittedRule:
+    """Fit the rule to all answers, and say how rules fitted to a part of them judge the rest.
+
+    Args:
+        answers: All of one model.
+        source: The language that it reads.
+        target: The language that it writes.
+        verdicts: A reader's, by fingerprint; too few of them count as none.
+        bound: Of chrF, from which on an answer that was not read is taken for right.
+    """
+    bound = bound_into(target) if bound is None else bound
+    judged = _judge(answers, target, verdicts or {}, bound)
+    usual = _usual_length(judged)
+    known = [judged.right[place] for place in judged.measuring]
+    measured: dict[str, Any] = {
+        "sentences": len(judged.answers),
+        "bound": bound,
+        "read": sum(judged.read),
+        "right": sum(known) / max(1, len(known)),
+    }
+    weights: dict[str, Weights] = {}
+    for name, features in (("alone", FEATURES), ("with_back", WITH_BACK)):
+        kept = [place for place, each in enumerate(judged.answers) if name == "alone" or each.back is not None]
+        if len(kept) < len(judged.answers) / 2:
+            continue
+        own = judged.only(kept)
+        rows = [
+            gather(each.translation, source, target, usual, each.back if name == "with_back" else None).features
+            for each in own.answers
+        ]
+        weights[name], measured[name] = _fit_and_measure(rows, own, features)
+    return FittedRule(
+        source=source,
+        target=target,
+        usual_length=usual,
+        alone=weights["alone"],
+        with_back=weights.get("with_back"),
+        measured=measured,
+    )
+
+
+def measure(chances: Sequence[float], right: Sequence[bool], grades: Sequence[Grade | None]) -> dict[str, Any]:
+    """How well probabilities and grades tell right answers from wrong ones."""
+    bins = calibration(chances, right)
+    flagged = [grade != "right" for grade in grades]
+    return {
+        "answers": len(chances),
+        "right": sum(right),
+        "area": round(area(chances, right), 3),
+        "calibration_error": round(calibration_error(bins), 3),
+        "flagged_wrong": round(_share(flagged, [not each for each in right]), 3),
+        "flagged_right": round(_share(flagged, right), 3),
+        "calibration": [[each.answers, round(each.probability, 3), round(each.right, 3)] for each in bins],
+    }
+
+
+def _judge(answers: Iterable[Answer], target: str, verdicts: Mapping[str, bool], bound: float) -> Judged:
+    mixed = list(answers)
+    random.Random(SEED).shuffle(mixed)  # noqa: S311 - which part an answer is in is no secret
+    read = [each.fingerprint in verdicts for each in mixed]
+    if sum(read) < ENOUGH:
+        read = [False] * len(mixed)
+    right = [
+        verdicts[each.fingerprint]
+        if was_read
+        else is_right(each.translation.text, each.reference, each.translation.source_text, target, bound)
+        for each, was_read in zip(mixed, read, strict=True)
+    ]
+    return Judged(mixed, right, read)
+
+
+def _usual_length(judged: Judged) -> float:
+    lengths = [
+        math.log((len(each.translation.text) + 1) / (len(each.translation.source_text) + 1))
+        for each, right in zip(judged.answers, judged.right, strict=True)
+        if right
+    ]
+    return round(statistics.median(lengths), 4) if lengths else 0.0
+
+
+def _fit_and_measure(
+    rows: Sequence[Mapping[str, float]], judged: Judged, features: Sequence[str]
+) -> tuple[Weights, dict[str, Any]]:
+    """A rule fitted to all, its grades chosen and measured by rules that had not seen what they judge."""
+    places, counts = judged.measuring, judged.counts
+    chances: dict[int, float] = {}
+    for fold in range(FOLDS):
+        held_out = set(places[fold::FOLDS])
+        rest = [place for place in range(len(rows)) if place not in held_out]
+        part = fit(
+            [rows[place] for place in rest],
+            [judged.right[place] for place in rest],
+            features,
+            [counts[place] for place in rest],
+        )
+        chances |= {place: part.probability(rows[place]) for place in held_out}
+    told, right = [chances[place] for place in places], [judged.right[place] for place in places]
+    right_from, doubt_below = grade_ends(np.array(told), np.array(right))
+    fitted = replace(fit(rows, judged.right, features, counts), right=right_from, doubt=doubt_below)
+    grades = [fitted.grade(chances[place], differs=rows[place]["numbers"] > 0) for place in places]
+    return fitted, measure(told, right, grades)
+
+
+def _share(flagged: Sequence[bool], of: Sequence[bool]) -> float:
+    return sum(flag and counts for flag, counts in zip(flagged, of, strict=True)) / max(1, sum(of))
