@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -162,6 +163,81 @@ print("taken")
     (answers,) = values["applications"][0]["deployments"]
     cores = sum(group["maxReplicas"] * 4 for group in RAY["rayClusterConfig"]["workerGroupSpecs"])
     assert answers["autoscaling_config"]["max_replicas"] <= cores  # one core each
+
+
+def test_compose_itself_reads_its_file_where_it_is_installed() -> None:
+    if not sys.platform.startswith("linux"):
+        pytest.skip("the containers are Linux's")
+    plugin = ["docker", "compose"]
+    if shutil.which("docker") is None or subprocess.run([*plugin, "version"], capture_output=True).returncode:
+        plugin = ["docker-compose"]
+        if shutil.which(plugin[0]) is None:
+            pytest.skip("Docker Compose is not installed, so its own check of compose.yaml is left out")
+    command = [*plugin, "--file", str(FOLDER / "compose.yaml"), "config", "--format", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    services = json.loads(done.stdout)["services"]
+    assert set(services) == set(SERVICES)
+    assert services["page-2"]["environment"] == SERVICES["page-2"]["environment"]
+
+
+# What KubeRay 1.6 takes of a RayService, its cluster and its groups; anything else it would drop without a word.
+KUBERAY_FIELDS = {
+    "service": {"serveConfigV2", "rayClusterConfig", "serveService", "upgradeStrategy", "excludeHeadPodFromServeSvc"},
+    "cluster": {
+        "rayVersion", "headGroupSpec", "workerGroupSpecs", "enableInTreeAutoscaling", "autoscalerOptions",
+        "authOptions", "headServiceAnnotations", "gcsFaultToleranceOptions", "upgradeStrategy", "managedBy", "suspend",
+    },
+    "head": {"rayStartParams", "template", "serviceType", "headService", "enableIngress", "resources", "labels"},
+    "worker": {
+        "groupName", "replicas", "minReplicas", "maxReplicas", "numOfHosts", "idleTimeoutSeconds", "rayStartParams",
+        "template", "scaleStrategy", "suspend", "resources", "labels",
+    },
+}  # fmt: skip
+
+
+def test_kuberay_knows_every_field_of_the_manifest() -> None:
+    given = {"service": [RAY], "cluster": [RAY["rayClusterConfig"]], "head": [HEAD], "worker": WORKERS}
+    for part, found in given.items():
+        assert all(set(each) <= KUBERAY_FIELDS[part] for each in found)
+    assert RAY["rayClusterConfig"]["authOptions"] in ({"mode": "token"}, {"mode": "disabled"})
+    for group in (HEAD, *WORKERS):
+        assert all(isinstance(value, str) for value in group["rayStartParams"].values())  # numbers are refused
+
+
+def test_kubernetes_own_schemas_fit_all_but_the_service_of_ray() -> None:
+    checked = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is not installed")
+    pods = [
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "pod"}, "spec": group["template"]["spec"]}
+        for group in (HEAD, *WORKERS)
+    ]
+    others = [each for each in KUBERAY if each["kind"] != "RayService"]
+    assert len(pods) + len(others) == 6
+    for each in (*pods, *others):
+        checked.validate(each, "1.33", strict=True)
+
+
+def test_rays_autoscaler_reads_from_the_manifest_how_many_machines_there_may_be() -> None:
+    pytest.importorskip("ray", reason="Ray is not installed, so its autoscaler does not read the manifest")
+    check = """
+import json, sys
+from ray.autoscaler._private.kuberay.autoscaling_config import _derive_autoscaling_config_from_ray_cr as derive
+given = {"metadata": {"namespace": "default", "name": "headlight"}, "spec": json.load(sys.stdin)}
+print(json.dumps(derive(given)["available_node_types"]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", check],
+        input=json.dumps(RAY["rayClusterConfig"]),
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "RAY_USAGE_STATS_ENABLED": "0"},
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["headgroup"]["resources"]["CPU"] == 0  # no replica takes the head's place
+    assert (found["answers"]["min_workers"], found["answers"]["max_workers"]) == (1, 8)
+    assert found["answers"]["resources"]["CPU"] == 4
 
 
 @pytest.mark.parametrize("text", ["", "0", "4-1", "1-2-3", "many", "1-", "-2", "²"])

@@ -7,9 +7,12 @@ HEADLIGHT_BACKEND=ray headlight run                      # and a page that asks 
 from __future__ import annotations
 
 import argparse
+import io
+import signal
 import sys
-from contextlib import suppress
-from threading import Event
+import time
+from contextlib import redirect_stdout, suppress
+from types import FrameType
 from typing import Any
 
 from headlight.model.errors import CommandError
@@ -17,6 +20,8 @@ from headlight.viz.answers.joining import join
 
 NAME = "headlight"  # of the application
 PORT = 8000
+GLANCE = 0.2  # seconds between two checks for a signal
+OBJECTS = 200_000_000  # bytes that Ray reserves for objects; Headlight keeps none there, and Ray's own are small
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -29,21 +34,46 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Start or join the cluster, deploy the application, and stay."""
-    low, high = replicas_of(arguments.replicas)
-    join("serve", alone=arguments.cluster)
-    from headlight.viz.answers.replica import deployment
-
-    scaled = {"min_replicas": low, "max_replicas": high, "target_ongoing_requests": 1.5}
-    many = {"autoscaling_config": scaled} if low < high else {"num_replicas": low, "autoscaling_config": None}
-    deploy(deployment.options(**many).bind(), arguments.host, arguments.port)
-    address = f"http://{arguments.host}:{arguments.port}"
-    sys.stdout.write(f"Answers at {address}\nHEADLIGHT_BACKEND=ray HEADLIGHT_RAY_ADDRESS={address} headlight run\n")
-    sys.stdout.flush()
-    if arguments.cluster:
+    scaled = scale_of(arguments.replicas)
+    if not arguments.cluster:
+        join("serve", alone=False)
+        serve(scaled, arguments.host, arguments.port)
+        return 0
+    join("serve", alone=True, object_store_memory=OBJECTS)
+    try:
         with suppress(KeyboardInterrupt):
-            Event().wait()
+            hear_both_signals()
+            serve(scaled, arguments.host, arguments.port)
+            while True:
+                time.sleep(GLANCE)
+    finally:
         leave()
     return 0
+
+
+def hear_both_signals() -> None:
+    """From now on SIGTERM, by which containers are stopped, does what Ctrl-C does; a second one ends at once.
+
+    It takes the place of Ray's own handler, which ends the process below the running code, with Ray's trace.
+    """
+
+    def heard(number: int, frame: FrameType | None) -> None:
+        for each in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(each, signal.SIG_DFL)
+        raise KeyboardInterrupt
+
+    for each in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(each, heard)
+
+
+def serve(scaled: dict[str, Any], host: str, port: int) -> None:
+    """Deploy the application, and say where it answers."""
+    from headlight.viz.answers.replica import deployment
+
+    deploy(deployment.options(**scaled).bind(), host, port)
+    address = f"http://{host}:{port}"
+    sys.stdout.write(f"Answers at {address}\nHEADLIGHT_BACKEND=ray HEADLIGHT_RAY_ADDRESS={address} headlight run\n")
+    sys.stdout.flush()
 
 
 def replicas_of(text: str) -> tuple[int, int]:
@@ -57,6 +87,15 @@ def replicas_of(text: str) -> tuple[int, int]:
     return low, high
 
 
+def scale_of(text: str) -> dict[str, Any]:
+    """So many replicas as options of a deployment: always as many, or by how much is asked."""
+    low, high = replicas_of(text)
+    if low == high:
+        return {"num_replicas": low, "autoscaling_config": None}
+    scaled = {"min_replicas": low, "max_replicas": high, "target_ongoing_requests": 1.5}
+    return {"autoscaling_config": scaled}
+
+
 def deploy(application: Any, host: str, port: int) -> None:
     """Serve an application, or update the one that is served: its replicas are replaced one after another."""
     from ray import serve
@@ -66,9 +105,13 @@ def deploy(application: Any, host: str, port: int) -> None:
 
 
 def leave() -> None:
-    """End the application and this machine's cluster."""
+    """End the application and this machine's cluster.
+
+    Ray writes to standard output that its controller, which was told to end, is at an end.
+    """
     import ray
     from ray import serve
 
-    serve.shutdown()  # type: ignore[no-untyped-call]
-    ray.shutdown()
+    with redirect_stdout(io.StringIO()):
+        serve.shutdown()  # type: ignore[no-untyped-call]
+        ray.shutdown()

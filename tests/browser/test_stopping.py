@@ -121,11 +121,13 @@ def test_stop_ends_a_long_translation_and_keeps_what_is_written(page: Page, run:
     ask(page, LONG, beam=10)
     read_first_steps(page, run)
     text, ids = run.text, run.ids
-    button = page.locator(".translate .under > .go")
+    button, verdict = page.locator(".translate .under > .go"), page.locator(".translate .verdict")
     expect(button).to_have_text("Stop")
+    expect(verdict).to_have_css("opacity", "0.5")  # it is of the translation before
     button.click()
     assert_ends_within_a_step(run)
     settled(page, LONG)
+    expect(verdict).to_have_css("opacity", "1")
     expect(button).to_have_text("Translate")
     expect(page.locator(".translate .meta")).to_contain_text("stopped before the end")
     expect(page.get_by_text("Back to the model’s own translation")).to_be_visible()
@@ -146,6 +148,7 @@ def test_a_stop_before_the_first_word_leaves_the_last_translation(page: Page, ru
     expect(page.locator(".translate .meta")).to_contain_text(says)
     assert_ends_within_a_step(run)
     assert translation(page) == before
+    expect(page.locator(".translate .verdict")).to_have_css("opacity", "0.5")  # like the maps: of the sentence before
     assert state(page, "busy") is False
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from headlight.model.folders.aligning import best_head
 from headlight.model.folders.checksums import TELLS, revision
-from headlight.model.foreign import CLASSIFIERS, FAMILIES, family_of
+from headlight.model.foreign import CLASSIFIERS, FAMILIES, family_of, type_of
 from headlight.model.text.languages import languages_of
 from headlight.viz.errors import logged
 
@@ -82,7 +82,7 @@ def read_card(folder: Path, name: str = "") -> ModelCard:
     config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
     if not isinstance(config, dict):
         raise ValueError(f"{CONFIG} holds no object")
-    family = config.get("model_type")
+    family = type_of(config)
     if (strange := _strange_family(config)) is not None:
         raise ValueError(f"models of the family {strange!r} cannot be read, only {', '.join(FAMILIES)}")
     head, body = _front_matter(card_text(folder))

@@ -1,7 +1,8 @@
 """On a cluster: another machine computes, and this process holds no weight.
 
 It speaks HTTP with the address of a Ray Serve application (`replica.py`), and so needs no Ray itself. An answer whose
-machine is lost is asked for once more; what was told of it already is not told again.
+machine is lost is asked for once more; what was told of it already is not told again. Where nobody can be reached, a
+request is refused at once for a moment: it would only wait, and let others wait behind it.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ QUEUED = 120.0  # seconds that a request may wait in the cluster's queue, or for
 SILENT = 20.0  # seconds without a sign of life after which a machine counts as lost; they come each second
 GLANCE = 0.1  # seconds between two looks whether the visitor has left, while a request waits
 PAUSE = 0.5  # seconds before a lost answer is asked for again: by then the cluster knows of the loss
+REST = 1.0  # seconds for which a cluster that cannot be reached is left alone
 MODEL_ID = "serve_multiplexed_model_id"  # Ray Serve's header
 
 LOG = logging.getLogger(__name__)
@@ -51,12 +53,17 @@ class LostError(Exception):
     """The machine that computes, or the way to it, is gone."""
 
 
+class GoneError(LostError):
+    """Nobody can be reached, so no machine has begun with the request."""
+
+
 class Cluster:
     """A Ray Serve application at an address. Threads may share it."""
 
     def __init__(self, address: str, models: LoadedModels) -> None:
         self.address, self.models = address, models
         self._place = urlsplit(address)
+        self._rests_until = 0.0
 
     def run(self, card: ModelCard, work: Work, *given: Any) -> Any:
         """The answer of a machine with this model."""
@@ -96,14 +103,22 @@ class Cluster:
 
     def _answers(self, call: Call, stop: Event) -> Generator[tuple[bytes, bytes]]:
         """Frames of progress, then that of the answer; nothing more once `stop` is set."""
+        if time.monotonic() < self._rests_until:
+            raise PageError("text", "cluster_gone")
         try:
             yield from self._frames(call, stop)
             return
+        except GoneError:
+            pass  # it may be about to start
         except LostError as error:
             LOG.warning("A machine was lost (%s); its answer is asked for again.", error)
         stop.wait(PAUSE)
         try:
             yield from self._frames(call, stop)
+        except GoneError as error:
+            self._rests_until = time.monotonic() + REST
+            LOG.warning("The cluster at %s cannot be reached (%s).", self._place.netloc, error)
+            raise PageError("text", "cluster_gone") from error
         except LostError as error:
             raise PageError("text", "cluster_lost") from error
 
@@ -111,12 +126,18 @@ class Cluster:
         with ExitStack() as open_until_the_end:
             connection = open_until_the_end.enter_context(closing(self._connection(CONNECT)))
             try:
+                connection.connect()
+            except OSError as error:
+                raise GoneError(type(error).__name__) from error
+            try:
                 reply = self._reply(connection, call, stop)
                 if reply is None:
                     return
                 open_until_the_end.enter_context(closing(reply))  # it may have taken the socket over
                 if reply.status == 503:
                     raise PageError("text", "cluster_busy")
+                if reply.status == 404:  # the proxy is there, and no application
+                    raise GoneError("no application")
                 if reply.status != 200:
                     raise LostError(f"status {reply.status}")
                 while not stop.is_set():

@@ -79,8 +79,16 @@ def hint_of(service: Service, translation: Translation) -> dict[str, Any] | None
     return {"language": found, "reads": reads, "offers": offers}
 
 
+def hint_for_programs(service: Service, translation: Translation) -> str | None:
+    """What to know of a translation, as an English sentence: that nothing was left to read, or another language."""
+    hidden, tokens = translation.attention.hidden, translation.source_tokens
+    if all(place in hidden for place, token in enumerate(tokens) if not token.special):
+        return say("hint_all_hidden")
+    return hint_in_words(hint_of(service, translation))
+
+
 def hint_in_words(hint: dict[str, Any] | None) -> str | None:
-    """The hint as an English sentence, for programs."""
+    """The hint as an English sentence."""
     if hint is None:
         return None
     looks = say("hint_looks", name=_name(hint["language"]))

@@ -24,7 +24,11 @@ def join(part: Literal["data", "serve"], *, alone: bool, **options: Any) -> None
     except ImportError as error:
         raise CommandError(f"Ray {part.title()} is not installed. Run `pip install 'headlight[cluster]'`.") from error
     if alone:
-        ray.init(include_dashboard=False, log_to_driver=False, **options)
+        try:
+            ray.init(include_dashboard=False, log_to_driver=False, **options)
+        except Exception as error:  # Ray has no class of its own for it
+            advice = "If the machine is busy, try again later."
+            raise CommandError(f"Ray does not start on this machine: {error} {advice}") from error
         return
     try:
         ray.init(address="auto", log_to_driver=False, **options)

@@ -17,7 +17,7 @@ from gradio import events
 from gradio.context import get_blocks_context
 
 from headlight.model.records import Kind, Token
-from headlight.viz.answers.hints import hint_in_words, hint_of
+from headlight.viz.answers.hints import hint_for_programs
 from headlight.viz.answers.line import Line
 from headlight.viz.answers.model_values import model_of
 from headlight.viz.answers.payload import reliability_values
@@ -67,7 +67,7 @@ class Endpoints:
             "cached": cached,
             "stopped": answer.stopped,
             "reliability": reliability_values(answer.reliability),
-            "hint": hint_in_words(hint_of(self.service, answer)),
+            "hint": hint_for_programs(self.service, answer),
         }
 
     def attention(self, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -97,7 +97,7 @@ class Endpoints:
             "columns": _texts(seen.columns),
             "weights": table.tolist(),
             "meaning": ROWS[selection.kind],
-            "hint": hint_in_words(hint_of(self.service, answer)),
+            "hint": hint_for_programs(self.service, answer),
         }
 
 

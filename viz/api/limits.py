@@ -25,7 +25,7 @@ from headlight.viz.api.addresses import address, is_served
 from headlight.viz.api.arguments import bind, check_names, check_plain, parsed
 from headlight.viz.api.endpoints import ENDPOINTS
 from headlight.viz.api.streams import EVENTS, all_messages, error_event, one_answer
-from headlight.viz.api.widget_calls import called_function, check_session, no_larger_than, place_in, say
+from headlight.viz.api.widget_calls import called_function, check_session, no_larger_than, place_in, say, say_written
 from headlight.viz.errors import PageError, shown
 from headlight.viz.settings import Settings
 from headlight.viz.wire.gradio_inside import function_named, functions_of, is_gone, is_unknown_function, page_of
@@ -180,6 +180,10 @@ class RequestLimits:
         VISITOR.set(visitor)
         most = self.settings.max_answer_mb * 1_000_000
         send = no_larger_than(most, send)
+        if getattr(function, "written", False):
+            told = function(values["data"])  # it looks something up
+            await say_written(send, told if isinstance(told, bytes) else told.encode())
+            return
         if queue is None or not getattr(function, "computes", True):
             await self.app(scope, receive, send)
             return

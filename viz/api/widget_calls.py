@@ -74,7 +74,11 @@ def _named(data: str) -> str:
 
 async def say(send: Send, text: str) -> None:
     """Send a result in place of the function."""
-    body = json.dumps(text, ensure_ascii=False).encode()
+    await say_written(send, json.dumps(text, ensure_ascii=False).encode())
+
+
+async def say_written(send: Send, body: bytes) -> None:
+    """Send a result that is JSON already."""
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": body})

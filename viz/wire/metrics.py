@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import socket
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -154,6 +155,11 @@ class _Server(ThreadingHTTPServer):
         if ":" in place[0]:
             self.address_family = socket.AF_INET6
         super().__init__(place, *given)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A watcher that waits no longer for its answer is no fault, and nothing for the log."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 def serve_metrics(page: gr.Blocks, service: Service, settings: Settings) -> ThreadingHTTPServer | None:

@@ -32,10 +32,10 @@ class Parcels:
             self._texts.put(name, data, len(data))
         return name
 
-    def take(self, name: object) -> str:
-        """The text of this name. An error where it has left."""
+    def take(self, name: object) -> bytes:
+        """The text of this name as UTF-8. An error where it has left."""
         with self._lock:
             data = self._texts.peek(name) if isinstance(name, str) else None
         if data is None:
             raise PageError("data", "no_answer")
-        return data.decode()
+        return data

@@ -15,27 +15,26 @@ from headlight.viz.errors import PageError, page_error, shown
 LOG = logging.getLogger(__name__)
 
 
-class Written(str):
-    """A result that is JSON text already."""
-
-    __slots__ = ()
-
-
 def answering(
-    function: Callable[[Mapping[str, Any]], Any], *, computes: bool = True, background: bool = False
-) -> Callable[[str], str]:
+    function: Callable[[Mapping[str, Any]], Any],
+    *,
+    computes: bool = True,
+    background: bool = False,
+    written: bool = False,
+) -> Callable[[str], str | bytes]:
     """A function of named values as a server function of `gr.HTML`, which may get anything from a browser.
 
     `computes`: it waits in the queue before it is called. Others look something up, or ask the Hub. `background`: the
-    page calls it by itself, so it waits for all that visitors asked for.
+    page calls it by itself, so it waits for all that visitors asked for. `written`: it looks up what is JSON already,
+    as UTF-8, and that travels as it is: of a text of megabytes, Gradio would write a JSON, and the browser read two.
     """
 
     @functools.wraps(function)
-    def call(asked: str) -> str:
+    def call(asked: str) -> str | bytes:
         try:
             found = function(_values(asked))
-            if isinstance(found, Written):
-                return found
+            if written:
+                return bytes(found)
             return json.dumps(found, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         except ModelError as error:
             told = page_error(error)
@@ -46,6 +45,7 @@ def answering(
             return error_json("text", "our_fault", {})
 
     call.__annotations__ = {"asked": str, "return": str}
+    call.written = written  # type: ignore[attr-defined]
     call.computes = computes  # type: ignore[attr-defined]
     call.background = background  # type: ignore[attr-defined]
     return call

@@ -66,9 +66,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["content-length"]))
-        self.send_response(503 if self.machine.busy else 200)
+        self.send_response(503 if self.machine.busy else self.machine.status)
         self.end_headers()
-        if self.machine.busy:
+        if self.machine.busy or self.machine.status != 200:
             return
         try:
             self.machine.answer(self, body)
@@ -80,10 +80,10 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def served() -> Iterator[Machine]:
-    """A machine that answers at its address until the end of the block."""
+def served(port: int = 0) -> Iterator[Machine]:
+    """A machine that answers at its address until the end of the block; at a free port, or at this one."""
     machine = Machine()
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, machine)) as server:
+    with ThreadingHTTPServer(("127.0.0.1", port), partial(_Handler, machine)) as server:
         machine.address = f"http://127.0.0.1:{server.server_address[1]}"
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()

@@ -1,6 +1,7 @@
 """A real cluster in a process of its own, for tests: its replicas write slowly where a request has the seed `SLOW`.
 
-Started as a module, it says "ready"; "update" on its input replaces all replicas; the end of that ends the cluster.
+Started as a module, it says "ready"; "update" on its input replaces all replicas, "scale" makes their number follow the
+load, "count" asks how many run; the end of the input ends the cluster.
 """
 
 from __future__ import annotations
@@ -62,12 +63,19 @@ class SlowAnswers(Answers):
         return Slowly(loaded, self.notes) if hasattr(loaded, "translate") else loaded
 
 
-def application(notes: str, version: int) -> Any:
-    """Two replicas that each answer two requests at a time, while eight more may wait."""
+TWO = {"num_replicas": 2, "autoscaling_config": None}
+# As `headlight serve --replicas 1-3` has it, but Ray Serve decides within seconds, where it takes minutes.
+SCALED = {
+    name: values | {"upscale_delay_s": 1, "downscale_delay_s": 3, "look_back_period_s": 3, "metrics_interval_s": 1}
+    for name, values in command.scale_of("1-3").items()
+}
+
+
+def application(notes: str, version: int, scale: dict[str, Any]) -> Any:
+    """Replicas that each answer two requests at a time, while eight more may wait."""
     return deployment.options(
         func_or_class=SlowAnswers,
-        num_replicas=2,
-        autoscaling_config=None,
+        **scale,
         max_queued_requests=8,
         ray_actor_options={"num_cpus": 0.5},
         health_check_period_s=1,
@@ -77,15 +85,27 @@ def application(notes: str, version: int) -> Any:
 def main(notes: str, folder: str, port: int) -> None:
     """See above."""
     join("serve", alone=True, num_cpus=2, _temp_dir=folder, object_store_memory=80_000_000)
-    version = 1
-    command.deploy(application(notes, version), "127.0.0.1", port)
+    version, scale = 1, TWO
     for line in _lines():
-        if line == "update":
-            version += 1
-            command.deploy(application(notes, version), "127.0.0.1", port)
+        if line == "count":
+            sys.stdout.write(f"{running()}\n")
+            sys.stdout.flush()
+            continue
+        if line:
+            version, scale = version + 1, SCALED if line == "scale" else TWO
+        command.deploy(application(notes, version, scale), "127.0.0.1", port)
         sys.stdout.write("ready\n")
         sys.stdout.flush()
     command.leave()
+
+
+def running() -> int:
+    """The replicas that can answer, as Ray Serve counts them."""
+    from ray import serve
+
+    (status,) = serve.status().applications[command.NAME].deployments.values()
+    count: int = status.replica_states.get("RUNNING", 0)
+    return count
 
 
 def _lines() -> Iterator[str]:

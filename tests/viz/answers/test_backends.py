@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from threading import Event, Semaphore
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -224,6 +224,49 @@ def test_a_second_loss_is_told_in_words(machine: Machine, monkeypatch: pytest.Mo
     with pytest.raises(PageError) as error:
         steps_of(on(machine))
     assert (error.value.word, len(machine.calls)) == ("cluster_lost", 2)
+
+
+def test_a_cluster_that_is_gone_says_so_and_is_used_again_once_it_is_back(
+    here: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster_module, "PAUSE", 0.0)
+    monkeypatch.setattr(cluster_module, "REST", 0.0)
+    with served() as machine:
+        page = on(machine)
+        request = page.check(REQUEST)
+        machine.status = 404  # the proxy is there, and no application
+        with pytest.raises(PageError) as error:
+            page.translate(request)
+        assert error.value.word == "cluster_gone"
+        machine.status, machine.dies_after = 500, []
+        with pytest.raises(PageError) as error:
+            page.translate(request)
+        assert error.value.word == "cluster_lost"  # a machine has begun with it
+    for ask in (lambda: page.translate(request), lambda: steps_of(page), lambda: page.judge("a bad film .")):
+        with pytest.raises(PageError) as error:
+            ask()
+        assert error.value.word == "cluster_gone"
+    with served(int(machine.address.rpartition(":")[2])) as back:
+        same(here.translate(request), page.translate(request))
+        assert back.calls == ["Translator.translate"]
+
+
+def test_while_the_cluster_is_gone_nobody_waits_for_it(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster_module, "PAUSE", 0.0)
+    now = [0.0]
+    monkeypatch.setattr(cluster_module, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    page = on(machine)
+    request = page.check(REQUEST)
+    machine.status = 404
+    assert isinstance(page.backend, Cluster)
+    now[0] = 50.0
+    for back in (404, 200):  # it is back, but was not looked at
+        machine.status = back
+        with pytest.raises(PageError) as error:
+            page.translate(request)
+        assert error.value.word == "cluster_gone"
+    now[0] += 1.01 * cluster_module.REST
+    assert page.translate(request).text
 
 
 def test_a_cluster_that_is_busy_says_so_and_is_not_asked_again(machine: Machine) -> None:

@@ -3,64 +3,38 @@
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
 import signal
-import socket
-import subprocess
-import sys
-import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 from threading import Event
-from typing import IO
 
 import httpx
 import pytest
 
 from headlight.model.experiments.asked import denied
-from headlight.model.records import KINDS, Progress, Translation, TranslationRequest
-from headlight.viz.answers.import_path import import_path
+from headlight.model.records import Progress, Translation, TranslationRequest
 from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError
 from headlight.viz.settings import Settings
+from tests.viz.answers.real_cluster import PATIENCE, RealCluster, expect_same, real_cluster, soon
 
 TEXT = "ich mochte ein bier"
 SLOW = {"text": TEXT, "seed": 7}
 TOY = Settings(model="toy")
-PATIENCE = 240.0  # seconds until a condition counts as never met: on a busy machine Ray takes a minute to start
-
-
-def soon(holds: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.05)
 
 
 class Running:
     """The cluster, a page's service that asks it, and one that computes by itself."""
 
-    def __init__(self, process: subprocess.Popen[str], address: str, notes: Path) -> None:
-        self.process, self.notes = process, notes
-        self.address = address
-        self.settings = replace(TOY, backend="ray", ray_address=address, cache_mb=0)
+    def __init__(self, cluster: RealCluster) -> None:
+        self.cluster, self.notes, self.address = cluster, cluster.notes, cluster.address
+        self.settings = replace(TOY, backend="ray", ray_address=self.address, cache_mb=0)
         self.page, self.here = Service(self.settings), Service(TOY)
 
-    def is_ready(self) -> bool:
-        """Whether it is, once it says so; not where it has ended."""
-        assert self.process.stdout is not None
-        return self.process.stdout.readline() == "ready\n"
-
     def update(self) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write("update\n")
-        self.process.stdin.flush()
-        assert self.is_ready(), "the cluster has ended"
+        assert self.cluster.ask("update") == "ready", "the cluster has ended"
 
     def replicas(self, version: int) -> list[int]:
         return [int(path.name.rpartition("-")[2]) for path in self.notes.glob(f"replica-{version}-*")]
@@ -79,77 +53,14 @@ class Running:
         return self.page.check(SLOW | more)
 
     def expect_right(self, found: Translation | None, request: TranslationRequest) -> None:
-        expected = self.here.translate(request)
-        assert found is not None
-        assert (found.text, found.target_tokens, found.tree) == (expected.text, expected.target_tokens, expected.tree)
-        assert all((found.attention.of(kind) == expected.attention.of(kind)).all() for kind in KINDS)
+        expect_same(found, self.here.translate(request))
 
 
 @pytest.fixture
 def running() -> Iterator[Running]:
     pytest.importorskip("ray.serve", reason="Ray Serve is not installed, so no real cluster is tried")
-    for attempt in range(3):  # Ray's own processes give up where a busy machine lets them wait for each other
-        folder = Path(tempfile.mkdtemp(prefix="hl-"))  # short: names of sockets have 107 letters at most
-        process = _start(folder)
-        try:
-            found = Running(process, f"http://127.0.0.1:{(folder / 'port').read_text()}", folder / "notes")
-            if not found.is_ready():
-                sys.stderr.write((folder / "log").read_text()[-5000:])
-                assert attempt < 2, "the cluster does not start"
-                continue
-            yield found
-            return
-        finally:
-            _end(process, folder)
-
-
-def _start(folder: Path) -> subprocess.Popen[str]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    (folder / "port").write_text(port)
-    (folder / "notes").mkdir()
-    own = {"PYTHONPATH": import_path(), "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
-    with (folder / "log").open("w") as log:
-        return subprocess.Popen(
-            [sys.executable, "-m", "tests.viz.answers.slow_replicas", folder / "notes", folder / "ray", port],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-            env={**os.environ, **own},
-        )
-
-
-def _end(process: subprocess.Popen[str], folder: Path) -> None:
-    assert process.stdin is not None
-    assert process.stdout is not None
-    with suppress(BrokenPipeError):
-        process.stdin.close()  # by which it ends its cluster
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(60)
-    for number in _started_from(folder):  # nothing of it stays, whatever has happened
-        with suppress(ProcessLookupError):
-            os.kill(number, signal.SIGKILL)
-    process.kill()
-    process.wait()
-    _drain(process.stdout)
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-def _drain(stream: IO[str]) -> None:
-    stream.read()
-    stream.close()
-
-
-def _started_from(folder: Path) -> list[int]:
-    """The processes whose command or environment names this cluster's folder."""
-    name, found = str(folder).encode(), []
-    for path in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            if int(path.name) != os.getpid() and name in (path / "cmdline").read_bytes():
-                found.append(int(path.name))
-    return found
+    with real_cluster("tests.viz.answers.slow_replicas") as cluster:
+        yield Running(cluster)
 
 
 @pytest.mark.cluster
@@ -259,3 +170,32 @@ def a_killed_replica_loses_no_answer_and_none_comes_twice(running: Running) -> N
     assert [each.step for each in found[:-1]] == list(range(1, len(found)))
     assert [each.translation is not None for each in found] == [False] * (len(found) - 1) + [True]
     running.expect_right(found[-1].translation, running.request())
+
+
+@pytest.mark.cluster
+def test_replicas_start_while_requests_wait_and_end_when_none_come(running: Running) -> None:
+    assert running.cluster.ask("scale") == "ready", "the cluster has ended"
+
+    def replicas() -> int:
+        return int(running.cluster.ask("count"))
+
+    soon(lambda: replicas() == 1, "there is more than one replica while nobody asks")
+    over = Event()
+
+    def ask_until_the_end(number: int) -> int:
+        count = 0
+        while not over.is_set():
+            request = running.request(max_length=20 + number)
+            running.expect_right(list(running.page.stream(request, Event()))[-1].translation, request)
+            count += 1
+        return count
+
+    with ThreadPoolExecutor(8) as pool:  # two are answered by one replica, and eight may wait
+        asked = [pool.submit(ask_until_the_end, number) for number in range(8)]
+        try:
+            soon(lambda: replicas() == 3 or any(each.done() for each in asked), "no further replica starts")
+        finally:
+            over.set()
+        assert all(each.result(PATIENCE) for each in asked)
+    assert len(running.notes_of()) >= 2, "a further replica has not answered"
+    soon(lambda: replicas() == 1, "no replica ends while nobody asks")

@@ -93,6 +93,15 @@ def test_no_text_can_close_the_script_that_it_stands_in(translation: Translation
         assert hostile in json.dumps(json.loads(text))
 
 
+def test_no_text_stands_for_the_letters_of_a_map(translation: Translation) -> None:
+    hostile = '"letters":"encoder"'
+    values = json.loads(translation_json(translation, ABOUT | {"name": hostile}, hint=hostile))
+    assert (values["model"]["name"], values["hint"]) == (hostile, hostile)
+    for kind in KINDS:
+        found = decoded(values["attention"][kind], causal=kind == "decoder")
+        np.testing.assert_allclose(found, translation.attention.of(kind), atol=NEAR)
+
+
 def test_hostile_text_is_only_text() -> None:
     message = json.loads(progress_json("${alert(1)} {{this}} </script>", ()))
     assert message == {"what": "progress", "text": "${alert(1)} {{this}} </script>", "target": []}

@@ -106,6 +106,15 @@ def test_a_masked_word_has_no_weights_at_all(server: Server) -> None:
     assert None not in [weight for row in weights for weight in row[1:]]
 
 
+def test_where_every_word_is_masked_a_hint_says_so(server: Server) -> None:
+    def hint_of(mask: list[dict[str, Any]]) -> Any:
+        return server.call("translate", *[BEER, *BLANKS[1:]], mask).values["hint"]
+
+    whole = [{"action": "mask", "start": 0, "end": len(BEER)}]
+    assert hint_of(whole).startswith("The changes hide every word")
+    assert hint_of([{"action": "mask", "start": 0, "end": 3}]) is None
+
+
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 @pytest.mark.parametrize("head", [0, 3, "mean", "max"])
 def test_attention_is_what_the_model_gave(server: Server, service: Service, kind: Any, head: Any) -> None:

@@ -28,6 +28,7 @@ from headlight.model.translate.translator import Translator
 from headlight.viz.api import limits, streams
 from headlight.viz.page import build_page, launch_page
 from headlight.viz.settings import Settings
+from headlight.viz.tabs.translate import TranslateWidget
 from headlight.viz.wire import listening
 from tests.viz.serving import GRADIO_WARNS, assert_clean
 
@@ -250,6 +251,19 @@ def test_a_body_that_comes_too_slowly_is_waited_for_no_longer(site: Site, monkey
 
     reply = site.http.post("/gradio_api/call/translate", content=slowly(), headers=JSON)
     assert (reply.status_code, reply.json()["word"], reply.headers["connection"]) == (408, "too_slow", "close")
+
+
+def test_a_large_answer_travels_as_it_is_written(site: Site) -> None:
+    owners = (getattr(each.fn, "__self__", None) for each in site.page.fns.values())
+    widget = next(owner for owner in owners if isinstance(owner, TranslateWidget))
+    name = widget.parcels.keep('{"what":"answer","text":"ä"}')
+    body = {"component_id": site.component("collect"), "fn_name": "collect", "session_hash": "s"}
+    replies = [
+        site.http.post("/gradio_api/component_server", json=body | {"data": json.dumps({"name": each})})
+        for each in (name, "unknown")
+    ]
+    assert replies[0].content == '{"what":"answer","text":"ä"}'.encode()
+    assert replies[1].json()["word"] == "no_answer"
 
 
 def test_a_form_is_no_call(site: Site) -> None:

@@ -9,6 +9,7 @@ import json
 import logging
 import re
 import socket
+import struct
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -222,3 +223,36 @@ def test_no_message_of_the_code_is_placeholders_alone() -> None:
                 continue
             said = re.sub(r"%[a-z.0-9]*", "", str(message.value))
             assert len(re.findall(r"[A-Za-z]{2,}", said)) >= 2, f"{path}:{node.lineno}"
+
+
+@pytest.mark.parametrize("fault", [None, RuntimeError("a fault of ours")])
+def test_a_watcher_that_leaves_before_its_answer_writes_nothing_into_the_log(
+    watch: Watch,
+    address: str,
+    fault: RuntimeError | None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked, left, over, end = Event(), Event(), Event(), metrics._Server.shutdown_request
+
+    def waits(self: Watch) -> dict[str, str]:
+        asked.set()
+        assert left.wait(60)
+        if fault is not None:
+            raise fault
+        return {}
+
+    def ended(self: metrics._Server, request: Any) -> None:
+        end(self, request)
+        over.set()
+
+    monkeypatch.setattr(Watch, "waits", waits)
+    monkeypatch.setattr(metrics._Server, "shutdown_request", ended)
+    with socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2]))) as asking:
+        asking.sendall(b"GET /ready HTTP/1.0\r\n\r\n")
+        asking.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # it closes with a reset
+        assert asked.wait(60)  # what was sent has been read
+    left.set()
+    assert over.wait(60)
+    logged = capsys.readouterr().err
+    assert ("a fault of ours" in logged) == ("Traceback" in logged) == (fault is not None)

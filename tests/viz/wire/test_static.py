@@ -81,7 +81,7 @@ def test_words_and_colours_travel_with_the_modules() -> None:
     tables = json.loads(first.removeprefix("globalThis.headlightTables = ").removesuffix(";"))
     assert set(tables["theme"]) == {"light", "dark"}
     assert "wall" in tables["words"]["zh"]
-    assert set(tables["fields"]) == {"request", "selection"}
+    assert set(tables["fields"]) == {"request", "selection", "judged"}
     assert tables["versions"]["plotly.js"] == version("plotly.js")
 
 

