@@ -19,7 +19,7 @@ from tests.installed import ROOT, Environment, answers, build, quiet, served_at
 from tests.test_packages import plain, wanted
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-STATION = "Where's the station?"  # greedy, as programs get it
+STATION = "Where is the station?"  # greedy, as programs get it
 FLOORS = ("model/", "viz/", "assets/")
 
 

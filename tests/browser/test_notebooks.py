@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import socket
@@ -18,9 +19,11 @@ import nbformat
 import numpy as np
 import pytest
 from jupyter_client.blocking.client import BlockingKernelClient
-from playwright.sync_api import Browser, FrameLocator, Page, expect
+from playwright.sync_api import Browser, FrameLocator, Page, Route, expect
 
 import headlight
+from headlight.viz.notebook.frame import widget_module
+from headlight.viz.notebook.view import View
 from tests.browser.conftest import PATIENCE, Watch, newcomer
 from tests.model.arrays.test_reading import softmax
 
@@ -190,6 +193,126 @@ def test_a_view_in_jupyterlab_shows_what_went_in_and_tells_what_is_looked_at(
             page.wait_for_timeout(100)
         client.stop_channels()
     assert not watch.faults, "\n".join(watch.faults)
+
+
+# Pages that act as other notebooks do: what they say of their theme, and frames of another origin for each output.
+CSP = (
+    "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:; "
+    "font-src data:; frame-src 'self' http://outputs.test"
+)
+TALL = """() => {
+  const frame = document.querySelector('iframe');
+  return Math.abs(frame.clientHeight - frame.contentDocument.documentElement.scrollHeight) <= 1;
+}"""
+MODEL = """
+const values = VALUES;
+values._maps = Object.fromEntries(Object.entries(values._maps).map(([name, text]) =>
+  [name, new DataView(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer)]));
+const listeners = new Map();
+globalThis.model = {
+  get: (name) => values[name],
+  set(name, value) { values[name] = value; for (const each of listeners.get(`change:${name}`) ?? []) each(); },
+  save_changes() {}, send() {},
+  on: (name, listener) => listeners.set(name, [...(listeners.get(name) ?? []), listener]),
+  off: () => {},
+};
+render({ model, el: document.getElementById('output') });
+"""
+
+
+def output_page(content: str, about: str = "", body: str = "") -> str:
+    """The page of one output."""
+    policy = f'<meta http-equiv="Content-Security-Policy" content="{CSP}">'
+    return (
+        f'<!doctype html><html {about}><head><meta charset="utf-8">{policy}</head><body {body}>{content}</body></html>'
+    )
+
+
+def frame_around(sandbox: str) -> str:
+    """The notebook's own page, with the output in a frame of another origin."""
+    about = f'sandbox="{sandbox}" src="http://outputs.test/" width="900" height="1400"'
+    return f'<!doctype html><body style="background:#111"><iframe {about}></iframe></body>'
+
+
+def as_widget(view: View) -> str:
+    """The view as a widget, with a model that stands for the manager of widgets."""
+    widget = view.widget
+    values = {name: getattr(widget, name) for name in ("kind", "layer", "head", "row", "column", "_shown")}
+    maps = {name: base64.b64encode(content).decode() for name, content in widget._maps.items()}
+    said = json.dumps(values | {"_maps": maps}).replace("</", "<\\/")
+    module = widget_module().replace("</script", "<\\/script").partition("export default")[0]
+    return f'<div id="output"></div><script type="module">{module}{MODEL.replace("VALUES", said)}</script>'
+
+
+def other_notebook(page: Page, output: str, sandbox: str) -> FrameLocator:
+    """The view in an output's frame of another origin."""
+    pages = {"http://notebook.test/": frame_around(sandbox), "http://outputs.test/": output}
+
+    def answer(route: Route) -> None:
+        asked.append(route.request.url)
+        route.fulfill(body=pages.get(route.request.url, ""), content_type="text/html", status=200)
+
+    asked: list[str] = []
+    page.context.unroute_all()
+    page.context.route("**/*", answer)
+    page.goto("http://notebook.test/")
+    view = page.frame_locator("iframe").frame_locator("iframe")
+    expect(view.locator("#headlight[data-ready]")).to_have_count(1)
+    assert set(asked) <= {*pages, "http://notebook.test/favicon.ico"}
+    return view
+
+
+def test_frames_of_another_origin_show_the_view_as_dark_as_they_say(browser: Browser) -> None:
+    weights = softmax((2, 3, 7, 7), mask=np.tri(7))
+    view = headlight.show(weights, tokens=WORDS, row=3)
+    own = "allow-scripts allow-same-origin"
+    with browser.new_context(locale="en-US", color_scheme="light") as context:
+        context.set_default_timeout(PATIENCE)
+        page = context.new_page()
+        complaints: list[str] = []
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        for content in (view._repr_html_(), as_widget(view)):
+            # Colab: `theme` at the root of each output's page; the surface itself is transparent.
+            shown = other_notebook(page, output_page(content, about="theme=dark"), own)
+            expect(shown.locator("body")).to_have_class("dark")
+            # VS Code: its kind of theme at the body, which changes with the theme.
+            shown = other_notebook(page, output_page(content, body='data-vscode-theme-kind="vscode-dark"'), own)
+            expect(shown.locator("body")).to_have_class("dark")
+            output = page.frames[1]
+            output.evaluate("() => (document.body.dataset.vscodeThemeKind = 'vscode-light')")
+            expect(shown.locator("body")).not_to_have_class("dark")
+            output.wait_for_function(TALL)
+            shown.locator(".thumb[data-layer='1'][data-head='2']").click()
+            np.testing.assert_array_equal(shown_numbers(shown), expected_numbers(weights[1, 2]))
+        # The widget's model heard of it, and moves the view.
+        assert output.evaluate("() => [model.get('layer'), model.get('head'), model.get('row')]") == [1, 2, 3]
+        output.evaluate("() => model.set('head', 1)")
+        expect(shown.locator("h3.numeric")).to_have_text("Layer 2 · Head 2")
+        # A frame without an origin of its own tells nothing of what is around it: the browser's preference counts.
+        page.emulate_media(color_scheme="dark")
+        shown = other_notebook(page, output_page(view._repr_html_()), "allow-scripts")
+        expect(shown.locator("body")).to_have_class("dark")
+        shown.locator(".thumb[data-layer='1'][data-head='2']").click()
+        np.testing.assert_array_equal(shown_numbers(shown), expected_numbers(weights[1, 2]))
+        assert not complaints, complaints
+
+
+def test_a_view_in_a_shadow_root_is_as_dark_as_the_page_under_it(browser: Browser) -> None:
+    """As in marimo, which writes its colours in other ways, too."""
+    view = headlight.show(softmax((2, 3, 7, 7)), tokens=WORDS)
+    with browser.new_context(locale="en-US", color_scheme="dark") as context:
+        context.set_default_timeout(PATIENCE)
+        page = context.new_page()
+        page.set_content('<body style="background:color(srgb 1 1 1)"><div id="host"></div></body>')
+        page.evaluate(
+            "(html) => (document.getElementById('host').attachShadow({ mode: 'open' }).innerHTML = html)",
+            view._repr_html_(),
+        )
+        shown = page.frame_locator("#host iframe")
+        expect(shown.locator("#headlight[data-ready]")).to_have_count(1)
+        expect(shown.locator("body")).not_to_have_class("dark")
+        page.evaluate("() => (document.body.style.background = 'oklch(0.2 0 0)')")
+        expect(shown.locator("body")).to_have_class("dark")
 
 
 def test_the_page_of_a_view_needs_nothing_around_it(browser: Browser, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@
         found = spread_of(int(given.values["width"]), given.values["seed"])
         return Found((Lines(…),), numbers={"raw": found.raw})
 
-    Step("spread", code=Code(attention_scores, "* scale"), formula=…, picks=(), about=(),
+    Step("spread", code=Code(attention_scores, "* scale"), formula=…,
          experiment=Experiment(spread, (Choice("width", ("4", "64"), "64", slides=True), Button("seed"))))
 
 The function gives equal answers to equal questions, which are kept. It takes about a second at most, since visitors

@@ -124,13 +124,18 @@ class Step:
     numbers: tuple[str, ...] = ()  # the formula with this step's numbers: `@name` stands for one, `@its_…` for a part
     otherwise: tuple[Written, ...] = ()  # the first of these that fits the model stands in the place of both
     kind: Kind = "encoder"  # whose layers, heads, rows and columns
-    picks: tuple[Pick, ...] = ("token",)
-    about: tuple[str, ...] = ("row",)  # of whom the numbers are: row, token, key, written, best_key
+    picks: tuple[Pick, ...] = ()  # what a reader chooses
+    about: tuple[str, ...] | None = None  # of whom the numbers are: row, token, key, written, best_key
     parts: tuple[str, ...] = ()  # sub-steps
     ask: Ask | None = None
     tab: str = ""  # of the page, which shows more of this
     see: str = ""  # the address of a step that goes on from here: its words are `…_see`
     claims: tuple[str, ...] = ()  # what its words say of the numbers: each is a test
+
+    @property
+    def _about(self) -> tuple[str, ...]:
+        """Without being named: the row, where something is picked."""
+        return (("row",) if self.picks else ()) if self.about is None else self.about
 
     def as_json(self) -> dict[str, Any]:
         """As the page reads it."""
@@ -145,7 +150,7 @@ class Step:
             "otherwise": [each.as_json() for each in self.otherwise],
             "kind": self.kind,
             "picks": list(self.picks),
-            "about": list(self.about),
+            "about": list(self._about),
             "parts": list(self.parts),
             "tab": self.tab,
             "see": self.see,

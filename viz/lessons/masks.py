@@ -27,13 +27,14 @@ MOST_AHEAD = 12  # later tokens that a row may be shown
 ROUNDING = 1e-4  # what moves less has not moved
 CLEAR = 0.05  # of a loss
 
-# Of models that write these languages: a sentence that becomes another one where all is read anew without the mask.
+# Of each model: a sentence that becomes another one where all is read anew without the mask.
 EXAMPLES = {
-    ("de", "en"): "Je mehr ich lerne, desto mehr verstehe ich.",
-    ("en", "de"): "To speak German well, you have to practise a lot.",
-    ("en", "zh"): "To speak German well, you have to practise a lot.",
-    ("zh", "en"): "我学得越多，懂得就越多。",
-    ("fr", "en"): "Mets ton manteau, il fait froid dehors !",
+    "de-en": "Ich fahre mit dem Bus zur Arbeit.",
+    "en-de": "If I had more time, I would learn Italian.",
+    "en-zh": "To speak German well, you have to practise a lot.",
+    "zh-en": "虽然下雨，孩子们还在花园里玩。",
+    "fr-en": "Mets ton manteau, il fait froid dehors !",
+    "toy": "Zieh deinen Mantel an, draußen ist es kalt!",
 }
 
 
@@ -75,9 +76,9 @@ def went(before: float, after: float) -> str:
 
 def writing(given: Given) -> Found:
     """What the model writes with the causal mask and, in two ways, without it."""
-    languages = languages_of(given)
+    languages, model = languages_of(given), given.request.model or given.service.default
     own = given.values["sentence"] == "own"
-    text = given.request.text if own else EXAMPLES.get(languages, given.request.text)
+    text = given.request.text if own else EXAMPLES.get(model, given.request.text)
     few_tokens(given)
     found: dict[Way, Written] = given.run(write_in_all_ways, plain_request(given, text), MOST_WRITTEN)
     tokenizer = given.outline.target_tokenizer
@@ -102,7 +103,7 @@ def writing(given: Given) -> Found:
     changes = found["masked"].ids != found["anew"].ids
     felt = [way for way in moved if moved[way] > ROUNDING or found[way].ids != found["masked"].ids]
     right = "both" if len(felt) == 2 else felt[0] if felt else "neither"
-    stays = "same" if own and languages in EXAMPLES else "alike"  # "same": the words point to the example
+    stays = "same" if own and model in EXAMPLES else "alike"  # "same": the words point to the example
     return Found(figures, numbers, ("changes" if changes else stays,), right)
 
 
@@ -147,8 +148,6 @@ STEPS = (
         code=Code(softmax_where, "torch.finfo"),
         formula=r"1 + 2 + \ldots + n = \frac{n (n + 1)}{2}",
         numbers=(r"n = @written \to @causal",),
-        picks=(),
-        about=(),
         experiment=Experiment(drawn, (Slider("places", 0, MOST_PLACES, 4),)),
         see="mistakes.live.0.set-mistake-late_mask",
         claims=("padding_hides_columns_and_the_future_a_corner",),
@@ -158,8 +157,6 @@ STEPS = (
         code=Code(causal_mask, ".tril("),
         formula=r"\text{loss} = -\frac{1}{n} \sum_i \ln p_i",
         numbers=(r"@before \to @after",),
-        picks=(),
-        about=(),
         experiment=Experiment(causal, (Slider("ahead", 0, MOST_AHEAD, MOST_AHEAD),)),
         ask=Ask("found", options=("falls", "stays", "rises")),
         claims=("seeing_the_answer_costs", "no_mask_is_the_mask_that_is_missing"),
@@ -169,8 +166,6 @@ STEPS = (
         code=Code(ReadsAnew.__call__, "torch.cat"),
         formula=r"w_{t+1} = \text{argmax}\, p(w | w_1, \ldots, w_t)",
         numbers=(r"\max |\ln p - \ln p_{\text{mask}}| = @kept, \quad @anew",),
-        picks=(),
-        about=(),
         experiment=Experiment(writing, (Choice("sentence", ("own", "example"), "own"),)),
         ask=Ask("found", options=("kept", "anew", "both", "neither")),
         claims=("kept_words_never_see_the_future", "examples_become_other_sentences"),
@@ -181,8 +176,6 @@ STEPS = (
         formula=r"\frac{n \ln n}{\text{tokens}} \le \text{loss}",
         numbers=(r"\frac{@pairs \ln @pairs}{@tokens} = @floor",),
         otherwise=(WrittenFor(("mini",), ""),),
-        picks=(),
-        about=(),
         experiment=Experiment(trained, (Choice("corpus", ("guess", "mini"), "guess"),)),
         claims=("a_leak_beats_the_best_guess", "what_leaked_is_not_learnt"),
     ),
@@ -191,8 +184,6 @@ STEPS = (
         code=Code(padding_mask, "ids != pad_id"),
         formula=r"\max |x_{\text{batch}} - x_{\text{alone}}|",
         numbers=(r"@without \to @with",),
-        picks=(),
-        about=(),
         experiment=Experiment(padding, (Slider("places", 0, MOST_PLACES, 16),)),
         claims=("a_batch_is_as_good_as_alone", "padding_leaks_without_its_mask"),
     ),
@@ -200,8 +191,6 @@ STEPS = (
         "cross",
         code=Code(DecoderLayer.forward, "mask=source_mask"),
         formula=r"\ln p(\text{own}) = @log_with \to @log_without",
-        picks=(),
-        about=(),
         experiment=Experiment(crossing, (Slider("places", 0, MOST_PLACES, 16),)),
         claims=("cross_attention_needs_its_own_mask",),
     ),

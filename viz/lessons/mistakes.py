@@ -161,8 +161,6 @@ STEPS = (
         "live",
         code=Code(with_mistakes, "put_in(copy"),
         formula=r"\ln p(\text{own}) = @before \to @after",
-        picks=(),
-        about=(),
         experiment=Experiment(live, (MISTAKE, ALSO)),
         claims=(
             "one_speed_loses_the_order", "vectors_without_words_are_one", "unscaled_words_drown",
@@ -175,8 +173,6 @@ STEPS = (
         "trained",
         code=Code(mistakes.losses_of, "SoftmaxTwice if wrong"),
         formula=r"\text{loss} = -\frac{1}{n} \sum_i \ln p_i",
-        picks=(),
-        about=(),
         experiment=Experiment(trained, (MISTAKE,)),
         claims=(
             "half_of_them_go_unnoticed", "two_softmaxes_have_a_floor",
@@ -187,8 +183,6 @@ STEPS = (
         "game",
         code=Code(put_in, "module.__class__ = kind"),
         formula=r"\ln p(\text{own}) = @before \to @after",
-        picks=(),
-        about=(),
         experiment=Experiment(game, (Button("game"),)),
         ask=Ask("found", options=PLAYED, hides=False, each=True),
         claims=("every_game_has_one_answer",),

@@ -20,9 +20,10 @@ from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError, shown
 from headlight.viz.labels import labels
 from headlight.viz.lessons import LESSONS
+from headlight.viz.lessons.asking import Question, Seen, question_of
 from headlight.viz.lessons.controls import checked
 from headlight.viz.lessons.lesson import Step
-from headlight.viz.lessons.notebook_code import code_of
+from headlight.viz.lessons.notebook_code import code_of, commented
 from headlight.viz.lessons.practice import Practice, asked_of, lesson_of
 from headlight.viz.lessons.wording import filled, formula_of, numbers_of_model, tex, variants, worded
 from headlight.viz.values import check_choice, check_whole
@@ -128,11 +129,10 @@ def _begins(practice: Practice, asked: Mapping[str, Any], chosen: Chosen) -> str
             "import pandas as pd",
             "",
             *lines,
-            "tensor = lesson.tensor  # by the path of a probe",
+            "tensor = lesson.tensor  # @probe",
         ]
-        lines += [f"token, key_token, written = {places}  # places in the sentence and in its translation, from 0"]
-        lines += [f"{', '.join(KINDS)} = {heads}  # a layer and a head of each kind"]
-    return "\n".join([*lines, "lesson.translation.text"])
+        lines += [f"token, key_token, written = {places}  # @places", f"{', '.join(KINDS)} = {heads}  # @heads"]
+    return commented("\n".join([*lines, "lesson.translation.text"]), words(practice.language))
 
 
 class Writer:
@@ -173,15 +173,43 @@ class Writer:
         first = {f"id{place + 1}": str(token.id) for place, token in enumerate(practice.translation.source_tokens[:3])}
         values = {name: _safe(value) for name, value in ({"row": row} | self.named | causal | numbers).items()}
         values |= {name: f"**{values[name]}**" for name in ("token", "row", "written", "key")}
-        said = [f"## {number}. {worded(self.table, f'{base}_title', holding)}"]
-        said.append(filled(worded(self.table, f"{base}_words", holding), values))
+        question = question_of(self.seen(step), found)
+        told = filled(worded(self.table, f"{base}_words", holding), values)
+        opened = ["open", *holding] if question else holding
+        said = [f"## {number}. {worded(self.table, f'{base}_title', opened)}"]
+        if question:
+            before = self.table.get(f"{base}_words_open", "")  # there is one where the words would give the answer away
+            said.append(filled(before, values) if before else told)
+            said += self.asked(step, question, values, told if before else "")
+        else:
+            said.append(told)
         formula = tex(formula_of(step, holding).formula, {**numbers, **first})
         if formula:
             said.append(f"$$ {formula} $$")
         note = worded(self.table, f"{base}_note", holding)
         if note and step.experiment is not None:  # those of other steps speak of what is pressed on the page
             said.append(filled(note, values))
-        return [_markdown("\n\n".join(said)), *(_code(each) for each in self.code(step, holding, found))]
+        return [
+            _markdown("\n\n".join(said)),
+            *(_code(commented(each, self.table)) for each in self.code(step, holding, found)),
+        ]
+
+    def seen(self, step: Step) -> Seen:
+        """Where the question of a step looks."""
+        row = self.chosen.places["token" if step.kind == "encoder" else "written"]
+        return Seen(self.practice, step, row, *self.chosen.heads[step.kind], self.model, self.table)
+
+    def asked(self, step: Step, question: Question, values: Mapping[str, str], told: str) -> list[str]:
+        """The question with its options, and folded the answer with what the step says."""
+        base, known = f"lesson_{self.practice.lesson.name}_{step.name}", dict(values)
+        known |= {name: _safe(value) for name, value in question.values.items()}
+        options = "\n".join(f"- {_safe(option)}" for option in question.options)
+        right = f"**{_safe(question.options[question.right])}**"
+        each = step.ask is not None and step.ask.each  # those speak of what the page marks
+        answer = "" if each else filled(self.table[f"{base}_answer"], known)
+        summary = f"<details><summary>{self.table['lesson_just_show']}</summary>"
+        folded = [part for part in (right, answer, told) if part]
+        return [f"> {filled(self.table[f'{base}_ask'], known)}", options, summary, *folded, "</details>"]
 
     def code(self, step: Step, holding: list[str], found: Any) -> list[str]:
         """One cell, or two where something is trained."""
@@ -196,7 +224,7 @@ class Writer:
         called = ", ".join([repr(step.name), *given])
         cells = [f"{source}\nlesson.run({called})"]
         if any(figure["form"] == "trains" for figure in found.answer["figures"]):
-            cells.append(f"lesson.train({called})  # some seconds of one core")
+            cells.append(f"lesson.train({called})  # @seconds")
         return cells
 
 

@@ -1,9 +1,12 @@
-"""The code of a notebook's cell: what computes the tensors of a step, from its figures, with NumPy alone."""
+"""The code of a notebook's cell: what computes the tensors of a step, from its figures, with NumPy alone.
+
+A comment `# @name` at the end of a line stands for the phrase `lesson_code_name`; shapes need no words.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from headlight.viz.lessons.lesson import Show, Step
 
@@ -21,14 +24,14 @@ DERIVED: dict[str, tuple[tuple[str, ...], str]] = {
     "scaled": (("raw",), "scaled = raw / {divisor}"),
     "query": (("queries",), "query = queries[row]"),
     "key": (("keys",), "key = keys[column]"),
-    "products": (("query", "key"), "products = query * key  # their sum is the score"),
+    "products": (("query", "key"), "products = query * key  # @products"),
     "weighted": (("weights", "values"), "weighted = weights[row][:, None] * values  # [keys, width]"),
     "mixture": (("weighted",), "mixture = weighted.sum(axis=0)"),
 }
-MASKED = "scores = np.where(np.tri(len(scores), dtype=bool), scores, -np.inf)  # no row looks at later tokens"
+MASKED = "scores = np.where(np.tri(len(scores), dtype=bool), scores, -np.inf)  # @masked"
 SOFTMAX = (
     "powers = np.exp(scores - scores.max(axis=1, keepdims=True))",
-    "weights = powers / powers.sum(axis=1, keepdims=True)  # every row adds up to 1",
+    "weights = powers / powers.sum(axis=1, keepdims=True)  # @ones",
     "np.testing.assert_allclose(weights, lesson.translation.attention_map({kind!r}, layer, head).weights, atol=1e-4)",
 )
 BY_HAND = (
@@ -133,6 +136,11 @@ def code_of(step: Step, holding: Sequence[str], divisor: str, scale: str) -> str
     if any("{layer}" in line or "[head]" in line for line in code.lines):
         begins.insert(0, f"layer, head = {step.kind}")
     return "\n".join([*begins, *code.lines, *_displayed(shown)])
+
+
+def commented(code: str, table: Mapping[str, str]) -> str:
+    """The same with its comments in the language of a table of words."""
+    return re.sub(r"  # @(\w+)$", lambda found: f"  # {table[f'lesson_code_{found[1]}']}", code, flags=re.MULTILINE)
 
 
 def _displayed(shown: Sequence[str]) -> list[str]:

@@ -24,8 +24,6 @@ STEPS = (
         code=Code(Tokenizer.encode, "self._library.encode("),
         figures=(Figure("tokens"),),
         formula=r"x = [\,@id1, @id2, @id3, \ldots\,]",
-        picks=(),
-        about=(),
         numbers=(r"@count \times \text{id} \in [0, @last_id]",),
         ask=Ask("count", options=("counts",)),
         claims=("ids_within_vocabulary", "ends_with_end"),
@@ -234,6 +232,7 @@ STEPS = (
         ),
         formula=r"x^{(l)} = \text{layer}_l (x^{(l-1)})",
         numbers=(r"|x^{(0)}| = @length_first, \quad |x^{(@encoder_layers)}| = @length_last",),
+        picks=("token",),
         claims=("memory_is_one_vector_a_token",),
     ),
     Step(

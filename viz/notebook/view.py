@@ -7,6 +7,7 @@ import html
 import importlib.util
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,16 @@ from headlight.viz.words import LANGUAGES, say
 
 LOOK = ("kind", "layer", "head", "row", "column")
 HEIGHT = 640  # pixels of a frame that has not measured itself yet
+
+
+@dataclass(frozen=True)
+class Html:
+    """HTML and nothing else, as a notebook displays it."""
+
+    text: str
+
+    def _repr_html_(self) -> str:
+        return self.text
 
 
 class View:
@@ -121,6 +132,10 @@ class View:
         found = self.widget._repr_mimebundle_(include=include, exclude=exclude)
         data, metadata = found if isinstance(found, tuple) else (found or {}, {})
         return bundle | {name: value for name, value in data.items() if name != "text/plain"}, metadata
+
+    def _display_(self) -> Any:
+        """What marimo displays: the widget, or the page where no widgets are installed."""
+        return Html(self._repr_html_()) if importlib.util.find_spec("anywidget") is None else self.widget
 
     def __repr__(self) -> str:
         return f"Headlight: {_size(self.things)}"

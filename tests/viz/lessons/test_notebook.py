@@ -8,6 +8,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,16 @@ import headlight
 from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError
 from headlight.viz.lessons import LESSONS
+from headlight.viz.lessons.asking import Question, Seen, question_of
 from headlight.viz.lessons.notebook import notebooks_of
+from headlight.viz.lessons.notebook_code import commented
 from headlight.viz.lessons.practice import Practice
 from headlight.viz.lessons.shown import Shown
 from headlight.viz.lessons.tensors import model_values
 from headlight.viz.lessons.wording import numbers_of_model, parts_of, tex, variants, worded
 from headlight.viz.settings import Settings
 from headlight.viz.words import words
+from tests.viz.lessons.asked import SENTENCES
 
 ROOT = Path(__file__).resolve().parents[3]
 HOSTILE = "ich <b>mochte</b> `ein` $bier$ ![x](https://example.org/x.png)"
@@ -143,6 +147,80 @@ def test_what_is_chosen_and_set_stands_in_the_cells(service: Service) -> None:
 def test_what_makes_no_sense_is_refused(wrong: dict[str, Any], service: Service) -> None:
     with pytest.raises(PageError):
         written(service, **{"lesson": "walk"} | wrong)
+
+
+# ---------------------------------------------------------------- the questions
+
+
+def questions(service: Service, lesson: str, language: str = "en", model: str = "de-en") -> dict[str, Question]:
+    """Those of a lesson, by their steps, for a sentence and the first row, layer and head of each kind."""
+    practice = Practice(lesson, SENTENCES[model], model=model, language=language, service=service)
+    model_said, table = practice.model_values(), words(language)
+    found = {}
+    for step in practice.lesson.steps:
+        experiment = practice.run(step.name) if step.experiment else None
+        asked = question_of(Seen(practice, step, 1, 0, 0, model_said, table), experiment)
+        if asked:
+            found[step.name] = asked
+    return found
+
+
+@pytest.mark.parametrize("lesson", ["walk", "masks", "verdict"])
+def test_questions_stand_in_a_notebook_with_the_answer_folded(lesson: str, service: Service) -> None:
+    request = {"text": SENTENCES["de-en"], "model": "de-en"}
+    look = {"token": 1, "key": 0, "written": 1}
+    said = texts(written(service, lesson, request=request, look=look, language="zh"), "markdown")
+    asked = questions(service, lesson, "zh")
+    assert len(asked) == sum("<details>" in text for text in said)
+    for (number, step), text in zip(
+        enumerate(next(each.steps for each in LESSONS if each.name == lesson), start=1), said[1:], strict=True
+    ):
+        if step.name not in asked:
+            continue
+        assert text.startswith(f"## {number}. ")
+        before, _, folded = text.partition("<details>")
+        right = asked[step.name].options[asked[step.name].right]
+        assert f"**{right}**" in unescape(folded.replace("\\", ""))
+        assert [line[2:] for line in unescape(before.replace("\\", "")).split("\n") if line.startswith("- ")] == list(
+            asked[step.name].options
+        )
+        assert not re.findall(r"\{\w+\}", text.partition("$$")[0]), text
+
+
+def test_what_is_right_is_computed_from_the_sentence(service: Service) -> None:
+    asked = questions(service, "walk")
+    translation = service.translate(service.check({"text": SENTENCES["de-en"], "model": "de-en"}, model_defaults=True))
+    assert asked["tokens"].options[asked["tokens"].right] == str(len(translation.source_tokens))
+    row = translation.attention.cross[0, 0, 1]
+    first, second = sorted(row, reverse=True)[:2]
+    assert ("cross" in asked) == (first - second >= 0.1)
+    if "cross" in asked:
+        assert asked["cross"].right == row.argmax()
+        assert abs(float(asked["cross"].values["weight"]) - first) < 1e-3
+    said = translation.target_tokens[1]
+    assert asked["next"].options[asked["next"].right].strip() == said.text.strip()
+    assert abs(float(asked["next"].values["first_chance"]) - (said.probability or 0)) < 1e-3
+    assert asked["mask"].right == 0
+    assert asked["softmax"].right == 1
+    assert asked["scale"].values["without"] > asked["scale"].values["scaled"]
+    awake, of = int(asked["ff"].values["awake"]), 1024
+    assert asked["ff"].right == (0 if awake / of > 0.5 else 1 if awake / of > 0.1 else 2)
+
+
+def test_nothing_is_asked_where_the_numbers_are_unclear(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headlight.viz.lessons.asking.CLEAR", 2.0)
+    assert not {"cross", "next", "scale"} & set(questions(service, "walk"))
+
+
+def test_comments_of_cells_speak_the_language_of_the_notebook(service: Service) -> None:
+    table = words("zh")
+    code = "\n".join(texts(written(service, "walk", language="zh"), "code"))
+    assert all(f"# {table[f'lesson_code_{name}']}" in code for name in ("probe", "places", "heads", "products", "ones"))
+    assert f"# {table['lesson_code_seconds']}" in "".join(texts(written(service, "train", language="zh"), "code"))
+    assert not re.findall(r"# @\w", code)
+    line = "x = 'a  # @ones'"
+    assert commented(f"{line}  # @ones", table) == f"{line}  # {table['lesson_code_ones']}"
+    assert commented(f"{line}\n", table) == f"{line}\n"  # what stands in quotes is text
 
 
 # ---------------------------------------------------------------- the lesson in Python

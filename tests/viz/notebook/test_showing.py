@@ -128,6 +128,7 @@ def test_a_widget_and_its_view_are_one() -> None:
     np.testing.assert_allclose(unpacked(content, (7, 7)), CAUSAL[1, 2], atol=1 / CELLS)
     view.widget._asked(view.widget, {"what": "else"}, [])
     assert len(sent) == 1
+    assert view._display_() is view.widget  # what marimo shows
     data, _ = view._repr_mimebundle_()
     assert {"text/html", "text/plain", "application/vnd.jupyter.widget-view+json"} <= set(data)
 
@@ -140,6 +141,7 @@ def test_without_anywidget_there_is_html_alone() -> None:
         "import numpy as np, headlight\n"
         "view = headlight.show(np.full((1, 1, 2, 2), .5))\n"
         "view.head = 0\n"
+        "assert view._display_()._repr_html_() == view._repr_html_()\n"
         "print(*sorted(view._repr_mimebundle_()), *{'torch', 'gradio', 'transformers'} & set(sys.modules))"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

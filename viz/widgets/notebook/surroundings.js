@@ -1,5 +1,7 @@
 // The notebook around the frame: its dark or light appearance, and the height that the view takes there.
 
+import { make } from '../core/dom.js';
+
 /** The element of the notebook's page that holds us, where we may see it. */
 export function frameOf() {
   try {
@@ -9,21 +11,43 @@ export function frameOf() {
   }
 }
 
-/** Whether the surface under the frame is dark: the first opaque colour behind it says. */
+/** Whether the surface under the frame is dark: the first opaque colour behind it says, then the notebook's own word. */
 export function isDark(frame, preferred) {
-  for (let element = frame; element; element = element.parentElement) {
-    const colour = getComputedStyle(element).backgroundColor;
-    const [red, green, blue, opacity = 1] = (colour.match(/[\d.]+/g) ?? []).map(Number);
-    if (blue !== undefined && opacity > 0.5) return 0.299 * red + 0.587 * green + 0.114 * blue < 128;
+  for (let element = frame; element; element = element.parentElement ?? element.getRootNode?.().host) {
+    const [red, green, blue, opacity] = pixelOf(getComputedStyle(element).backgroundColor);
+    if (opacity > 127) return 0.299 * red + 0.587 * green + 0.114 * blue < 128;
   }
-  return preferred;
+  return named(frame?.ownerDocument) ?? preferred;
+}
+
+/** A colour as red, green, blue and opacity, each from 0 to 255. */
+function pixelOf(colour) {
+  const [, numbers] = /^rgba?\((.*)\)$/.exec(colour) ?? [];
+  if (numbers) {
+    const [red, green, blue, opacity = 1] = (numbers.match(/[\d.]+/g) ?? []).map(Number);
+    return [red, green, blue, 255 * opacity];
+  }
+  // `color(srgb 1 1 1)`, `oklch(…)`: a canvas knows every way to write one.
+  const paint = /** @type {CanvasRenderingContext2D} */ (make('canvas', { width: 1, height: 1 }).getContext('2d'));
+  paint.fillStyle = colour;
+  paint.fillRect(0, 0, 1, 1);
+  return paint.getImageData(0, 0, 1, 1).data;
+}
+
+/** What the page around says of itself where its surfaces are transparent: VS Code, Colab, JupyterLab. */
+function named(page) {
+  if (!page) return undefined;
+  const { vscodeThemeKind, jpThemeLight } = page.body.dataset;
+  if (vscodeThemeKind) return ['vscode-dark', 'vscode-high-contrast'].includes(vscodeThemeKind);
+  if (jpThemeLight) return jpThemeLight === 'false';
+  const theme = page.documentElement.getAttribute('theme');
+  return theme ? theme === 'dark' : undefined;
 }
 
 /** Follow the notebook: dark or light, and as tall as the view is. */
 export function follow(frame, root) {
   const preference = matchMedia('(prefers-color-scheme: dark)');
-  const show = () =>
-    document.body.classList.toggle('dark', isDark(frame, !frame?.ownerDocument.body.dataset.jpThemeLight && preference.matches));
+  const show = () => document.body.classList.toggle('dark', isDark(frame, preference.matches));
   preference.addEventListener('change', show);
   show();
   if (!frame) return;

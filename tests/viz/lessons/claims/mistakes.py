@@ -35,7 +35,7 @@ def written(name: str) -> list[str]:
 
 
 def one_speed_loses_the_order(asked: Asked) -> None:
-    assert lost(asked, "exponent") > 2
+    assert lost(asked, "exponent") > 0.2
 
 
 def vectors_without_words_are_one(asked: Asked) -> None:
@@ -61,7 +61,7 @@ def late_masks_leave_the_words(asked: Asked) -> None:
     assert found.written is not None
     assert found.held is not None
     assert found.written.text == asked.translation.text
-    assert lost(asked, "late_mask") > 0.5
+    assert lost(asked, "late_mask") > 0.2
     assert found.held.attention.decoder[0, 0, 0].sum() < 0.01
 
 
