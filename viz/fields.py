@@ -129,6 +129,11 @@ class Selection:
 SELECTION: tuple[Field, ...] = tuple(
     Field(each.name, link=True, default=each.default, **each.metadata) for each in dataclasses.fields(Selection)
 )
+# What Sentiment judges, which is in the address of that tab alone. Empty: its first example, and its first model.
+JUDGED = (
+    Field("review", Text("max_characters"), link=True, default=""),
+    Field("classifier", Text(NAME), link=True, default=""),
+)
 OPTIONS = tuple(row for row in REQUEST if row.name in {each.name for each in dataclasses.fields(DecodingOptions)})
 PAGE_OPTIONS = tuple(row.name for row in OPTIONS if row.page)
 
@@ -140,10 +145,10 @@ def parameters(endpoint: str) -> tuple[Field, ...]:
 
 
 def browser_fields() -> dict[str, list[dict[str, Any]]]:
-    """The table as the browser gets it: `request` and `selection`, each row with the limits of its kind."""
+    """The table as the browser gets it: each part's rows with the limits of their kind."""
     return {
         part: [row.as_json() | {"option": row in OPTIONS} for row in rows]
-        for part, rows in (("request", REQUEST), ("selection", SELECTION))
+        for part, rows in (("request", REQUEST), ("selection", SELECTION), ("judged", JUDGED))
     }
 
 

@@ -326,7 +326,7 @@ def test_a_review_that_is_too_long_is_called_a_review(page: Page) -> None:
     open_tab(page, "sentiment")
     page.fill("#review", "good " * 900)
     page.press("#review", "Enter")
-    expect(page.locator("#review-error")).to_contain_text("The review has 4500 characters, but at most 4000")
+    expect(page.locator("#review-error")).to_contain_text("The review: 4500 characters, but at most 4000")
 
 
 # ---------------------------------------------------------------- to take away

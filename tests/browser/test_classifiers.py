@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import parse_qs, quote, urlsplit
 
 import numpy as np
 import pytest
@@ -23,6 +25,7 @@ from tests.model.foreign.classifier_folders import bert, distilbert, roberta
 
 TEXT = "The quiet film was dull, but the old cats were lovely."
 ON_THE_HUB = "somebody/judge"
+LISTED = "SamLowe/roberta-base-go_emotions"  # known to be a classifier before it is fetched
 NEAR = 1.01 / 20_000  # a weight travels as one letter, known to a unit of the fourth decimal
 TAB = ".headlight-sentiment"
 
@@ -46,7 +49,7 @@ def address(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     with pytest.MonkeyPatch.context() as patch, hub_of_our_own(patch, home / "cache") as hub:
         hub.repositories[ON_THE_HUB] = Repository(config={"model_type": "distilbert"})
         hub.repositories[ON_THE_HUB].push({path.name: path.read_bytes() for path in hub_folder.iterdir()})
-        settings = Settings(port=free_port(), models_folder=folder, models=(ON_THE_HUB,))
+        settings = Settings(port=free_port(), models_folder=folder, models=(ON_THE_HUB, LISTED))
         page = build_page(settings)
         launch_page(page, settings, prevent_thread_lock=True, quiet=True)
         yield str(page.local_url)
@@ -120,12 +123,60 @@ def test_other_classifiers_say_their_own_classes_what_each_word_does_and_where_h
     assert len(several.verdicts) > 1
     expect(page.locator(f"{TAB} .class-lines button")).to_have_count(5)
     expect(page.locator(f"{TAB} .classes")).to_contain_text("Each class is asked for by itself")
+    expect(page.locator(f"{TAB} .wall-grid .caption.row")).to_have_text(["L1", "L2", "L3", "avg"])
+    expect(thumbs).to_have_count(4 * 6)
+
+
+def test_an_address_holds_the_text_and_its_model_and_the_page_says_what_was_not_read(visit: Visit) -> None:
+    text = "A lovely 龘 film ☃."
+    page = visit(f"#tab=sentiment&classifier=feelings&review={quote(text)}", drawn=f"{TAB} .class-lines button")
+    at_rest(page)
+    expect(page.locator("#review")).to_have_value(text)
+    expect(page.locator(f"{TAB} .answer select option:checked")).to_have_text("feelings")
+    expect(page.locator(f"{TAB} .unread")).to_contain_text("龘 · ☃")
+    expect(page.locator(f"{TAB} .shares .token.unknown")).to_have_text(["龘", "☃"])
+    expect(page.locator(f"{TAB} .strips .token.unknown")).to_have_text(["龘", "☃"])
+
+    judged(page, "moods")
+    page.wait_for_function("location.hash.includes('classifier=moods')")
+    assert parse_qs(urlsplit(page.url).fragment)["review"] == [TEXT]
+    expect(page.locator(f"{TAB} .unread")).to_be_empty()
+    open_tab(page, "heads")
+    page.wait_for_function("!location.hash.includes('review')")  # elsewhere it is nobody's business
+    open_tab(page, "sentiment")
+    expect(page.locator("#review")).to_have_value(TEXT)
+    page.wait_for_function("location.hash.includes('review')")
+
+    page.evaluate("location.hash = 'tab=sentiment'")  # what an address leaves out is the first
+    expect(page.locator(f"{TAB} .answer select option:checked")).to_have_text("sentiment")
+    expect(page.locator("#review")).to_have_value(re.compile("^A quiet film"))
+    at_rest(page)
+    page.evaluate("location.hash = 'tab=sentiment&review=Fine&classifier=nobody'")
+    expect(page.locator("#review-error")).to_contain_text("There is no model nobody here")
+    page.evaluate("(text) => { location.hash = `tab=sentiment&review=${text}`; }", "x" * 4001)
+    expect(page.locator("#review-error")).to_contain_text("The review: 4001 characters, but at most 4000")
+    judged(page, "sentiment", "good 好 " * 400)
+    expect(page.locator(f"{TAB} .sum")).to_contain_text("too long for the page’s address")
+    page.wait_for_function("!location.hash.includes('review')")
+
+    open_tab(page, "heads")
+    page.click(".take-away > .link")
+    page.get_by_role("menuitem", name="Saved view").click()
+    expect(page.locator(".deck-toast")).to_contain_text("Saved as view 1")
+    page.evaluate("(text) => { location.hash = `tab=sentiment&review=${text}`; }", "x" * 9001)
+    expect(page.locator("#review-error")).to_contain_text("9001 characters")
+    page.click(".deck-door")
+    page.locator(".deck-panel").get_by_role("button", name="Save this view").click()
+    expect(page.locator(".deck-toast")).to_contain_text("This view was not saved")
+    expect(page.locator(".deck-list li")).to_have_count(1)
 
 
 def test_a_classifier_that_is_downloaded_judges_at_once(visit: Visit) -> None:
     page = visit(drawn=".tabs", width=360, height=780)
     page.click(".tabs [aria-controls=panel-models]")
-    page.locator(".hub li").get_by_role("button").click()
+    listed, other = (page.locator(".hub li", has_text=name) for name in (LISTED, ON_THE_HUB))
+    expect(listed.locator("b")).to_have_text("Classifies texts, English")
+    other.get_by_role("button").click()
     page.locator(".offer .fetch:not([aria-disabled=true])").click()
     page.wait_for_selector(f"{TAB} .verdict b")
     at_rest(page)

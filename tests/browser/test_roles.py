@@ -62,7 +62,12 @@ def test_drawn_links_rank_the_heads_and_a_head_is_explained(visit: Visit) -> Non
     page = visit(height=2200)
     page.click(f"{TAB} .finder summary")
     finder = page.locator(f"{TAB} .finder")
-    finder.locator(".words.source button").nth(1).focus()
+    word = finder.locator(".words.source button").nth(1)
+    for _ in range(2):
+        word.click()
+    expect(word).to_have_attribute("aria-pressed", "false")
+    expect(finder.get_by_role("status").first).to_have_text(f"{word.inner_text()} is no longer chosen.")
+    word.focus()
     page.keyboard.press("Enter")
     finder.locator(".words.target button").nth(1).focus()
     page.keyboard.press("Enter")

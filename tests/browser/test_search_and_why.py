@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 from headlight import Translator
 from headlight.model.experiments.inside import parts_of_logit
 from headlight.model.records import KINDS, BeamTree, Translation
+from headlight.viz.answers.examples import EXAMPLES
 from tests.browser.acting import at_rest, drawn, held, modules, open_tab, state
 from tests.browser.axe import barriers
 from tests.browser.conftest import Visit, visiting
@@ -154,10 +156,7 @@ def test_the_tree_fits_the_width_and_shows_what_was_asked_for(page: Page, exampl
     page.get_by_label("Show what was dropped").check()
     assert shown(page) == list(range(len(nodes)))
     assert_fits(page)
-    page.get_by_label("Hide what can no longer win").check()
-    assert shown(page) == [place for place, node in enumerate(nodes) if node.step <= nodes[best].step]
     page.get_by_label("Show what was dropped").uncheck()
-    page.get_by_label("Hide what can no longer win").uncheck()
 
     # Each token's probability, given what stands before it, is the number in its box and in the read-out.
     place = way(example.tree, best)[2]
@@ -166,6 +165,21 @@ def test_the_tree_fits_the_width_and_shows_what_was_asked_for(page: Page, exampl
     expect(page.locator(".headlight-decoding .readout .about")).to_contain_text(f"probability {chance:.4f}")
     assert abs(float(page.inner_text(f'{NODE}[data-node="{place}"] .numeric')) - chance) < 0.006
     assert barriers(page, ".headlight-decoding .search") == []
+
+
+def test_what_can_no_longer_win_can_be_hidden(visit: Visit, translator: Translator) -> None:
+    text = next(example.text for example in EXAMPLES if example.name == "separable")
+    nodes = translator.translate(text, beam_size=4, no_repeat=4).tree.nodes
+    best = max((at for at, node in enumerate(nodes) if node.outcome == "finished"), key=lambda at: nodes[at].score)
+    kept = [at for at, node in enumerate(nodes) if node.outcome != "dropped" and node.step <= nodes[best].step]
+    page = visit("#" + urlencode({"text": text, "tab": "decoding"}), drawn=NODE)
+    hide = page.get_by_label("Hide what can no longer win")
+    expect(hide).to_be_visible()
+    assert len(shown(page)) > len(kept)  # the search went on behind the best
+    hide.check()
+    assert shown(page) == kept
+    hide.uncheck()
+    assert len(shown(page)) > len(kept)
 
 
 def test_the_search_is_played_step_by_step_and_a_token_is_lit_in_tree_and_bars(

@@ -142,7 +142,7 @@ def test_a_review_gets_the_judges_verdict_probability_shares_and_heads(page: Pag
     assert [name for name, *_ in shown] == [token.text for token in truth.tokens]
     assert [share for _, share, _ in shown] == [signed(share) for share in truth.shares]
     for head in (2, 6):
-        page.locator(".headlight-sentiment .wall-flow button").nth(head).click()
+        page.click(f'.headlight-sentiment .wall-grid button[data-layer="0"][data-head="{head}"]')
         (drawn,) = (trace["z"] for trace in traces(page, ".headlight-sentiment .plot") if trace["type"] == "heatmap")
         np.testing.assert_allclose(drawn, truth.attention[0, head], atol=NEAR)
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import './setup.js';
 
-const { cells, colourAt } = await import('../../viz/widgets/parts/quickplotly.js');
+const { coloursOf, paint } = await import('../../viz/widgets/parts/quickplotly.js');
 
 const SCALE = [
   [0, '#000000'],
@@ -10,25 +10,47 @@ const SCALE = [
   [1, '#ffffff'],
 ];
 
+/** Whole pixels as red, green, blue and opacity. */
+const channels = (pixels) => [...pixels].map((pixel) => [...new Uint8Array(Uint32Array.of(pixel).buffer)]);
+const [BLACK, RED, WHITE, CLEAR] = [
+  [0, 0, 0, 255],
+  [255, 0, 0, 255],
+  [255, 255, 255, 255],
+  [0, 0, 0, 0],
+];
+
+/** What a trace paints, in `width` × `height` pixels. */
+function painted(trace, width, height) {
+  const pixels = new Uint32Array(width * height);
+  paint(pixels, trace, { width, height });
+  return Array.from({ length: height }, (_, line) => channels(pixels.subarray(line * width, (line + 1) * width)));
+}
+
 test('colours lie between those of the scale', () => {
-  assert.equal(colourAt(SCALE, 0), 'rgb(0,0,0)');
-  assert.equal(colourAt(SCALE, 0.25), 'rgb(128,0,0)');
-  assert.equal(colourAt(SCALE, 0.5), 'rgb(255,0,0)');
-  assert.equal(colourAt(SCALE, 1), 'rgb(255,255,255)');
+  const colourOf = coloursOf(SCALE);
+  assert.deepEqual(channels([0, 0.25, 0.5, 1].map(colourOf)), [BLACK, [128, 0, 0, 255], RED, WHITE]);
 });
 
 test('cells fill whole pixels, with their gaps, and masked ones are left out', () => {
   const trace = { z: [[0, null, 1]], zmin: 0, zmax: 1, colorscale: SCALE, xgap: 1, ygap: 1 };
-  assert.deepEqual(cells(trace, { width: 10, height: 4 }), [
-    [0, 0, 2, 3, 'rgb(0,0,0)'],
-    [7, 0, 2, 3, 'rgb(255,255,255)'],
-  ]);
+  const line = [BLACK, BLACK, CLEAR, CLEAR, CLEAR, CLEAR, CLEAR, WHITE, WHITE, CLEAR];
+  assert.deepEqual(painted(trace, 10, 4), [line, line, line, Array(10).fill(CLEAR)]);
+});
+
+test('rows of cells stand below one another', () => {
+  const trace = { z: [[0], [null], [1]], zmin: 0, zmax: 1, colorscale: SCALE, xgap: 0, ygap: 0 };
+  assert.deepEqual(painted(trace, 1, 5), [[BLACK], [BLACK], [CLEAR], [WHITE], [WHITE]]);
+});
+
+test('what is below a map shows in its gaps and where it is masked', () => {
+  const pixels = new Uint32Array(4 * 2);
+  const below = { z: [[0, 0]], zmin: 0, zmax: 1, colorscale: SCALE, xgap: 0, ygap: 0 };
+  paint(pixels, below, { width: 4, height: 2 });
+  paint(pixels, { ...below, z: [[1, null]], xgap: 1, ygap: 1 }, { width: 4, height: 2 });
+  assert.deepEqual(channels(pixels), [WHITE, BLACK, BLACK, BLACK, BLACK, BLACK, BLACK, BLACK]);
 });
 
 test('what lies beyond the scale has the colour of its end', () => {
   const trace = { z: [[-3, 3]], zmin: -1, zmax: 1, colorscale: SCALE, xgap: 0, ygap: 0 };
-  assert.deepEqual(
-    cells(trace, { width: 2, height: 1 }).map((cell) => cell[4]),
-    ['rgb(0,0,0)', 'rgb(255,255,255)'],
-  );
+  assert.deepEqual(painted(trace, 2, 1), [[BLACK, WHITE]]);
 });

@@ -92,14 +92,32 @@ test('columns of a decoder are what it has read', () => {
   assert.equal(new RecordedMaps(written).reading({ kind: 'decoder' }, 0), 'says_writing');
 });
 
-test('the first opaque surface under a frame says whether it is dark', () => {
+test('the first opaque surface under a frame says whether it is dark, then what the notebook says of itself', () => {
   const colours = new Map();
-  globalThis.getComputedStyle = (element) => ({ backgroundColor: colours.get(element) });
+  globalThis.getComputedStyle = (element) => ({ backgroundColor: colours.get(element) ?? 'rgba(0, 0, 0, 0)' });
+  const page = (dataset, theme = null) => ({ body: { dataset }, documentElement: { getAttribute: () => theme } });
   const above = { parentElement: null };
-  const frame = { parentElement: above };
-  colours.set(frame, 'rgba(0, 0, 0, 0)').set(above, 'rgb(17, 17, 17)');
+  const frame = { parentElement: above, ownerDocument: page({}) };
+  colours.set(above, 'rgb(17, 17, 17)');
   assert.equal(isDark(frame, false), true);
   colours.set(above, 'rgb(250, 250, 250)');
   assert.equal(isDark(frame, true), false);
   assert.equal(isDark(null, true), true);
+  // In a shadow root the surface lies under its host.
+  const inside = { parentElement: null, getRootNode: () => ({ host: above }), ownerDocument: page({}) };
+  assert.equal(isDark(inside, true), false);
+  colours.delete(above);
+  for (const [dataset, theme, dark] of [
+    [{ vscodeThemeKind: 'vscode-dark' }, null, true],
+    [{ vscodeThemeKind: 'vscode-light' }, null, false],
+    [{ vscodeThemeKind: 'vscode-high-contrast' }, null, true],
+    [{ vscodeThemeKind: 'vscode-high-contrast-light' }, null, false],
+    [{ jpThemeLight: 'false' }, null, true],
+    [{ jpThemeLight: 'true' }, null, false],
+    [{}, 'dark', true],
+    [{}, 'light', false],
+  ])
+    assert.equal(isDark({ parentElement: above, ownerDocument: page(dataset, theme) }, !dark), dark);
+  assert.equal(isDark(frame, true), true);
+  assert.equal(isDark(frame, false), false);
 });

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import subprocess
 import sys
 from dataclasses import asdict, fields, replace
@@ -315,3 +316,10 @@ def test_who_reads_requests_and_settings_loads_neither_torch_nor_gradio(name: st
     code = f"import sys, headlight.viz.{name}\nprint(*{{'torch', 'gradio', 'transformers'}} & set(sys.modules))"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.split() == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_complaint_of_length_fits_names_of_either_number(language: str) -> None:
+    said = words(language)["error_too_long"].format(name=words(language)["field_interventions"], given=636, limit=500)
+    assert re.match(r"(The changes: |改动：)", said)
+    assert {"636", "500"} <= set(re.findall(r"\d+", said))

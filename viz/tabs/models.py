@@ -83,12 +83,13 @@ def _reliability(folder: Path) -> dict[str, Any] | None:
         curve = [[int(number), _share(stated), _share(right)] for number, stated, right in held_out["calibration"]]
         if not curve:
             return None
-        plain = measured.get("plain") or {"right": 0, "sentences": 0}
+        plain = measured.get("plain") or {}
+        read = int(plain.get("read", 0)) if "right" in plain else 0  # none, where new answers are not read yet
         return {
             "answers": int(held_out["answers"]),
             "area": _share(held_out["area"]),
             "curve": curve,  # [answers, probability stated, share right] each
-            "plain": {"right": int(plain["right"]), "read": read} if (read := int(plain["sentences"])) else None,
+            "plain": {"right": int(plain["right"]), "read": read} if read else None,
         }
     except ODD as error:
         LOG.warning("%s: its %s is left out: %s", logged(folder), FILE, logged(error))

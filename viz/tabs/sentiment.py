@@ -103,6 +103,7 @@ def judgement_values(judgement: Judgement, erased: Erased) -> dict[str, Any]:
         "log_odds": [round(each, 6) for each in judgement.class_log_odds],
         "probabilities": [round(each, 6) for each in judgement.probabilities],
         "shares": None if shares is None else [round(share, 6) for share in shares],
+        "unknown": list(judgement.unknown),
         "bias": round(judgement.bias, 6),
         "erased": erased_values(erased),
         "erasable": erased.work <= MOST,

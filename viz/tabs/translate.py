@@ -28,7 +28,7 @@ from headlight.viz.errors import PageError
 from headlight.viz.fields import OPTIONS
 from headlight.viz.settings import ANY
 from headlight.viz.wire.parcels import LARGE, Parcels
-from headlight.viz.wire.rpc import Written, answering, asked_of
+from headlight.viz.wire.rpc import answering, asked_of
 from headlight.viz.wire.visitors import GONE, VISITOR, OneEach, with_turn
 from headlight.viz.wire.widget import widget
 
@@ -54,7 +54,7 @@ class TranslateWidget(OneEach):
     def build(self) -> gr.HTML:
         """Inside a `gr.Blocks`."""
         first = first_answer(self.service)
-        server = [answering(self.read_back, background=True), answering(self.collect, computes=False)]
+        server = [answering(self.read_back, background=True), answering(self.collect, computes=False, written=True)]
         made = widget("translate/translate", value=first, server=server, config=self._config())
         quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "api_name": False}
         # The line decides who computes. "multiple": otherwise a browser keeps a request to itself while its last runs.
@@ -86,9 +86,9 @@ class TranslateWidget(OneEach):
         translation = self.service.translate(self.service.check(values.get("request"), model_defaults=True))
         return {"reliability": reliability_values(self.service.read_back(translation))}
 
-    def collect(self, values: Mapping[str, Any]) -> Written:
+    def collect(self, values: Mapping[str, Any]) -> bytes:
         """An answer that was too large for a message."""
-        return Written(self.parcels.take(values.get("name")))
+        return self.parcels.take(values.get("name"))
 
     def tell(self, event: gr.EventData, request: gr.Request) -> Iterator[Any]:
         """The messages for Gradio, which would repeat the last one at the end, after messages of a later request."""

@@ -172,8 +172,26 @@ def test_every_shipped_model_that_was_tested_is_drawn_by_its_own_numbers(cards: 
     drawn = cards["de-en"]["reliability"]
     assert drawn["curve"] == told["with_back"]["calibration"]
     assert sum(number for number, *_ in drawn["curve"]) == drawn["answers"]
-    assert drawn["plain"] == {"right": told["plain"]["right"], "read": told["plain"]["sentences"]}
+    assert drawn["plain"] == {"right": told["plain"]["right"], "read": told["plain"]["read"]}
     assert cards["toy"]["reliability"] is None
+
+
+@pytest.mark.parametrize(
+    ("plain", "shown"),
+    [
+        ({"read": 60, "sentences": 120, "right": 50}, {"right": 50, "read": 60}),
+        ({"read": 0, "sentences": 120}, None),
+        ({}, None),
+    ],
+)
+def test_plain_answers_that_nobody_has_read_yet_are_no_wrong_ones(
+    tmp_path: Path, plain: dict[str, int], shown: dict[str, int] | None
+) -> None:
+    shutil.copytree(MODELS / "toy", tmp_path / "new")
+    measured = {"alone": {"answers": 3, "area": 0.5, "calibration": [[3, 0.5, 1.0]]}, "plain": plain}
+    (tmp_path / "new" / "reliability.json").write_text(json.dumps({"measured": measured}), encoding="utf-8")
+    (card,) = cards_values(Service(Settings(models_folder=tmp_path)))
+    assert card["reliability"]["plain"] == shown
 
 
 @pytest.mark.parametrize(

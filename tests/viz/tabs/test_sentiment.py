@@ -27,8 +27,10 @@ def service() -> Service:
     return Service(Settings(model="toy"))
 
 
-def answer_to(service: Service, text: str) -> dict[str, Any]:
-    values: dict[str, Any] = json.loads(json.dumps(judgement_values(*ask(service, {"text": text})), allow_nan=False))
+def answer_to(service: Service, text: str, model: str = "") -> dict[str, Any]:
+    values: dict[str, Any] = json.loads(
+        json.dumps(judgement_values(*ask(service, {"text": text, "model": model})), allow_nan=False)
+    )
     return values
 
 
@@ -180,6 +182,21 @@ def test_a_classifier_of_any_number_of_classes_judges(several: Service, model: s
     np.testing.assert_allclose(decoded(answer["attention"]), judgement.attention, atol=NEAR)
     for token in answer["tokens"][1:-1]:  # as typed: case and accents go only for the model
         assert TEXT[token["start"] : token["end"]].strip() == token["text"].strip()
+
+
+def test_words_that_a_vocabulary_lacks_are_named_by_their_places(several: Service) -> None:
+    text = "The film was 龘 lovely ☃."
+    answer = answer_to(several, text, "feelings")
+    assert [answer["tokens"][place]["text"] for place in answer["unknown"]] == ["龘", "☃"]
+    (unknown,) = {answer["tokens"][place]["id"] for place in answer["unknown"]}
+    assert several.run_judge(label_of, unknown, name="feelings") == "[UNK]"
+    assert answer_to(several, TEXT, "feelings")["unknown"] == []
+    for model in ("", "moods"):  # vocabularies of bytes, which can write anything
+        assert answer_to(several, text, model)["unknown"] == []
+
+
+def label_of(judge: Judge, token_id: int) -> str:
+    return judge.tokenizer.label(token_id)
 
 
 def test_erasing_waits_for_a_second_call_where_it_is_much_work(several: Service) -> None:

@@ -56,7 +56,7 @@ def test_an_answer_too_large_for_a_message_is_fetched_by_its_name(
     monkeypatch.setattr(translate_tab, "LARGE", 1000)
     (*_, parcel) = ask(translate_widget, text=SENTENCE, turn=2)
     assert {name: parcel[name] for name in ("turn", "what")} == {"turn": 2, "what": "parcel"}
-    collect = answering(translate_widget.collect, computes=False)
+    collect = answering(translate_widget.collect, computes=False, written=True)
     fetched = json.loads(collect(json.dumps({"name": parcel["name"]})))
     assert fetched["attention"] == whole["attention"]
     assert fetched["text"] == whole["text"]
@@ -70,10 +70,10 @@ def test_of_answers_that_nobody_fetches_the_oldest_leave() -> None:
     names = [parcels.keep(text * 4) for text in "abc"]
     with pytest.raises(PageError):
         parcels.take(names[0])
-    assert [parcels.take(name) for name in names[1:]] == ["bbbb", "cccc"]
-    assert parcels.take(names[2]) == "cccc"  # again, where the connection was lost on the way
+    assert [parcels.take(name) for name in names[1:]] == [b"bbbb", b"cccc"]
+    assert parcels.take(names[2]) == b"cccc"  # again, where the connection was lost on the way
     kept = parcels.keep("d" * 9)  # older ones leave their room
-    assert parcels.take(kept) == "d" * 9
+    assert parcels.take(kept) == b"d" * 9
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 // Where our files lie, and the tables that everything needs before it can draw.
 
+import { Patience } from './away.js';
+
 // Words, colours, fields and versions of files, which came with the modules.
 export const tables = globalThis.headlightTables;
 
@@ -48,32 +50,49 @@ function bundled() {
   return later;
 }
 
-/** `tell(who, before)` shows how many requests are before ours; a saved page has no server and no queue. */
+/**
+ * `tell(who, before)` shows how many requests are before ours, `away(who, is)` that nobody computes at present; a saved
+ * page has no server and no queue.
+ */
 export const line = {
   /** @type {(who: unknown, before: number | null) => void} */
   tell: () => {},
+  /** @type {(who: unknown, is: boolean) => void} */
+  away: () => {},
 };
 
 async function asked(ask, values) {
   const said = await ask(JSON.stringify(values));
-  return said === undefined ? { what: 'error', word: 'unreachable' } : JSON.parse(said);
+  if (said === undefined) return { what: 'error', word: 'unreachable' };
+  return typeof said === 'string' ? JSON.parse(said) : said; // a large answer comes as it is
 }
 
 /**
  * Ask the server for something small; where others are before us, that is said until it is our turn. What it complains
- * of is thrown, with the phrase that says so. `wanted()`: what the page does by itself; nothing is said of it, and it is
- * given up, with `null`, once it is wanted no more.
+ * of is thrown, with the phrase that says so. While no machine computes, the question stays, and is asked again.
+ * `wanted()`: what the page does by itself; nothing is said of it, and it is given up, with `null`, once it is wanted no more.
  */
 export async function call(ask, values, wanted = null) {
+  const patience = new Patience();
   let answer = await asked(ask, values);
   try {
-    while (answer?.what === 'waiting') {
+    while (answer?.what === 'waiting' || patience.bears(answer)) {
       if (wanted && !wanted()) return null;
-      if (!wanted) line.tell(ask, answer.before);
-      answer = await asked(ask, { ...values, place: answer.place }); // the server keeps our place meanwhile
+      const away = answer.what !== 'waiting';
+      if (!wanted) {
+        line.tell(ask, away ? null : answer.before);
+        line.away(patience, away);
+      }
+      if (away) await patience.rest();
+      // In the line, the server keeps our place meanwhile.
+      answer = await asked(ask, away ? values : { ...values, place: answer.place });
     }
   } finally {
-    if (!wanted) line.tell(ask, null);
+    patience.end();
+    if (!wanted) {
+      line.tell(ask, null);
+      line.away(patience, false);
+    }
   }
   if (answer?.what === 'error') throw Object.assign(new Error(answer.word), { fault: answer });
   return answer;

@@ -1,7 +1,7 @@
 // The address always holds what one sees: sentence, model, options, and where one looks. Only what differs from its default is in it.
 
 import { KINDS } from './translation.js';
-import { FIELDS } from './fields.js';
+import { FIELDS, JUDGES } from './fields.js';
 import { isSpoken } from './languages.js';
 import { DEFAULTS, on, state } from './state.js';
 import { bestHead } from './besthead.js';
@@ -91,6 +91,7 @@ export function readLink(hash = location.hash) {
   }
   for (const row of FIELDS.selection) if (row.name in values) take(wanted, row.key, READ[row.kind](values[row.name], row));
   if (/^[a-z]+$/.test(values.tab ?? '')) wanted.tab = values.tab;
+  if (wanted.tab === JUDGES) for (const row of FIELDS.judged) wanted[row.key] = values[row.name] ?? row.default; // its view checks them
   take(wanted, 'interventions', changesOf(values.interventions));
   if (isSpoken(values.language)) wanted.language = values.language;
   return wanted;
@@ -147,6 +148,7 @@ export function writeLink() {
     const value = state[row.key];
     if (row.always || value !== row.default) values.set(row.name, written(row, value));
   }
+  if (state.tab === JUDGES) for (const row of FIELDS.judged) if (state[row.key]) values.set(row.name, state[row.key]);
   if (state.chosenLanguage) values.set('language', state.chosenLanguage);
   return `#${values}`;
 }
@@ -174,7 +176,7 @@ export function watchState() {
       if (window.parent !== window) window.parent.postMessage({ queryString: '', hash }, '*');
     }, pause);
   };
-  on(['translation', 'busy', 'chosenLanguage', ...Object.keys(DEFAULTS)], keep);
+  on(['translation', 'busy', 'chosenLanguage', ...FIELDS.judged.map(({ key }) => key), ...Object.keys(DEFAULTS)], keep);
   addEventListener('hashchange', () => {
     here = null;
     known = location.hash;

@@ -29,6 +29,8 @@ export const DEFAULTS = { tab: 'heads', interventions: '', ...Object.fromEntries
  * @typedef {object} Here what the page knows beside that
  * @property {string} language
  * @property {string} theme
+ * @property {string} review the text that Sentiment judges; empty: its first example
+ * @property {string} classifier the model that judges it; empty: the first
  * @property {import('./translation.js').Translation | null} translation
  * @property {Head | null} preview
  * @property {number | null} hoverRow
@@ -49,6 +51,7 @@ export const page = createStore({
   beamer: false, // saved views are shown to a class
   savedViews: 0, // how many this browser keeps
   fetched: 0, // models that came since the page was opened
+  ...Object.fromEntries(FIELDS.judged.map((row) => [row.key, row.default])),
   ...DEFAULTS,
   fit: true,
   lastHeads: {}, // by kind, the head that was looked at last

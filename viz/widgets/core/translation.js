@@ -55,12 +55,11 @@ export class Translation {
     this.start = { ...values.start, key: 'b' };
     /** @type {Partial<Record<Kind, Tensor>>} */
     this.tensors = {};
-    for (const kind of KINDS.filter((each) => attention[each])) {
-      const { shape, letters } = attention[kind]; // the letters are not kept
-      this.tensors[kind] = { shape, numbers: kind === 'decoder' ? decodeCausal(letters, shape) : decode(letters) };
-    }
+    for (const kind of KINDS.filter((each) => attention[each])) this.tensors[kind] = tensorOf(kind, attention[kind]);
     /** @type {Map<string, AttentionMap>} */
     this.maps = new Map();
+    /** @type {Map<string, Uint16Array | Uint32Array>} */
+    this.gathered = new Map();
   }
 
   /** The request again, as the server takes it: every value by its name. */
@@ -106,25 +105,40 @@ export class Translation {
   }
 
   compute(kind, layer, head) {
+    const [layers, heads, rows, columns] = this.tensors[kind].shape;
+    const numbers = this.gather(kind, layer, head);
+    const whole = FULL * (layer === 'mean' && head !== 'max' ? layers : 1) * (head === 'mean' ? heads : 1);
+    const weights = new Float32Array(numbers.length);
+    for (let cell = 0; cell < weights.length; cell++) weights[cell] = numbers[cell] / whole;
+    this.mask(kind, { weights, rows, columns });
+    return { weights, rows, columns };
+  }
+
+  /**
+   * One map as whole numbers: a head, or of several their sum, or the greatest of each cell. Sums and maxima of layers are kept:
+   * those of all layers are made of them.
+   * @param {Kind} kind
+   * @param {LayerPlace} layer
+   * @param {HeadPlace} head
+   * @returns {Uint16Array | Uint32Array}
+   */
+  gather(kind, layer, head) {
     const { shape, numbers } = this.tensors[kind];
     const [layers, heads, rows, columns] = shape;
     const size = rows * columns;
-    const weights = new Float32Array(size);
-    const across = (chosen, count) => (typeof chosen === 'number' ? [chosen] : [...Array(count).keys()]);
-    const chosenLayers = across(layer, layers);
-    const chosenHeads = across(head, heads);
-    for (const eachLayer of chosenLayers) {
-      for (const eachHead of chosenHeads) {
-        const offset = (eachLayer * heads + eachHead) * size;
-        for (let cell = 0; cell < size; cell++) {
-          const weight = numbers[offset + cell] / FULL;
-          if (head === 'max') weights[cell] = Math.max(weights[cell], weight);
-          else weights[cell] += weight / (chosenLayers.length * chosenHeads.length);
-        }
-      }
+    if (typeof layer === 'number' && typeof head === 'number') {
+      const first = (layer * heads + head) * size;
+      return numbers.subarray(first, first + size);
     }
-    this.mask(kind, { weights, rows, columns });
-    return { weights, rows, columns };
+    const key = `${kind} ${layer} ${head}`;
+    if (!this.gathered.has(key)) {
+      const parts =
+        layer === 'mean'
+          ? Array.from({ length: layers }, (_, each) => this.gather(kind, each, head))
+          : Array.from({ length: heads }, (_, each) => this.gather(kind, layer, each));
+      this.gathered.set(key, head === 'max' ? greatest(parts, size) : sum(parts, size));
+    }
+    return this.gathered.get(key);
   }
 
   /** Whether a map of this kind has cells in which no look is possible. */
@@ -140,6 +154,31 @@ export class Translation {
       for (const column of this.hidden ?? []) for (let row = 0; row < rows; row++) weights[row * columns + column] = NaN;
     }
   }
+}
+
+/** All maps of a kind. They become numbers when they are first looked at, and the letters are not kept. */
+function tensorOf(kind, { shape, letters }) {
+  let numbers = null;
+  return {
+    shape,
+    get numbers() {
+      numbers ??= kind === 'decoder' ? decodeCausal(letters, shape) : decode(letters);
+      letters = '';
+      return numbers;
+    },
+  };
+}
+
+function sum(parts, size) {
+  const found = new Uint32Array(size);
+  for (const part of parts) for (let cell = 0; cell < size; cell++) found[cell] += part[cell];
+  return found;
+}
+
+function greatest(parts, size) {
+  const found = new Uint16Array(size);
+  for (const part of parts) for (let cell = 0; cell < size; cell++) if (part[cell] > found[cell]) found[cell] = part[cell];
+  return found;
 }
 
 /**

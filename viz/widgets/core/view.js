@@ -19,7 +19,16 @@ function axis(tokens, text, { words, special }) {
   return special ? items : items.filter((item) => !item.special);
 }
 
+const known = new WeakMap(); // translation → the axes of its maps, by kind and by what is shown: all heads share them
+
 export function axes(translation, kind, options) {
+  const key = [kind, Boolean(options.words), Boolean(options.special)].join();
+  const found = known.get(translation) ?? known.set(translation, new Map()).get(translation);
+  if (!found.has(key)) found.set(key, makeAxes(translation, kind, options));
+  return found.get(key);
+}
+
+function makeAxes(translation, kind, options) {
   const textOf = (name) => (sideOf(kind, name) === 'source' ? translation.source_text : translation.text);
   const items = (name) => axis(translation[name](kind), textOf(name), options);
   return { rows: items('rows'), columns: items('columns') };

@@ -45,7 +45,12 @@ class Deck {
       this.toast.tell('deck_full', { count: MOST.views });
       return;
     }
-    this.put([...this.views, { title: titleNow(), note: '', hash: hashNow() }]);
+    const hash = hashNow();
+    if (hash.length > MOST.hash) {
+      this.toast.tell('deck_too_long');
+      return;
+    }
+    this.put([...this.views, { title: titleNow(), note: '', hash }]);
     this.toast.tell('deck_saved', { number: this.views.length });
   }
 

@@ -2,7 +2,7 @@
 
 const KEY = 'headlight-deck';
 const FORMAT = 'headlight-deck';
-export const MOST = { views: 40, title: 120, note: 600, hash: 6000 };
+export const MOST = { views: 40, title: 120, note: 600, hash: 9000 };
 const MOST_BYTES = 400_000; // of all views as text: what a link unpacks to beyond that is refused
 
 /** @typedef {{ title: string, note: string, hash: string }} View */

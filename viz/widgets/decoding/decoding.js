@@ -67,7 +67,11 @@ class Decoding {
     }
     const ask = (server, request) => call(server, { request, ...look });
     const both = () => Promise.all([ask(this.server.draw_search, origin), ask(this.server.draw_chances, asked), loadPlotly()]);
-    this.latest.show(JSON.stringify([origin, asked, look]), both, ([tree, sure, plotly]) => this.draw(plotly, origin, tree, sure));
+    this.latest
+      .show(JSON.stringify([origin, asked, look]), both, ([tree, sure, plotly]) => this.draw(plotly, origin, tree, sure))
+      .then(() => {
+        if (!this.drawn && this.error.textContent) this.search.says.textContent = ''; // nothing is being drawn any more
+      });
   }
 
   request(more) {

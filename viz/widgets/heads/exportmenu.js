@@ -27,6 +27,7 @@ export function mountExportMenu(server) {
   let hiding = 0;
 
   const open = (yes) => {
+    if (yes) fill();
     menu.hidden = !yes;
     button.setAttribute('aria-expanded', String(yes));
   };
@@ -73,22 +74,19 @@ export function mountExportMenu(server) {
     }
   };
 
+  const fill = () => {
+    const item = (form) => {
+      const [name, says] = [make('b', {}, nameOf(form)), make('span', {}, t(`form_${form}_says`))];
+      return make('button', { type: 'button', role: 'menuitem', onclick: () => take(form) }, name, says);
+    };
+    replace(menu, ...FORMS.map(item));
+  };
+
   return {
     element,
     draw() {
       button.textContent = t('export');
-      replace(
-        menu,
-        ...FORMS.map((form) => {
-          const name = nameOf(form);
-          return make(
-            'button',
-            { type: 'button', role: 'menuitem', onclick: () => take(form) },
-            make('b', {}, name),
-            make('span', {}, t(`form_${form}_says`)),
-          );
-        }),
-      );
+      if (!menu.hidden) fill();
     },
   };
 }

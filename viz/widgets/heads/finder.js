@@ -56,8 +56,11 @@ export class Finder {
   press(button) {
     if (!button) return;
     const place = Number(button.dataset.place);
-    if (button.parentElement === this.rows[0]) this.source = this.source === place ? null : place;
-    else if (this.source !== null) {
+    this.told.textContent = '';
+    if (button.parentElement === this.rows[0]) {
+      if (this.source === place) this.told.textContent = t('finder_let_go', { word: this.sources[place].label });
+      this.source = this.source === place ? null : place;
+    } else if (this.source !== null) {
       const name = `${this.source}-${place}`;
       const gold = new Map(this.gold);
       if (!gold.delete(name)) gold.set(name, true);

@@ -129,33 +129,50 @@ const headOf = (button) => ({ layer: number(button.dataset.layer), head: number(
 /** The square root of each weight: thumbnails are for recognising shapes, and faint ones should show. */
 function paint(canvas, { weights, rows, columns }, { scale, palette }) {
   const [height, width] = [Math.min(rows.length, MOST), Math.min(columns.length, MOST)];
-  Object.assign(canvas, { width, height });
+  if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
   const context = canvas.getContext('2d');
   const picture = context.createImageData(width, height);
   const pixels = new Uint32Array(picture.data.buffer); // a whole pixel at once: a tenth of the time of four bytes
   const colours = opaque(palette);
-  const strongest = new Float32Array(width * height).fill(-1);
-  for (let row = 0; row < rows.length; row++) {
-    const most = scale === 'row' ? rowMaximum({ weights, columns }, row) : 1;
-    const y = Math.floor((row * height) / rows.length);
-    for (let column = 0; column < columns.length; column++) {
-      const weight = weights[row * columns.length + column];
-      const cell = y * width + Math.floor((column * width) / columns.length);
-      const here = weight === weight ? level(weight, most, scale) : -1;
-      if (here > strongest[cell]) strongest[cell] = here;
-    }
-  }
-  for (let cell = 0; cell < strongest.length; cell++) {
-    if (strongest[cell] < 0) continue; // masked: what is behind shows
-    pixels[cell] = colours[Math.min(255, Math.round(Math.sqrt(strongest[cell]) * 255))];
+  const levels = scale === 'log' || scale === 'row' ? scaled({ weights, columns }, rows.length, scale) : weights;
+  const greatest = strongest(levels, [rows.length, columns.length], [height, width]);
+  for (let cell = 0; cell < greatest.length; cell++) {
+    if (greatest[cell] < 0) continue; // masked: what is behind shows
+    pixels[cell] = colours[Math.min(255, Math.round(Math.sqrt(greatest[cell]) * 255))];
   }
   context.putImageData(picture, 0, 0);
 }
 
+/** Where each weight stands on its scale. */
+function scaled(map, rows, scale) {
+  const wide = map.columns.length;
+  const most = Float32Array.from({ length: rows }, (_, row) => (scale === 'row' ? rowMaximum(map, row) : 1));
+  return Float32Array.from(map.weights, (weight, cell) => level(weight, most[Math.floor(cell / wide)], scale));
+}
+
+/** Of the cells that share a pixel the greatest level, -1 where all of them are masked. */
+function strongest(levels, [tall, wide], [height, width]) {
+  const found = new Float32Array(width * height).fill(-1);
+  const across = Int32Array.from({ length: wide }, (_, column) => Math.floor((column * width) / wide));
+  for (let row = 0, cell = 0; row < tall; row++) {
+    const first = Math.floor((row * height) / tall) * width;
+    for (let column = 0; column < wide; column++, cell++) {
+      const pixel = first + across[column];
+      if (levels[cell] > found[pixel]) found[pixel] = levels[cell]; // never of NaN
+    }
+  }
+  return found;
+}
+
+const pixelsOf = new WeakMap(); // a palette's table → the same as whole pixels
+
 /** The 256 colours of a palette as whole pixels. */
 function opaque(palette) {
   const levels = table(palette);
-  const bytes = new Uint8Array(4 * 256).fill(255);
-  for (let level = 0; level < 256; level++) bytes.set(levels.subarray(3 * level, 3 * level + 3), 4 * level);
-  return new Uint32Array(bytes.buffer);
+  if (!pixelsOf.has(levels)) {
+    const bytes = new Uint8Array(4 * 256).fill(255);
+    for (let level = 0; level < 256; level++) bytes.set(levels.subarray(3 * level, 3 * level + 3), 4 * level);
+    pixelsOf.set(levels, new Uint32Array(bytes.buffer));
+  }
+  return pixelsOf.get(levels);
 }

@@ -133,7 +133,7 @@ export class Heatmap {
       paper_bgcolor: 'rgba(0,0,0,0)',
       plot_bgcolor: 'rgba(0,0,0,0)',
     };
-    this.drawing = this.plotly.react(this.plot, traces, layout, { staticPlot: true, responsive: false });
+    this.plotly.react(this.plot, traces, layout, { staticPlot: true, responsive: false });
   }
 
   /** Under the allowed cells, so that the hatch of what is masked does not show between them. */
@@ -235,6 +235,6 @@ export class Heatmap {
 
   close() {
     this.element.remove();
-    this.drawing?.then(() => this.plotly.purge(this.plot)); // Plotly stumbles over what is taken from under its pen
+    this.plotly.purge(this.plot);
   }
 }

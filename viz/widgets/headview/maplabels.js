@@ -55,7 +55,7 @@ export class MapLabels {
 
   label(item, data, style) {
     const { tiny } = this.room;
-    const text = make('span', { class: item.special ? 'special' : '' }, item.label);
+    const text = make('span', { class: item.special ? 'special' : item.unknown ? 'unknown' : '' }, item.label);
     const upright = data.column != null && CJK.test(item.label) && !tiny;
     // Where one name lies above many columns, it reaches to the side that has room.
     const end = tiny && data.column > this.view.columns.length / 2 ? ' backwards' : '';

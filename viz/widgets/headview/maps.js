@@ -27,7 +27,7 @@ export class Maps {
   /** One view of a source in a form, called `name`; or the view of B and as `other` that of A. */
   show(source, view, { other = null, form = 'matrix', name }) {
     const wanted = form === 'matrix' && other ? 'compare' : form;
-    const width = Math.min(this.widest, this.element.clientWidth || WIDTH);
+    const width = Math.min(this.widest, this.width || this.element.clientWidth || WIDTH); // known without a layout of the page
     if (wanted !== this.form) this.begin(wanted);
     const both = other ? [other, view] : [view];
     if (wanted === 'compare') this.element.style.setProperty('--plane', `${this.comparison.show(source, other, view, width)}px`);

@@ -55,7 +55,7 @@ export function words(tokens, text) {
     const touches = !token.special && end === token.start;
     const touched = next && !next.special && !token.special && next.start === token.end;
     if (end !== null && !touches) shown.push(' ');
-    const classes = ['token', token.special && 'special', touches && 'joins', touched && 'joined'];
+    const classes = ['token', token.special && 'special', token.unknown && 'unknown', touches && 'joins', touched && 'joined'];
     const reads = token.special ? token.label : text.slice(token.start, token.end).trim() || token.label;
     shown.push(make('span', { class: classes.filter(Boolean).join(' '), data: { keys: token.key } }, reads));
     end = token.special ? NaN : token.end;

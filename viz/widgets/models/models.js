@@ -146,14 +146,14 @@ class Models {
 
   /** Models that may be fetched: a line each. */
   hub(cards) {
-    const named = cards.map(({ languages: [source = '', target = ''], ...card }) => ({ ...card, source, target }));
+    const named = cards.map((card) => ({ ...card, source: card.languages[0] ?? '', target: card.languages[1] ?? '' }));
     named.sort(byPair);
     const line = (card) => {
       const id = `model-${card.name}`;
       const name = make(
         'div',
         { id },
-        make('b', {}, pairName(card) || kindName(card)),
+        make('b', {}, card.kind === 'classifier' ? does(card) : pairName(card) || kindName(card)),
         make('span', { class: 'quiet', lang: 'en' }, card.name),
       );
       const fetch = make(

@@ -1,51 +1,79 @@
-// Maps before Plotly is there: its calls, drawn on a canvas in the same pixels, until it takes over.
+// Maps at once: Plotly's calls, drawn on a canvas in the same pixels, until Plotly takes over.
 //
-// Plotly is four fifths of what a first visit fetches. A map that waited for it would come seconds after everything else.
+// Plotly is four fifths of what a first visit fetches, and takes 10 to 15 ms for each map. A map that waited for it would come
+// seconds after everything else at first, and a frame later each time. It draws when a map has been left alone for a moment.
 
 import { loadPlotly, tables } from '../core/boot.js';
 
-const waiting = new Map(); // element → what Plotly is to draw there, and the canvas that shows it meanwhile
+const REST = 150; // milliseconds without a change, after which Plotly draws a map: who steps through heads never waits for it
 
-/** Plotly where it is there; otherwise what draws maps as it would. It must be given maps alone. */
-export const quickPlotly = () => globalThis.Plotly ?? { react, restyle, purge };
+const waiting = new Map(); // element → what Plotly is to draw there, and the canvas that shows it meanwhile
+const last = new WeakMap(); // element → what was to be drawn there last
+const drawing = new WeakMap(); // element → the promise of Plotly's that it is drawn
+
+/** What draws maps as Plotly would, and leaves them to it. It must be given maps alone. */
+export const quickPlotly = () => ({ react, restyle, purge });
 
 function react(element, traces, layout, options) {
-  if (globalThis.Plotly && !waiting.has(element)) return globalThis.Plotly.react(element, traces, layout, options);
-  const drawn = waiting.get(element) ?? { canvas: document.createElement('canvas') };
-  Object.assign(drawn, { traces, layout, options });
-  if (!waiting.has(element)) {
-    waiting.set(element, drawn);
-    drawn.canvas.style.cssText = 'position:absolute;inset:0';
-    element.append(drawn.canvas);
-    // Where no Plotly is served, as in a notebook, the canvas stays.
-    const taken = tables.versions['plotly.js'] ? painted().then(loadPlotly) : null;
-    drawn.taken = taken ? taken.then((plotly) => takeOver(plotly, element)).catch(console.warn) : Promise.resolve();
-  }
-  draw(drawn);
-  return drawn.taken;
+  show(element, { traces, layout, options });
 }
 
 function restyle(element, { z }, [place]) {
-  if (!waiting.has(element)) return globalThis.Plotly?.restyle(element, { z }, [place]);
-  const drawn = waiting.get(element);
-  drawn.traces = drawn.traces.map((trace, each) => (each === place ? { ...trace, z: z[0] } : trace));
-  draw(drawn);
+  const { traces, ...rest } = last.get(element);
+  show(element, { ...rest, traces: traces.map((trace, each) => (each === place ? { ...trace, z: z[0] } : trace)) });
 }
 
+/** A map that is no longer shown. */
 function purge(element) {
-  waiting.get(element)?.canvas.remove();
+  const drawn = waiting.get(element);
+  clearTimeout(drawn?.timer);
+  drawn?.canvas.remove();
   waiting.delete(element);
-  globalThis.Plotly?.purge(element);
+  // Plotly stumbles over what is taken from under its pen.
+  if (drawing.has(element)) drawing.get(element).then(() => globalThis.Plotly.purge(element));
+}
+
+/** On the canvas, over what Plotly drew before. `element.data` says what is shown, as it does with Plotly. */
+function show(element, wanted) {
+  last.set(element, wanted);
+  element.data = wanted.traces;
+  const drawn = waiting.get(element) ?? cover(element);
+  Object.assign(drawn, wanted);
+  draw(drawn);
+  clearTimeout(drawn.timer);
+  if (globalThis.Plotly && !drawn.loading) drawn.timer = setTimeout(() => takeOver(element), REST);
+}
+
+/** A canvas in the place of all that is in an element. */
+function cover(element) {
+  const drawn = { canvas: document.createElement('canvas'), loading: false, timer: 0 };
+  drawn.canvas.style.cssText = 'position:absolute;inset:0';
+  for (const child of element.children) child.style.display = 'none';
+  element.append(drawn.canvas);
+  waiting.set(element, drawn);
+  // Where no Plotly is served, as in a notebook, the canvas stays.
+  if (!globalThis.Plotly && tables.versions['plotly.js']) {
+    drawn.loading = true;
+    painted()
+      .then(loadPlotly)
+      .then(() => takeOver(element), console.warn);
+  }
+  return drawn;
 }
 
 /** After the next frame: what is on the page already is seen before the browser works on what Plotly is. */
 const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
 
-async function takeOver(plotly, element) {
+/** What Plotly draws shows when all of it is there. */
+async function takeOver(element) {
   const drawn = waiting.get(element);
   if (!drawn) return; // the map has left
   waiting.delete(element);
-  await plotly.react(element, drawn.traces, drawn.layout, drawn.options);
+  for (const child of element.children) if (child !== drawn.canvas) child.style.cssText = 'visibility:hidden';
+  const done = globalThis.Plotly.react(element, drawn.traces, drawn.layout, drawn.options).catch(console.warn);
+  drawing.set(element, done);
+  await done;
+  for (const child of element.children) child.style.visibility = '';
   drawn.canvas.remove();
 }
 
@@ -55,40 +83,48 @@ export function draw({ canvas, traces, layout }) {
   const plain = traces.every(({ xgap, ygap }) => !xgap && !ygap);
   [canvas.width, canvas.height] = plain ? [traces[0].z[0].length, traces[0].z.length] : [width, height];
   Object.assign(canvas.style, { width: `${width}px`, height: `${height}px`, imageRendering: plain ? 'pixelated' : 'auto' });
+  if (!canvas.width || !canvas.height) return;
   const context = canvas.getContext('2d');
-  for (const trace of traces) {
-    for (const [x, y, wide, tall, colour] of cells(trace, canvas)) {
-      context.fillStyle = colour;
-      context.fillRect(x, y, wide, tall);
+  const picture = context.createImageData(canvas.width, canvas.height);
+  const pixels = new Uint32Array(picture.data.buffer); // a whole pixel at once
+  for (const trace of traces) paint(pixels, trace, canvas);
+  context.putImageData(picture, 0, 0);
+}
+
+/** Every cell of a heatmap in whole pixels. What is null is left out. */
+export function paint(pixels, { z, zmin, zmax, colorscale, xgap, ygap }, { width, height }) {
+  const edges = (count, size) => Int32Array.from({ length: count + 1 }, (_, edge) => Math.round((edge * size) / count));
+  const [across, down] = [edges(z[0].length, width), edges(z.length, height)];
+  const [before, above] = [xgap, ygap].map((gap) => Math.floor(gap / 2));
+  const colourOf = coloursOf(colorscale);
+  for (let row = 0; row < z.length; row++) {
+    const weights = z[row];
+    const top = width * (down[row] + above);
+    const bottom = top + width * (down[row + 1] - down[row] - ygap);
+    if (bottom <= top) continue;
+    for (let column = 0; column < weights.length; column++) {
+      if (weights[column] === null) continue;
+      const from = top + across[column] + before;
+      const colour = colourOf((weights[column] - zmin) / (zmax - zmin));
+      pixels.fill(colour, from, from + across[column + 1] - across[column] - xgap);
     }
+    for (let line = top + width; line < bottom; line += width) pixels.copyWithin(line, top, top + width);
   }
 }
 
-/** Every cell of a heatmap: its place and size in whole pixels, and its colour. What is null, is left out. */
-export function cells({ z, zmin, zmax, colorscale, xgap, ygap }, { width, height }) {
-  const found = [];
-  for (const [row, weights] of z.entries()) {
-    const [top, bottom] = [row, row + 1].map((edge) => Math.round((edge * height) / z.length));
-    for (const [column, weight] of weights.entries()) {
-      const [left, right] = [column, column + 1].map((edge) => Math.round((edge * width) / weights.length));
-      if (weight === null) continue;
-      const place = Math.max(0, Math.min(1, (weight - zmin) / (zmax - zmin)));
-      const [x, y] = [left + Math.floor(xgap / 2), top + Math.floor(ygap / 2)];
-      found.push([x, y, right - left - xgap, bottom - top - ygap, colourAt(colorscale, place)]);
-    }
-  }
-  return found;
-}
-
-/** A colour scale of `[place, '#rrggbb']` at a place between 0 and 1. */
-export function colourAt(scale, place) {
-  const above = Math.max(
-    1,
-    scale.findIndex(([at]) => at >= place),
-  );
-  const [[from, dark], [to, light]] = [scale[above - 1], scale[above]];
-  const part = (place - from) / (to - from);
-  const channel = (hex, start) => Number.parseInt(hex.slice(start, start + 2), 16);
-  const mixed = [1, 3, 5].map((start) => Math.round(channel(dark, start) + part * (channel(light, start) - channel(dark, start))));
-  return `rgb(${mixed.join()})`;
+/** A colour scale of `[place, '#rrggbb']`: place between 0 and 1 → a whole pixel. What lies beyond has the colour of its end. */
+export function coloursOf(scale) {
+  const places = scale.map(([place]) => place);
+  const channels = scale.map(([, hex]) => [1, 3, 5].map((start) => Number.parseInt(hex.slice(start, start + 2), 16)));
+  const pixel = new Uint32Array(1);
+  const bytes = new Uint8Array(pixel.buffer).fill(255);
+  return (wanted) => {
+    const place = Math.max(0, Math.min(1, wanted));
+    let above = 1;
+    while (above < places.length - 1 && places[above] < place) above++;
+    const part = (place - places[above - 1]) / (places[above] - places[above - 1]);
+    const [dark, light] = [channels[above - 1], channels[above]];
+    for (let each = 0; each < 3; each++) bytes[each] = Math.round(dark[each] + part * (light[each] - dark[each]));
+    return pixel[0];
+  };
 }

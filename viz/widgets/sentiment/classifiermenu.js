@@ -28,6 +28,18 @@ export class ClassifierMenu {
     return this.model?.linear ?? true;
   }
 
+  /** By its name, empty for the first; whether it is there. */
+  choose(name) {
+    const found = name ? this.models.find((model) => model.name === name) : this.models[0];
+    if (found) this.model = found;
+    return Boolean(found) || !name;
+  }
+
+  /** The name of the chosen one; empty where it is the first. */
+  get name() {
+    return this.model === this.models[0] ? '' : this.model.name;
+  }
+
   draw() {
     this.element.hidden = this.models.length < 2;
     this.element.setAttribute('aria-label', t('sentiment_model'));

@@ -8,14 +8,14 @@ import { most } from '../headview/marks.js';
 import { headName } from '../parts/naming.js';
 
 const ACROSS = 3; // heads side by side on the wall of a small model
-const FEW = 24; // heads: a wall of more has a row for each layer, with averages at its ends
+const FEW = 24; // heads of one layer: a wall of more, or of several layers, has a row for each, with averages at its ends
 const LONG = 120; // tokens: beyond, the strip scrolls by itself
 
 export class ReviewMaps {
   constructor(review) {
     this.review = review;
     this.kinds = [];
-    this.layered = review.shape[0] * review.shape[1] > FEW;
+    this.layered = review.shape[0] > 1 || review.shape[1] > FEW;
     this.merges = false;
     this.relative = true;
     this.mapped = Boolean(review.attention);
@@ -81,12 +81,11 @@ export class ReviewMaps {
   headName({ layer, head }) {
     if (this.layered) return headName(layer, head);
     if (head === 'mean') return t('sentiment_mean');
-    const name = this.review.shape[0] > 1 ? 'sentiment_layer_head' : 'sentiment_head';
-    return t(name, { layer: layer + 1, head: head + 1 });
+    return t('sentiment_head', { head: head + 1 });
   }
 
-  shortName({ layer, head }) {
-    return head === 'mean' ? t('sentiment_mean_short') : String(layer * this.review.shape[1] + head + 1);
+  shortName({ head }) {
+    return head === 'mean' ? t('sentiment_mean_short') : String(head + 1);
   }
 
   /** What the text is shaded by. */

@@ -191,6 +191,7 @@ export class ReviewShares {
       const key = token.word ?? `special ${place}`;
       const word = found.get(key) ?? { places: [], start: token.start, label: token.label };
       word.places.push(place);
+      word.unknown ||= token.unknown;
       if (!token.special) word.label = this.review.text.slice(word.start, token.end);
       found.set(key, word);
     }
@@ -226,7 +227,7 @@ export class ReviewShares {
       make(
         'tr',
         {},
-        make('th', { scope: 'row', lang: language }, token.full ?? token.label),
+        make('th', { scope: 'row', lang: language, class: token.unknown ? 'unknown' : null }, token.full ?? token.label),
         shares ? make('td', {}, signed(shares[place], 4)) : null,
         erased ? make('td', {}, token.special ? '–' : signed(erased[this.about][place], 4)) : null,
       );

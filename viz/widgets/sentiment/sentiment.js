@@ -2,8 +2,9 @@
 
 import { placed } from '../core/translation.js';
 import { call } from '../core/boot.js';
-import { make, replace, touch } from '../core/dom.js';
+import { make, phrase, replace, touch } from '../core/dom.js';
 import { ready } from '../core/page.js';
+import { LANGUAGES } from '../core/languages.js';
 import { on, set, state } from '../core/state.js';
 import { four, signed, three } from '../core/view.js';
 import { errorSays, t } from '../core/words.js';
@@ -11,6 +12,7 @@ import { ReviewHeads } from './reviewheads.js';
 import { ClassBars, className, firstAbout, held, isPair, verdictName } from './classes.js';
 import { ClassifierMenu } from './classifiermenu.js';
 import { ReviewShares } from './reviewshares.js';
+import { linked, unknownOf } from './reviewsaid.js';
 
 export async function mount({ element, server, props }) {
   await ready;
@@ -25,9 +27,11 @@ class Sentiment {
     this.config = config;
     this.turn = 0;
     this.review = null;
+    this.linked = { review: '', classifier: '' }; // what the address says, or will
     this.build();
     this.listen();
     on(['tab', 'language'], () => this.open());
+    on(['review', 'classifier'], () => this.follow(state));
     on(['theme', 'palette', 'scale', 'fit'], () => this.drawReview());
     this.open();
   }
@@ -55,6 +59,7 @@ class Sentiment {
     this.axis = make('div', { class: 'axis', 'aria-hidden': 'true' });
     this.bars = new ClassBars((about) => this.weigh(about));
     this.sum = make('p', { class: 'quiet numeric sum' });
+    this.unread = make('p', { class: 'quiet unread' });
     const answer = make(
       'div',
       { class: 'side answer' },
@@ -63,6 +68,7 @@ class Sentiment {
       this.axis,
       this.bars.element,
       this.sum,
+      this.unread,
     );
     this.shares = new ReviewShares();
     this.heads = new ReviewHeads();
@@ -104,13 +110,32 @@ class Sentiment {
     this.judge();
   }
 
-  /** The first time, an example is there at once. */
+  /** The first time, what the address names or an example is there at once. */
   open() {
     if (state.tab !== 'sentiment') return;
     this.draw();
-    if (!this.review && !this.asked && this.config.examples.length) this.take(this.config.examples[0]);
+    if (!this.asked) this.begin(state);
     else this.drawReview();
     this.fit();
+  }
+
+  begin({ review, classifier }) {
+    this.linked = { review, classifier };
+    this.asked = true;
+    const text = review || this.config.examples[0]?.text || '';
+    if (!this.menu.choose(classifier || this.menu.model?.name)) {
+      this.text.value = text;
+      const choices = this.menu.models.map(({ name }) => name).join(', ');
+      this.fail({ word: 'unknown_model', values: { name: 'model', given: classifier.slice(0, 100), choices } });
+    } else if (text) this.take({ text });
+  }
+
+  /** Another address: what it leaves out is the first. */
+  follow({ review, classifier }) {
+    const known = review === this.linked.review && classifier === this.linked.classifier;
+    if (known || state.tab !== 'sentiment') return;
+    this.menu.choose('');
+    this.begin({ review, classifier });
   }
 
   async judge() {
@@ -120,7 +145,6 @@ class Sentiment {
       return this.fail({ word: 'too_long', values: { name: this.textName, given: [...text].length, limit: this.config.limit } });
     }
     const turn = ++this.turn;
-    this.asked = true;
     this.root.setAttribute('aria-busy', 'true');
     this.shares.element.removeAttribute('aria-busy');
     if (!this.review) this.verdict.textContent = t('sentiment_waiting');
@@ -130,8 +154,13 @@ class Sentiment {
       if (turn !== this.turn) return undefined;
       this.error.textContent = '';
       const own = Boolean(model?.linear);
-      this.review = { ...review, tokens: placed(review.tokens, review.text), own, language: model?.source ?? '' };
+      const read = review.tokens.map((token, place) => ({ ...token, unknown: review.unknown.includes(place) }));
+      const tokens = placed(read, review.text);
+      this.review = { ...review, tokens, own, language: model?.source ?? '' };
       this.about = firstAbout(this.review);
+      this.linked = linked(text, this.config.examples[0]?.text, this.menu.name);
+      this.review.unlinked = this.linked.long;
+      set({ review: this.linked.review, classifier: this.linked.classifier });
       this.heads.reset();
       this.draw();
       await this.drawReview();
@@ -217,7 +246,10 @@ class Sentiment {
     const sum = shares?.reduce((all, share) => all + share, 0);
     const values = { count: shares?.length, sum: signed(sum ?? 0, 4), bias: signed(bias, 4), odds: signed(odds.at(-1), 4) };
     const says = [shares ? t('sentiment_sum', values) : '', shortened ? t('sentiment_shortened') : ''];
-    this.sum.textContent = says.filter(Boolean).join(' ');
+    if (review.unlinked) says.push(t('sentiment_unlinked'));
+    this.sum.textContent = says.filter(Boolean).join(LANGUAGES[state.language].gap);
+    const unknown = unknownOf(review);
+    replace(this.unread, ...(unknown ? phrase(t('sentiment_unknown'), { words: make('bdi', { lang: review.language }, unknown) }) : []));
   }
 
   async drawReview() {

@@ -8,18 +8,18 @@ const [HIGHEST, STRONG] = [56, 0.25]; // pixels; of the largest: from here on, a
 
 /**
  * A cell for each word, to be laid out in lines. Its `.token` carries the places of its tokens.
- * @param {{ label: string, places: number[], value: number }[]} words
+ * @param {{ label: string, places: number[], value: number, unknown?: boolean }[]} words
  * @param {number} most the largest value there is, by amount
  */
 export function wordBars(words, most) {
-  return words.map(({ label, places, value }) => {
+  return words.map(({ label, places, value, unknown }) => {
     const part = value / most;
     const bar = make('i', {
       style: `height:${(HIGHEST * Math.abs(part)).toFixed(1)}px;background:${css(shade('difference', 0.5 + part / 2))}`,
     });
     const number = make('small', { class: 'numeric' }, signed(value, 2));
     const keys = places.map((place) => `r${place}`).join(' ');
-    const word = make('span', { class: 'token', data: { keys } }, label);
+    const word = make('span', { class: `token${unknown ? ' unknown' : ''}`, data: { keys } }, label);
     const classes = `cell${Math.abs(part) >= STRONG ? ' strong' : ''}`;
     return make(
       'span',

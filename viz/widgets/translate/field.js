@@ -24,6 +24,7 @@ export class SentenceField {
       this.complain('');
       this.drawShades();
     });
+    this.fitted = null; // the text that the field was made to fit
     new ResizeObserver(() => this.fit()).observe(this.element);
   }
 
@@ -78,8 +79,14 @@ export class SentenceField {
     this.element.focus();
   }
 
+  /** The same, where another text has come since: to measure it costs a layout of the whole page. */
+  fitText() {
+    if (this.fitted !== this.text) this.fit();
+  }
+
   /** Long sentences step down in size, both sides alike; the field is as high as its text. */
   fit() {
+    this.fitted = this.text;
     const { length } = this.text;
     for (const element of [this.element, this.shades, this.alike]) {
       element.classList.toggle('middle', length > MIDDLE && length <= SMALL);

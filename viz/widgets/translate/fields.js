@@ -35,6 +35,7 @@ export class Fields {
   show(request) {
     this.chooser.settle(request);
     this.options.set(request);
+    this.sentence.fitText(); // not once the answer is there
   }
 
   /** Another model and its sentence; numbers that the visitor changed stay. */

@@ -15,6 +15,8 @@ const SKIPPED = 3; // questions in a row without an answer, after which one is w
 const CLICK = 350; // milliseconds that a click takes
 const MEASURED = 3; // answers of a model whose own time counts
 const KEY = 'headlight-live';
+/** @type {Record<string, string>} */
+const LATER = { cluster_gone: 'live_away', cluster_busy: 'live_busy' }; // faults that are no sentence's: what is said of them
 
 /** What the visitor chose once: 'on', 'off', or nothing. A browser that keeps nothing tells nothing. */
 function remembered() {
@@ -172,15 +174,16 @@ export class Live {
 
   /** A message that answers a question of ours. A half-typed sentence is no fault, so none is told. */
   hear(message) {
-    if (message.what === 'busy') this.backOff();
-    if (message.what === 'error') this.settle();
+    const word = message.what === 'busy' ? 'live_busy' : LATER[message.word];
+    if (word) this.backOff(word);
+    else if (message.what === 'error') this.settle();
   }
 
   /** The answer is shown. */
   answered(translation) {
     const took = this.asked ? performance.now() - this.asked.at : 0;
     if (took > LATE) this.wait(Math.max(this.pause, FIRST_STEP));
-    else this.wait(this.pause > 2 * PAUSE ? this.pause / 2 : PAUSE);
+    else this.wait(this.pause > 2 * PAUSE && this.word !== 'live_away' ? this.pause / 2 : PAUSE);
     this.settle();
     this.measure(translation);
   }
@@ -202,9 +205,9 @@ export class Live {
     this.settle();
   }
 
-  /** Others are served first: the same again, later. */
-  backOff() {
-    this.wait(Math.min(LONGEST, Math.max(FIRST_STEP, 2 * this.pause)));
+  /** Others are served first, or no machine is there: the same again, later. */
+  backOff(word) {
+    this.wait(Math.min(LONGEST, Math.max(FIRST_STEP, 2 * this.pause)), word);
     this.replaced();
     this.soon();
   }
@@ -226,9 +229,9 @@ export class Live {
     this.waits = this.composing ? null : setTimeout(() => this.look(), this.pause);
   }
 
-  wait(pause) {
+  wait(pause, word = 'live_busy') {
     this.pause = pause;
-    this.word = pause > PAUSE ? 'live_busy' : '';
+    this.word = pause > PAUSE ? word : '';
     this.draw();
   }
 

@@ -287,7 +287,7 @@ class TranslateWidget {
   showTranslation() {
     if (!state.translation) return;
     this.written.show(state.translation, this.cut);
-    this.field.fit();
+    this.field.fitText();
     this.judge(state.translation);
   }
 

@@ -71,8 +71,9 @@ export class Written {
     this.out.style.minHeight = still ? `${Math.max(this.out.offsetHeight, least)}px` : '';
   }
 
-  /** As far as it is written, in the language that the last one was in. */
+  /** As far as it is written, in the language that the last one was in. What is said below is still of the last one. */
   grow(tokens, text, language) {
+    this.element.classList.add('growing');
     this.shown.show(tokens, text, { language });
   }
 
@@ -92,6 +93,7 @@ export class Written {
 
   /** A whole translation. `cut`: the reader stopped it, and what was written by then is all of it. */
   show(translation, cut) {
+    this.element.classList.remove('growing');
     const { prefix, target } = translation.request;
     const forced = Array.isArray(prefix) ? prefix.length - 1 : null;
     this.shown.show(translation.target, translation.text, { forced, language: translation.model.target });
