@@ -2,15 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
+SERIOUS = ("serious", "critical")
+EVERYTHING = ("minor", "moderate", *SERIOUS)
 
-def barriers(page: Page, part: str) -> list[str]:
-    """Each rule that is broken within a part of the page, and where."""
-    found = Axe().run(page, context=part, options={"resultTypes": ["violations"]})
+# A colour on its way to another has a contrast of its own, for a tenth of a second: axe judges what stays.
+LOOK = """async ([where, options]) => {
+  for (;;) {
+    const moves = document.getAnimations().filter(({ effect }) => Number.isFinite(effect.getComputedTiming().endTime));
+    const moving = moves.filter(({ playState }) => playState === 'running');
+    if (!moving.length) break;
+    await Promise.allSettled(moving.map(({ finished }) => finished));
+  }
+  return axe.run(where, { resultTypes: ['violations'], selectors: false, ...options });
+}"""
+
+
+def barriers(
+    page: Page,
+    where: str | dict[str, list[str]],
+    *,
+    impacts: Sequence[str] = EVERYTHING,
+    rules: Sequence[str] = (),
+) -> list[str]:
+    """Each rule that is broken within a part of the page, and where; all rules, if none are named."""
+    if page.evaluate("typeof axe === 'undefined'"):
+        page.evaluate(Axe().axe_script)
+    found = page.evaluate(LOOK, [where, {"runOnly": list(rules)} if rules else {}])
     return [
-        f"{rule['id']}: {node['target']} {node['failureSummary']}"
-        for rule in found.response["violations"]
+        f"{rule['id']}: {node['html']} {node['failureSummary']}"
+        for rule in found["violations"]
+        if rule["impact"] in impacts
         for node in rule["nodes"]
     ]

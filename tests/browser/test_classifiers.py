@@ -9,7 +9,6 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import numpy as np
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from headlight.model.records import Judgement
@@ -18,6 +17,7 @@ from headlight.viz.page import build_page, launch_page
 from headlight.viz.settings import MODELS, Settings
 from headlight.viz.tabs import sentiment
 from tests.browser.acting import at_rest, open_tab, traces
+from tests.browser.axe import SERIOUS, barriers
 from tests.browser.conftest import Visit, visiting
 from tests.browser.test_places import free_port
 from tests.hub_server import Repository, hub_of_our_own
@@ -114,9 +114,7 @@ def test_other_classifiers_say_their_own_classes_what_each_word_does_and_where_h
         thumbs.nth(place).click()
         (drawn,) = (trace["z"] for trace in traces(page, f"{TAB} .plot") if trace["type"] == "heatmap")
         np.testing.assert_allclose(drawn, expected, atol=NEAR)
-    page.evaluate(Axe().axe_script)
-    found = page.evaluate(f"() => axe.run('{TAB}', {{ resultTypes: ['violations'] }})")
-    assert [each["id"] for each in found["violations"] if each["impact"] in ("serious", "critical")] == []
+    assert barriers(page, TAB, impacts=SERIOUS) == []
 
     judged(page, "moods")
     several = Judge.load(folder / "moods", device="cpu").judge(TEXT)

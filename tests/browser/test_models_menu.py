@@ -10,7 +10,6 @@ from typing import NamedTuple
 import gradio as gr
 import numpy as np
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from headlight import Translator
@@ -19,6 +18,7 @@ from headlight.viz.answers.examples import EXAMPLES
 from headlight.viz.page import build_page, launch_page
 from headlight.viz.settings import ANY, Settings, hub_list
 from tests.browser.acting import held, modules, open_tab, settled, translate, translation
+from tests.browser.axe import SERIOUS, barriers
 from tests.browser.conftest import Visit, visiting
 from tests.browser.test_places import free_port
 from tests.hub_server import Hub, Repository, hub_of_our_own
@@ -536,12 +536,10 @@ def test_a_model_of_several_languages_has_a_menu_of_them(visit: Visit, place: Pl
 @pytest.mark.parametrize("width", [360, 820, 1440])
 def test_menu_and_offer_fit_every_page_and_axe_finds_nothing_serious(visit: Visit, width: int) -> None:
     page = visit(width=width, height=780, reduced_motion="reduce")
-    page.evaluate(Axe().axe_script)
 
     def check() -> None:
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        found = page.evaluate("() => axe.run('.translate', { resultTypes: ['violations'] })")
-        assert [each["id"] for each in found["violations"] if each["impact"] in ("serious", "critical")] == []
+        assert barriers(page, ".translate", impacts=SERIOUS) == []
 
     tabs = page.locator(".tabs").bounding_box()
     page.click(".models-picker .opens")
