@@ -15,12 +15,16 @@ from headlight.model.records import FloatArray, Translation
 from headlight.viz.answers.model_values import model_of
 from headlight.viz.answers.payload import answer_values
 from headlight.viz.answers.service import Service
+from headlight.viz.lessons import LESSONS
+from headlight.viz.lessons.asking import Question, Seen, question_of
+from headlight.viz.lessons.practice import Practice
 from headlight.viz.lessons.running import STEPS, experiments_of
+from headlight.viz.lessons.shown import Shown
 from headlight.viz.lessons.tensors import tensors_of
 from headlight.viz.settings import Settings
 from headlight.viz.tabs.learn import read_lessons
 from headlight.viz.wire.static import phrases, tables
-from headlight.viz.words import LANGUAGES
+from headlight.viz.words import LANGUAGES, words
 from tests.viz.lessons.asked import SENTENCES, softmax
 from tests.viz.loaded import translator_of
 
@@ -30,9 +34,10 @@ SCRIPT = Path(__file__).resolve().parents[2] / "javascript" / "walkthrough.js"
 class Walked:
     """What the page says of one sentence, step by step, and the sentence."""
 
-    def __init__(self, told: dict[str, Any], translation: Translation, heads: int) -> None:
+    def __init__(self, told: dict[str, Any], translation: Translation, heads: int, found: dict[str, Any]) -> None:
         self.look, self.said = told["look"], told["said"]
         self.translation, self.heads = translation, heads
+        self.found = found  # what the experiments of all steps answer
 
     def step(self, name: str, part: int = 0) -> dict[str, Any]:
         return next(each for each in self.said if each["step"] == name and each["part"] == part)
@@ -81,7 +86,7 @@ def walked(request: pytest.FixtureRequest, service: Service, tmp_path_factory: p
     names = run({**given, "model": model}, folder)
     answer = tensors_of(service)({"request": asked, "names": names})
     told = run({**given, **answer}, folder)
-    return Walked(told, translation, model["heads"])
+    return Walked(told, translation, model["heads"], given["found"])
 
 
 def test_no_phrase_and_no_formula_has_a_gap(walked: Walked) -> None:
@@ -174,6 +179,31 @@ def test_right_answers_are_those_of_the_numbers(walked: Walked) -> None:
     if following is not None:
         chances = [float(following["values"][name]) for name in ("first_chance", "second_chance")]
         assert chances[0] - chances[1] >= 0.0999
+
+
+def test_notebooks_ask_what_the_page_asks(walked: Walked, service: Service) -> None:
+    """Python and JavaScript have the rules of questions each by themselves."""
+    table, asked = words("en"), 0
+    for lesson in LESSONS:
+        request = walked.translation.request
+        practice = Practice(lesson.name, request.text, model=request.model, service=service)
+        for step in lesson.steps:
+            row = walked.look["token" if step.kind == "encoder" else "written"]
+            head = walked.look[step.kind]
+            seen = Seen(practice, step, row, head["layer"], head["head"], practice.model_values(), table)
+            found = walked.found.get(f"{lesson.name}.{step.name}")
+            own = question_of(seen, found and Shown(found, lesson.name, table))
+            place = {"lesson": lesson.name, "step": step.name, "part": 0, "language": "en"}
+            there = next(each["question"] for each in walked.said if each.items() >= place.items())
+            asked += there is not None
+            there = there and {name: there[name] for name in ("options", "right")}
+            assert spoken(own) == there, step.name
+    assert asked > 10
+
+
+def spoken(question: Question | None) -> dict[str, Any] | None:
+    """A question as the page has it."""
+    return None if question is None else {"options": list(question.options), "right": question.right}
 
 
 def test_words_follow_the_model_in_use(walked: Walked, service: Service) -> None:
