@@ -19,7 +19,7 @@ from starlette.routing import Route
 from headlight.viz.page import build_page, launch_page
 from headlight.viz.settings import Settings
 from tests.browser.acting import translate, translation
-from tests.browser.conftest import Watch
+from tests.browser.conftest import PATIENCE, Watch
 
 BELOW = "/lessons/headlight"
 HOP_BY_HOP = {"content-length", "transfer-encoding", "connection"}
@@ -102,10 +102,12 @@ def port() -> Iterator[int]:
 @pytest.fixture
 def watched(browser: Browser, port: int) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": 1280, "height": 900}, locale="en-US")
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     watch = Watch(f"http://127.0.0.1:{port}", [])
-    watch.follow(page)
+    leave = watch.follow(page)
     yield page
+    leave()  # what the page still asks for, as to translate back, breaks off with it
     context.close()
     faults = [fault for fault in watch.faults if not fault.endswith("/lesson")]  # itself on another host
     assert not faults, "\n".join(faults)
@@ -122,7 +124,7 @@ def works(place: Page | Frame) -> None:
 def test_below_a_path(watched: Page, port: int) -> None:
     watched.goto(f"http://127.0.0.1:{port}{BELOW}/")
     works(watched)
-    assert watched.url.startswith(f"http://127.0.0.1:{port}{BELOW}/#")
+    watched.wait_for_url(lambda url: url.startswith(f"http://127.0.0.1:{port}{BELOW}/#"))
 
 
 def test_in_a_frame_of_another_site(watched: Page, port: int) -> None:
@@ -138,6 +140,7 @@ def test_a_link_is_copied_where_the_browser_lends_no_clipboard(watched: Page, po
     watched.evaluate(
         "document.addEventListener('copy', () => { window.copied = String(document.activeElement.value); })"
     )
+    watched.wait_for_function("location.hash !== ''")  # the page writes its address a moment after it is drawn
     watched.click(".take-away button")
     watched.click("[role=menuitem] >> nth=-1")
     watched.wait_for_function("window.copied !== undefined")
