@@ -35,6 +35,11 @@ USUAL = {
     "besideBeam": None,
     "besideSame": False,
 }
+# Another address; the page has heard of it. Where only the look changes, nothing else tells that it has.
+GO = """(hash) => new Promise((done) => {
+  addEventListener('hashchange', () => done(), { once: true });
+  location.hash = hash;
+})"""
 ASKED = {"beam_size": 4, "length_penalty": 1, "temperature": 0, "seed": 0, "target": None, "prefix": None}
 
 # Each as the page wrote it into its address → what it asks for, and what it shows.
@@ -97,7 +102,7 @@ def test_addresses_mean_what_they_meant_and_are_written_so_again(open_page: Page
         given = written[: 2 if "prefix" in hash_ else None]
         address = hash_.replace("IDS", ".".join(map(str, given)))
         asked = ASKED | {name: given if value == "IDS" else value for name, value in asked.items()}
-        open_page.evaluate("(hash) => { location.hash = hash; }", address)
+        open_page.evaluate(GO, address)
         settled(open_page, asked["text"])
         open_page.wait_for_function(
             "(asked) => Object.entries(asked).every(([name, value]) =>"
