@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import headlight
-from tests.browser.acting import drawn, modules, settled, state, title, translate, translation
+from tests.browser.acting import drawn, modules, resize, settled, state, title, translate, translation
 from tests.browser.conftest import Visit
 
 NEAR = 1.01 / 20_000  # a weight travels as one letter, known to a unit of the fourth decimal
@@ -93,7 +93,7 @@ def test_the_theme_follows_the_system_and_switches_live(visit: Visit) -> None:
 
 def test_the_page_never_scrolls_sideways(page: Page) -> None:
     for width in (360, 700, 960, 1440, 3840):
-        page.set_viewport_size({"width": width, "height": 900})
+        resize(page, width)
         for kind in ("encoder", "decoder", "cross"):
             page.click(f"[data-kind={kind}]")
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (width, kind)

@@ -95,7 +95,7 @@ def test_space_plays_and_pauses_and_the_end_shows_all(page: Page, example: Trans
     play = page.locator(".player button")
     page.evaluate("document.activeElement.blur()")
     page.keyboard.press("Space")
-    page.wait_for_function("headlight.written === 2")
+    page.wait_for_function("headlight.written >= 2")  # a slow machine may look only at a later word
     expect(play).to_have_attribute("aria-label", "Pause")
     page.keyboard.press("Space")
     expect(play).to_have_attribute("aria-label", "Play")
