@@ -106,8 +106,9 @@ class Watch:
             self.faults.append(f"console: {message.text}")
 
     def _failed(self, request: Request) -> None:
-        # A page that closes drops what it was listening to.
-        if "queue/data" not in request.url and "heartbeat" not in request.url:
+        # A page that closes or loads anew drops what it was listening to, and what it had just asked by itself.
+        dropped = request.failure == "net::ERR_ABORTED" and "component_server" in request.url
+        if not dropped and "queue/data" not in request.url and "heartbeat" not in request.url:
             self.faults.append(f"failed: {request.url} {request.failure}")
 
     def _asked(self, request: Request) -> None:
