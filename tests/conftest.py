@@ -1,12 +1,17 @@
-"""What every test shares: one thread, a fixed seed, and the devices at hand."""
+"""What every test shares: one thread, a fixed seed, no limit of time, and the devices at hand."""
 
 from __future__ import annotations
 
 import pytest
 import torch
+from hypothesis import HealthCheck, settings
 
 # Most tensors here are too small to share: on busy cores, two threads took twenty times as long as one.
 torch.set_num_threads(1)
+
+# How long an example takes, or its making, says how busy the machine is.
+settings.register_profile("headlight", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("headlight")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
