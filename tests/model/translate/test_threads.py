@@ -54,7 +54,7 @@ def in_threads(work: Callable[[int], None], threads: int) -> None:
     barrier = Barrier(threads)
 
     def start(place: int) -> None:
-        barrier.wait(timeout=10)
+        barrier.wait(timeout=60)
         work(place)
 
     with ThreadPoolExecutor(threads) as pool:

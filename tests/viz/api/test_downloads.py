@@ -34,7 +34,7 @@ class Door(NamedTuple):
 
     def fetch(self, name: str) -> dict[str, Any]:
         """Ask for a model as the page's own widget does; the last message."""
-        config = httpx.get(f"{self.address}/config").json()
+        config = httpx.get(f"{self.address}/config", timeout=60).json()
         (component,) = [each["id"] for each in config["components"] if "translate/fetching" in json.dumps(each)]
         (function,) = [each["id"] for each in config["dependencies"] if each["targets"] == [[component, "submit"]]]
         session = name.rpartition("-")[2]
@@ -45,7 +45,7 @@ class Door(NamedTuple):
             "session_hash": session,
             "trigger_id": component,
         }
-        assert httpx.post(f"{self.address}/gradio_api/queue/join", json=sent).status_code == 200
+        assert httpx.post(f"{self.address}/gradio_api/queue/join", json=sent, timeout=60).status_code == 200
         asked = {"session_hash": session}
         with httpx.stream("GET", f"{self.address}/gradio_api/queue/data", params=asked, timeout=60) as answer:
             events = (json.loads(line[5:]) for line in answer.iter_lines() if line.startswith("data:"))

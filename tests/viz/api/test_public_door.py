@@ -15,7 +15,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
+from http.client import HTTPConnection
 from pathlib import Path
 from threading import Event, Lock
 from typing import Any
@@ -71,12 +73,16 @@ class Site:
         body = {"data": [], "fn_index": self.event(function), "session_hash": session, "event_data": event_data}
         return self.http.post("/gradio_api/queue/join", content=json.dumps(body).encode(), headers=JSON)
 
-    def messages(self, session: str) -> str:
-        """All messages, as the page hears them: told that the stream is closed, it reads no further."""
+    def messages(self, session: str, then: Callable[[str], None] = lambda said: None) -> str:
+        """All messages, as the page hears them: told that the stream is closed, it reads no further.
+
+        `then` gets what was said so far, each time that there is more.
+        """
         said = ""
         with self.http.stream("GET", "/gradio_api/queue/data", params={"session_hash": session}) as reply:
             for each in reply.iter_text():
                 said += each
+                then(said)
                 if CLOSED in said:
                     break
         return said
@@ -244,13 +250,10 @@ def test_of_two_sessions_that_a_stream_names_the_one_that_is_read_is_checked(sit
 def test_a_body_that_comes_too_slowly_is_waited_for_no_longer(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "SLOWEST", 0.2)
 
-    def slowly() -> Iterator[bytes]:
-        yield b'{"data":'
-        time.sleep(1)  # many times as long as is waited
-        yield b'["x"]}'
-
-    reply = site.http.post("/gradio_api/call/translate", content=slowly(), headers=JSON)
-    assert (reply.status_code, reply.json()["word"], reply.headers["connection"]) == (408, "too_slow", "close")
+    with closing(HTTPConnection(site.http.base_url.host, site.http.base_url.port, timeout=60)) as visitor:
+        visitor.request("POST", "/gradio_api/call/translate", b'{"data":', JSON | {"content-length": "14"})
+        reply = visitor.getresponse()  # the rest never comes
+        assert (reply.status, json.load(reply)["word"], reply.headers["connection"]) == (408, "too_slow", "close")
 
 
 def test_a_large_answer_travels_as_it_is_written(site: Site) -> None:
@@ -347,7 +350,10 @@ def test_a_crowd_waits_in_line_and_its_neighbour_does_not(site: Site, monkeypatc
         ]
         held.until(1)
         assert '"i want a beer ."' in site.answer(site.call(BEER, OTHER))
-        time.sleep(2.5)  # longer than anybody is kept without a word
+        deadline = time.monotonic() + 60
+        while sum(each.done() for each in asked) < 23:  # all but the one that runs: nobody is kept without a word
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
         held.go.set()
         told = [each.result() for each in asked]
     words = [each.get("word", each.get("what", "answer")) for each in told]
@@ -378,12 +384,10 @@ def test_the_page_hears_how_many_are_before_it(site: Site, monkeypatch: pytest.M
         first = pool.submit(site.ask, "export", exporting("ein bier"), session="page")
         held.until(1)
         site.join({"request": json.dumps({"turn": 3, "text": BEER, "model": "toy"})}, session="page")
-        messages = pool.submit(site.messages, "page")
-        time.sleep(1.5)
-        held.go.set()
+        waits = '\\"what\\":\\"waiting\\",\\"before\\":'
+        text = site.messages("page", lambda said: held.go.set() if waits in said else None)
         first.result()
-        text = messages.result()
-    assert '\\"what\\":\\"waiting\\",\\"before\\":' in text
+    assert waits in text
     assert "i want a beer ." in text
 
 
@@ -398,6 +402,7 @@ def test_a_file_that_is_too_large_is_not_sent(site: Site) -> None:
 
 def test_jobs_to_which_nobody_listens_are_never_begun(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     held = Held(monkeypatch)
+    monkeypatch.setattr(listening, "PATIENCE", 600.0)
     events = [site.call(f"ein {'cola ' * (1 + number)}", CROWD) for number in range(20)]
     assert '"i want a beer ."' in site.answer(site.call(BEER, OTHER))
     assert held.most == 1
@@ -446,8 +451,11 @@ def test_who_heard_the_end_before_the_number_of_its_job_is_told_that_the_stream_
 
 
 @pytest.mark.parametrize("over", [False, True], ids=["after its news", "after none"])
-def test_a_job_sent_while_a_stream_closes_is_told_its_number_once_the_reader_let_go(site: Site, over: bool) -> None:
+def test_a_job_sent_while_a_stream_closes_is_told_its_number_once_the_reader_let_go(
+    site: Site, monkeypatch: pytest.MonkeyPatch, over: bool
+) -> None:
     # A browser that still believes in its old stream would open none for this job, and wait for ever.
+    monkeypatch.setattr(streams, "LETTING_GO", 600.0)
     if not over:
         site.join({}, session="again")
     with ThreadPoolExecutor(1) as pool:
@@ -503,21 +511,25 @@ def test_nothing_is_remembered_of_those_who_left(site: Site, monkeypatch: pytest
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGTERM to send")
 @pytest.mark.parametrize("first_of_its_container", [False, True])
-def test_told_to_stop_it_finishes_what_runs_and_refuses_what_is_new(first_of_its_container: bool) -> None:
+def test_told_to_stop_it_finishes_what_runs_and_refuses_what_is_new(
+    tmp_path: Path, first_of_its_container: bool
+) -> None:
     # The first process of a container hears only the signals that it has handlers for.
     alone = ["unshare", "--pid", "--fork", "--mount-proc"] if first_of_its_container else []
     if alone and (
         not shutil.which("unshare") or subprocess.run([*alone, "true"], capture_output=True, check=False).returncode
     ):
         pytest.skip("this system lets nobody make a process space of its own")
-    # A model that answers after a second: long enough to be told to stop meanwhile.
+    # A model that answers nobody while a file is there: it is told to stop meanwhile.
+    halt = tmp_path / "halt"
     slow = (
         "import time, runpy\n"
+        "from pathlib import Path\n"
         "from headlight.model.translate.translator import Translator\n"
         "translate = Translator.translate\n"
         "def slowly(*given, **options):\n"
         "    print('working', flush=True)\n"
-        "    time.sleep(1.5)\n"
+        f"    while Path({str(halt)!r}).exists(): time.sleep(0.02)\n"
         "    return translate(*given, **options)\n"
         "Translator.translate = slowly\n"
         "runpy.run_path('app.py', run_name='__main__')\n"
@@ -543,19 +555,22 @@ def test_told_to_stop_it_finishes_what_runs_and_refuses_what_is_new(first_of_its
             assert Path(f"/proc/{served}/status").read_text().split("NSpid:")[1].split()[:2] == [str(served), "1"]
         with httpx.Client(base_url=url, timeout=60) as http, ThreadPoolExecutor(2) as pool:
             opened = pool.submit(http.get, "/gradio_api/heartbeat/visitor")  # as every page that is open
+            halt.touch()
             event_id = http.post("/gradio_api/call/translate", json={"data": [BEER]}).json()["event_id"]
             answer = pool.submit(lambda: http.get(f"/gradio_api/call/translate/{event_id}").text)
             while "working" not in process.stdout.readline():
                 assert process.poll() is None
             os.kill(served, signal.SIGTERM)
-            refused = None
-            while not answer.done() and (refused is None or refused.status_code == 200):
-                refused = http.post("/gradio_api/call/translate", json={"data": [BEER]})
-            assert refused is not None
+            deadline = time.monotonic() + 60
+            try:
+                while (refused := http.post("/gradio_api/call/translate", json={"data": [BEER]})).status_code == 200:
+                    assert time.monotonic() < deadline
+            finally:
+                halt.unlink()
             assert (refused.status_code, refused.json()["word"]) == (503, "leaving")
             assert '"i want a beer ."' in answer.result()
             assert "ALIVE" in opened.result().text
-        assert process.wait(30) == 0
+        assert process.wait(60) == 0
         assert "Traceback" not in process.stdout.read()
     finally:
         if alone:
