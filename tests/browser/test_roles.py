@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from headlight.model.measures.statistics import measure
 from headlight.model.records import Translation
-from tests.browser.acting import state
+from tests.browser.acting import at_rest, state
 from tests.browser.conftest import Visit
 
 TAB = ".headlight-explorer"
@@ -86,6 +86,7 @@ def test_drawn_links_rank_the_heads_and_a_head_is_explained(visit: Visit) -> Non
     assert re.fullmatch(r"L\d+·H\d+", finder.locator("tr.chosen th").first.inner_text())
     page.click(f"{TAB} .explain summary")
     expect(page.locator(f"{TAB} .explained")).to_contain_text("In this sentence")
+    at_rest(page)  # what the server knows of it over a corpus comes later
     examples = page.locator(f"{TAB} .examples button")
     if examples.count():  # the model has been measured over a corpus
         before = chosen(page)

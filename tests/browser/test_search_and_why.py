@@ -225,6 +225,7 @@ def test_on_a_phone_in_chinese_the_tree_grows_downward(visit: Visit) -> None:
     tops = [(page.locator(NODE).nth(place).bounding_box() or {})["y"] for place in (0, 1, 4)]
     assert tops[0] == tops[1] < tops[2]  # four of a step stand in a row
     page.locator(".headlight-decoding .choice").first.tap()
+    expect(page.locator(".headlight-decoding .choice input").first).to_be_checked()  # a tap acts after it was made
     assert_fits(page)
     assert barriers(page, ".headlight-decoding .search") == []
 

@@ -43,6 +43,17 @@ def places(page: Page) -> list[float]:
     return found
 
 
+def no_longer_scrolls(page: Page) -> None:
+    """A smooth scroll is over; otherwise it would move what is put in its place."""
+    page.evaluate(
+        """() => new Promise((done) => {
+          const frame = (then) => requestAnimationFrame(() => requestAnimationFrame(then));
+          const look = (before) => frame(() => (scrollY === before ? done() : look(scrollY)));
+          look(null);
+        })"""
+    )
+
+
 def test_a_newcomer_is_led_by_keys_through_five_steps_once(visit: Visit) -> None:
     page = visit(greeted=False)
     before = places(page)
@@ -120,6 +131,7 @@ def test_on_a_phone_in_chinese_each_step_comes_into_sight(visit: Visit, motion: 
     expect(page.locator(CARD)).to_be_hidden()
     if motion != "reduce":  # after the last step, the focus is in sight
         page.wait_for_function("document.activeElement.getBoundingClientRect().top >= 0")
+    no_longer_scrolls(page)
     page.evaluate("scrollTo(0, 0)")
     assert places(page) == before
     expect(page.locator(".top .line")).to_have_text(words("zh")["line"])

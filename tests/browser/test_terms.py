@@ -16,19 +16,19 @@ TABS = ("heads", "whatif", "learn", "word", "why", "sentiment")
 def explained(page: Page, tab: str, language: str) -> list[str]:
     """The terms that are explained in a view, once it has been looked at in this language."""
     forms = {term.removesuffix("_in"): text for term, text in words(language).items() if term.endswith("_in")}
-    page.wait_for_function(
+    found = page.wait_for_function(
         """([tab, forms]) => {
           const terms = [...document.querySelectorAll(`#panel-${tab} .term`)].filter((term) => term.checkVisibility());
           const names = terms.map(({dataset}) => dataset.term);
           const formsOf = ({dataset}) => forms[`term_${dataset.term}`].toLowerCase();
           const known = (term) => formsOf(term).includes(term.textContent.toLowerCase());
-          return new Set(names).size === names.length && terms.every(known) && (terms.length || tab === 'learn');
+          const fits = new Set(names).size === names.length && terms.every(known);
+          return fits && (terms.length || tab === 'learn') && names;
         }""",
         arg=[tab, forms],
     )
-    return [
-        str(term.get_attribute("data-term")) for term in page.locator(f"#panel-{tab} .term").all() if term.is_visible()
-    ]
+    names: list[str] = found.json_value()  # the very ones that were found to fit
+    return names
 
 
 def apart(term: Locator, card: Locator) -> bool:

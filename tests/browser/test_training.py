@@ -5,12 +5,14 @@ from __future__ import annotations
 import gradio as gr
 from playwright.sync_api import Page, expect
 
+from headlight.viz.answers.training_runs import LONGEST
 from headlight.viz.tabs.translate import TranslateWidget
 from headlight.viz.words import words
 from tests.browser.acting import at_rest, state
 from tests.browser.conftest import PATIENCE, Visit
 
 OVER = ".train-side[data-phase=over]"
+OVER_BY = 1000 * LONGEST + PATIENCE  # milliseconds: a run has the lowest priority, and waits for whatever else runs
 READ_IN_ORDER = (".train-line .go", ".train-shows", ".lesson-ask", ".formulas")
 
 
@@ -33,7 +35,7 @@ def test_a_model_learns_while_one_watches_and_every_moment_stays(visit: Visit) -
     written = page.locator(".run:not([hidden]) .written bdi")
     assert written.inner_text() != "i want a beer ."
     page.keyboard.press(" ")
-    page.wait_for_selector(OVER)
+    page.wait_for_selector(OVER, timeout=OVER_BY)
     expect(written).to_have_text("i want a beer .")
     (last,) = losses(page)
     assert last < 0.2
@@ -81,7 +83,7 @@ def test_two_runs_stand_side_by_side_on_a_phone_and_leaving_ends_them(
     tops = [page.locator(part).evaluate("(part) => part.getBoundingClientRect().top") for part in READ_IN_ORDER]
     assert tops == sorted(set(tops))
     page.click(".train-line .go")
-    page.wait_for_selector(OVER)
+    page.wait_for_selector(OVER, timeout=OVER_BY)
     names = page.locator(".run .run-name").all_inner_texts()
     assert names == [words("en")[f"lesson_train_{which}_positions"] for which in ("with", "without")]
     verdicts = page.locator(".run .verdict").all_inner_texts()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from threading import Event
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,8 +14,9 @@ from playwright.sync_api import Page, expect
 from headlight import Translator
 from headlight.model.records import Translation
 from headlight.viz.answers.examples import EXAMPLES
+from headlight.viz.tabs import whatif as whatif_tab
 from tests.browser.acting import at_rest, modules, open_tab, state, traces
-from tests.browser.conftest import Visit
+from tests.browser.conftest import PATIENCE, Visit
 
 TAB = ".headlight-whatif"
 TEXT = EXAMPLES[0].text
@@ -87,6 +90,7 @@ def test_a_click_switches_a_head_off_and_another_one_on_again(
 
 def test_undo_redo_reset_and_the_address(page: Page, visit: Visit) -> None:
     thumb(page, 1, 0)
+    at_rest(page)  # an answer draws the brushes anew
     page.click(f"{TAB} .brushes button:has-text('flatter')")
     thumb(page, 2, "mean")
     told(page)
@@ -98,7 +102,7 @@ def test_undo_redo_reset_and_the_address(page: Page, visit: Visit) -> None:
     page.click(f"{TAB} .steps button:has-text('Redo')")
     at_rest(page)
     assert len(chips(page)) == 2
-    page.wait_for_function("location.hash.includes('interventions')")
+    page.wait_for_function("location.hash.includes('temperature')")  # the second change, too
     hash_ = page.evaluate("location.hash")
     again = visit(hash_, height=1600)
     told(again)
@@ -254,6 +258,7 @@ def test_a_weight_is_dragged_on_the_map_itself_and_by_its_own_keys(page: Page) -
 
 def test_changes_of_words_go_with_their_sentence_and_those_of_heads_stay(page: Page) -> None:
     thumb(page, 0, 3)
+    at_rest(page)  # an answer draws the words anew
     page.locator(f"{TAB} .source-word", has_text="Hund").click()
     page.click(f"{TAB} .asks button:has-text('Leave out')")
     told(page)
@@ -332,12 +337,22 @@ def test_importance_fills_the_wall_and_prunes_from_the_least_important(
     assert shown.count() == 0
 
 
-def test_measuring_stops_when_told(page: Page) -> None:
+def test_measuring_stops_when_told(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    go, measure = Event(), whatif_tab.next_losses
+
+    def waits(*given: Any) -> dict[str, Any]:
+        go.wait(PATIENCE / 1000)  # however fast the machine is, it still measures when it is told to stop
+        return measure(*given)
+
+    monkeypatch.setattr(whatif_tab, "next_losses", waits)
     button = page.locator(f"{TAB} .importance .link").first
-    button.click()
-    expect(button).to_have_text("Stop")
-    button.click()
-    expect(button).to_have_text("Measure all heads")
+    try:
+        button.click()
+        expect(button).to_have_text("Stop")
+        button.click()
+        expect(button).to_have_text("Measure all heads")
+    finally:
+        go.set()
 
 
 def test_an_answer_that_comes_takes_no_question_away(page: Page) -> None:
