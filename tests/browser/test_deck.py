@@ -66,6 +66,7 @@ def test_views_are_saved_arranged_and_shown_to_a_class(visit: Visit, tmp_path: P
     page.keyboard.press("Escape")
     page.reload()
     page.click(".deck-door")
+    expect(page.locator(".deck-list input")).to_have_count(3)  # what draws them is fetched now
     assert titles(page) == [why, lesson, head]
 
     # For a class: large, one after the other, with its note.
