@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
+from tests.browser.conftest import PATIENCE
 from tests.installed import ROOT, served_at
 from tests.test_adding import copy  # noqa: F401 (a fixture)
 
@@ -85,6 +86,7 @@ def test_a_tab_is_two_files_and_a_line(folder: Path, browser: Browser) -> None:
         with_words(words_of(folder, language), tab_novelty=f"Novelty {language}")
     with served_at(folder, "python", "app.py") as url:
         page = browser.new_page(locale="en-GB")
+        page.set_default_timeout(PATIENCE)
         page.goto(url)
         page.get_by_role("tab", name="Novelty en").click()
         line = page.locator("#panel-novelty .counted")
@@ -106,6 +108,7 @@ def test_a_language_of_the_page_is_a_table_and_two_lines(folder: Path, browser: 
     )
     with served_at(folder, "python", "app.py") as url:
         page = browser.new_page(locale="eo")  # the browser's own language is chosen
+        page.set_default_timeout(PATIENCE)
         page.goto(url)
         expect(page.get_by_role("tab", name="Kapoj")).to_be_visible()
         assert page.evaluate("document.documentElement.lang") == "eo"
@@ -115,6 +118,7 @@ def test_a_language_of_the_page_is_a_table_and_two_lines(folder: Path, browser: 
         page.click(".top [lang=eo]")
         page.wait_for_function("location.hash.includes('language=eo')")
         linked = browser.new_page(locale="en-GB")
+        linked.set_default_timeout(PATIENCE)
         linked.goto(url + page.evaluate("location.hash"))
         expect(linked.get_by_role("tab", name="Kapoj")).to_be_visible()
         linked.close()

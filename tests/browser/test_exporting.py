@@ -20,7 +20,7 @@ from headlight.model.records import KINDS, FloatArray, Translation
 from headlight.viz.theme import THEMES, colour_scale
 from tests.browser.acting import drawn, title
 from tests.browser.axe import barriers
-from tests.browser.conftest import Visit, Watch
+from tests.browser.conftest import PATIENCE, Visit, Watch
 
 NEAR = 1.01 / 20_000
 ROUNDED = 5e-4 + 1e-7  # three decimals are shown, and of one weight they are exact
@@ -134,6 +134,7 @@ def test_the_saved_page_opens_offline_with_the_same_numbers(
     page.click('.wall-grid button[data-layer="2"][data-head="1"]')
     path = save(page, "HTML", folder)
     context = browser.new_context(offline=True)
+    context.set_default_timeout(PATIENCE)
     saved = context.new_page()
     watch = Watch("file:", [])
     watch.follow(saved)

@@ -14,7 +14,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, Route
 
 from tests.browser.acting import settled
-from tests.browser.conftest import Visit, newcomer
+from tests.browser.conftest import PATIENCE, Visit, newcomer
 
 MOST = 42  # requests, Gradio's own 35 among them
 LONG = " ".join(["Der alte Mann wohnt hier."] * 8)
@@ -70,6 +70,7 @@ def test_the_page_hints_at_what_it_asks_for_anyway_and_at_nothing_else(browser: 
         route.fulfill(response=answer, body=HINT.sub("", answer.text()))
 
     context = browser.new_context()
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url.removeprefix(f"{address}")))

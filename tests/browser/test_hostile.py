@@ -148,6 +148,7 @@ def test_a_saved_page_with_a_hostile_sentence_shows_it_and_runs_nothing(
     translate(page, text)
     path = save(page, "HTML", folder)
     context = browser.new_context(offline=True)
+    context.set_default_timeout(PATIENCE)
     context.add_init_script("window.alert = () => { window.canary = true; };")
     saved = context.new_page()
     watch = Watch("file:", [])
