@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from playwright.sync_api import APIResponse, Browser, Page, Route, expect
+from playwright.sync_api import APIResponse, Browser, Page, Request, Route, expect
 
 from headlight import Translator
 from headlight.model.records import Progress, TranslationRequest
@@ -34,6 +35,19 @@ LAST = "Layer 3 · Head 8"
 def follow(page: Page, hash_: str) -> None:
     """Another address on the page that is open, as a click on a link does it."""
     page.evaluate("(hash) => { location.hash = hash; }", hash_)
+
+
+def addressed(page: Page) -> None:
+    """The first translation has an address, and so an entry of the history that is its own."""
+    page.wait_for_function("location.hash.startsWith('#text=')")
+
+
+def until(page: Page, holds: Callable[[], object]) -> None:
+    """Wait for what this process hears of the browser: a request, or its end."""
+    end = time.monotonic() + PATIENCE / 1000
+    while not holds():
+        assert time.monotonic() < end
+        page.wait_for_timeout(20)
 
 
 @pytest.fixture
@@ -110,6 +124,7 @@ def test_a_sentence_behind_a_broken_head_is_still_translated(page: Page, transla
 
 def test_back_and_forward_go_from_translation_to_translation(page: Page) -> None:
     modules(page)
+    addressed(page)
     first = translation(page)
     second = translate(page, SENTENCE)
     page.click('.wall-grid button[data-layer="1"][data-head="4"]')
@@ -143,6 +158,7 @@ def test_looking_around_leaves_no_steps_behind(page: Page) -> None:
 
 def test_back_while_a_translation_runs_leaves_it(page: Page, silent: Event) -> None:
     modules(page)
+    addressed(page)
     translate(page, OTHER)
     page.wait_for_function("location.hash.includes('Guten')")
     page.fill("#sentence", SENTENCE)
@@ -212,19 +228,29 @@ def test_nothing_from_a_stopped_request_is_no_fault(
 def test_an_answer_that_overtakes_the_number_of_its_job_is_no_fault(page: Page, silent: Event) -> None:
     # The stream of an earlier job brings it all; the browser then opens one for what is over.
     held: list[tuple[Route, APIResponse]] = []
+    ended: list[Request] = []
 
     def hold(route: Route) -> None:
         held.append((route, route.fetch()))
         silent.set()
 
+    def hear(request: Request) -> None:
+        ended.append(request)
+
     modules(page)
     with page.expect_request(STREAM):
         page.fill("#sentence", SENTENCE)
         page.press("#sentence", "Enter")
-    with page.expect_event("requestfailed", lambda request: "queue/data" in request.url):  # all is told: Gradio lets go
-        page.route(JOIN, hold)
-        page.fill("#sentence", OTHER)
-        page.press("#sentence", "Enter")
+    # All is told: Gradio lets go, unless the server has done so before.
+    ends: tuple[Any, ...] = ("requestfailed", "requestfinished")
+    for event in ends:
+        page.on(event, hear)
+    page.route(JOIN, hold)
+    page.fill("#sentence", OTHER)
+    page.press("#sentence", "Enter")
+    until(page, lambda: any("queue/data" in request.url for request in ended))
+    for event in ends:
+        page.remove_listener(event, hear)
     ((route, response),) = held
     route.fulfill(response=response)
     settled(page, OTHER)
@@ -252,8 +278,9 @@ def assert_says_that_the_server_is_gone(page: Page, silent: Event, translator: T
     page.route(STREAM, lambda route: route.abort())  # the line breaks while the server still writes
     for _ in range(2):  # a second try hears the same
         page.fill("#sentence", SENTENCE)
+        page.evaluate("addEventListener('keydown', () => { window.asked = headlight.busy; }, { once: true })")
         page.press("#sentence", "Enter")
-        page.wait_for_function("headlight.busy")
+        assert page.evaluate("window.asked")  # heard at once: a slow look might find that it was given up
         context.set_offline(True)
         expect(page.locator("#sentence-error")).to_have_text(says)
         assert state(page, "busy") is False
@@ -313,7 +340,7 @@ def test_an_empty_review_is_an_error_also_while_another_is_judged(page: Page) ->
     page.press("#review", "Enter")
     error = page.locator("#review-error")
     expect(error).to_contain_text("There is no text yet")
-    assert held
+    until(page, lambda: held)
     with page.expect_response(judging):
         for route in held:
             route.continue_()
