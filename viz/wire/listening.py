@@ -1,7 +1,8 @@
 """Gradio's queue, with one rule more: no job begins before its visitor has opened the stream of its messages.
 
-Gradio begins every job that it gets, so a visitor who sends jobs and reads no result would delay all others. The rule
-needs private parts of Gradio's queue, as the pinned version has no public way.
+Gradio begins every job that it gets, so a visitor who sends jobs and reads no result would delay all others. Who has
+listened before is trusted with one job: it begins while the stream is still being opened, which on a long line takes
+as long as the answer itself. The rule needs private parts of Gradio's queue, as the pinned version has no public way.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -27,6 +28,8 @@ MOST_UNHEARD = 8  # waiting jobs of one address without a listener: a program ha
 MOMENT = 0.02  # seconds between two checks whether a reader let go
 GLANCE = 0.05  # seconds between two checks for undelivered messages
 PATIENCE = 30.0  # seconds until a job without a listener is dropped: programs fetch the result in a second request
+UNFETCHED = 30.0  # seconds until the messages of a finished job that nobody asked for are forgotten
+MOST_KNOWN = 10_000  # sessions that have listened and are remembered
 
 
 class ListeningQueue(Queue):
@@ -44,6 +47,8 @@ class ListeningQueue(Queue):
         self._listeners: Counter[str] = Counter()
         self._closing: Counter[str] = Counter()  # streams that have said their last word to readers who still hold on
         self._joining: Counter[str] = Counter()  # jobs that are being taken
+        # Sessions that have listened, the last one last; true while a job has begun that they do not hear yet.
+        self._known: OrderedDict[str, bool] = OrderedDict()
 
     # ------------------------------------------------------------ who listens
 
@@ -64,6 +69,7 @@ class ListeningQueue(Queue):
                 counter[session] += 1
 
         counter[session] += 1
+        self._remember(session)
         try:
             yield hang_up
         finally:
@@ -135,7 +141,7 @@ class ListeningQueue(Queue):
             await asyncio.sleep(MOMENT)
 
     def get_events(self) -> Any:
-        """The next job with a listener."""
+        """The next job that may begin."""
         now = time.monotonic()
         for event in self._waiting():
             if not self._listeners[event.session_hash] and now - event.enqueue_time > PATIENCE:
@@ -144,10 +150,13 @@ class ListeningQueue(Queue):
         found = None
         try:
             for events in self.event_queue_per_concurrency_id.values():
-                events.queue = [event for event in events.queue if self._listeners[event.session_hash]]
+                events.queue = [event for event in events.queue if self._may_begin(event.session_hash)]
             found = super().get_events()
         finally:
             begun = found[0] if found else []
+            for event in begun:
+                if not self._listeners[event.session_hash]:
+                    self._known[event.session_hash] = True
             for name, order in orders.items():
                 self.event_queue_per_concurrency_id[name].queue = [event for event in order if event not in begun]
         return found
@@ -162,10 +171,32 @@ class ListeningQueue(Queue):
         finally:
             for event in events:
                 if not event.alive:  # the visitor has left, and fetches nothing
-                    self.pending_event_ids_session.get(event.session_hash, set()).discard(event._id)
+                    self._disown(event)
+                elif not self._listeners[event.session_hash]:
+                    asyncio.get_running_loop().call_later(UNFETCHED, self._give_up, event)
             self._forget_sessions()
 
     # ------------------------------------------------------------ inside
+
+    def _may_begin(self, session: str) -> bool:
+        """Whether somebody listens to a job of this session, or will, by all that is known."""
+        return self._listeners[session] > 0 or self._known.get(session) is False
+
+    def _remember(self, session: str) -> None:
+        """A stream of this session is open."""
+        self._known[session] = False
+        self._known.move_to_end(session)
+        if len(self._known) > MOST_KNOWN:
+            self._known.popitem(last=False)
+
+    def _give_up(self, event: Event) -> None:
+        """A job that began ahead was never asked for: its messages go."""
+        if not self._listeners[event.session_hash]:
+            self._disown(event)
+            self._forget_sessions()
+
+    def _disown(self, event: Event) -> None:
+        self.pending_event_ids_session.get(event.session_hash, set()).discard(event._id)
 
     def _waiting(self) -> list[Event]:
         """All waiting jobs, the oldest first."""
@@ -176,7 +207,7 @@ class ListeningQueue(Queue):
         self.event_queue_per_concurrency_id[event.concurrency_id].queue.remove(event)
         self.event_ids_to_events.pop(event._id, None)
         self.event_analytics.pop(event._id, None)
-        self.pending_event_ids_session.get(event.session_hash, set()).discard(event._id)
+        self._disown(event)
         self._forget_sessions()
 
     def _forget_sessions(self) -> None:

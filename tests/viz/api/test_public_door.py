@@ -419,6 +419,39 @@ def test_jobs_to_which_nobody_listens_are_never_begun(site: Site, monkeypatch: p
     assert (queue.event_ids_to_events, queue.pending_event_ids_session) == ({}, {})
 
 
+def test_who_has_listened_before_is_answered_while_the_stream_opens(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue = site.page._queue
+
+    def ask(turn: int) -> str:
+        values = {"turn": turn, "text": BEER, "model": "toy"}
+        return str(site.join({"request": json.dumps(values)}, session="known").json()["event_id"])
+
+    def until_over(job: str) -> None:
+        deadline = time.monotonic() + 60
+        while job in queue.event_ids_to_events:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+    ask(1)
+    assert "i want a beer ." in site.messages("known")
+    until_over(ask(2))  # and nobody has asked for its messages yet
+    ask(3)
+    time.sleep(0.1)
+    assert len(queue) == 1  # one job ahead, and no more
+    text = site.messages("known")
+    assert text.count("process_completed") == 2
+    assert text.index('\\"turn\\":2') < text.index('\\"turn\\":3')
+
+    monkeypatch.setattr(listening, "UNFETCHED", 0.0)
+    until_over(ask(4))
+    deadline = time.monotonic() + 60
+    while "known" in {*queue.pending_event_ids_session, *queue.pending_messages_per_session}:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
 def test_the_queue_has_an_end(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listening, "MOST", 0)
     reply = site.http.post("/gradio_api/call/translate", json={"data": [BEER]})
