@@ -10,6 +10,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from headlight.model.records import Token
 
@@ -105,6 +106,7 @@ def visible(text: str) -> str:
     return "".join(shown)
 
 
+@lru_cache(maxsize=4096)  # a vocabulary's pieces come again and again
 def shorten(text: str, longest: int = LONGEST) -> str:
     """Cut with an ellipsis where it would take more columns; letters keep their accents, emoji their parts."""
     clusters = [_calm(cluster) for cluster in clusters_of(text)]

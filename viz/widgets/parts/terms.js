@@ -27,16 +27,25 @@ class Terms {
     this.known = null;
     this.timer = 0;
     this.observer = new MutationObserver(() => this.later());
-    on(['language', 'tab', 'translation'], () => this.later());
+    on(['language', 'tab'], () => this.later());
+    on(['translation'], () => this.later(true)); // it is painted first
     this.later();
   }
 
-  /** Look again, once the page has been left alone for a moment: what changes at every move of the pointer is looked at now and then. */
-  later() {
+  /**
+   * Look again, once the page has been left alone for a moment: what changes at every move of the pointer is looked at
+   * now and then. `anew`: a moment from now.
+   */
+  later(anew = false) {
     this.observer.disconnect();
-    if (this.timer) return;
+    if (anew) clearTimeout(this.timer);
+    else if (this.timer) return;
     this.timer = window.setTimeout(() => {
       this.timer = 0;
+      if (state.busy) {
+        this.later(); // the answer looks for itself
+        return;
+      }
       if (state.translation) for (const view of document.querySelectorAll(VIEWS)) this.mark(view);
       this.observer.observe(document.body, { childList: true, characterData: true, subtree: true, attributeFilter: ['hidden'] });
     }, QUIET);

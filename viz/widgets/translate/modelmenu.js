@@ -1,6 +1,7 @@
 // The menu of models: those that ship, pairs of languages from the Hub, and any other by its id.
 
 import { make } from '../core/dom.js';
+import { state } from '../core/state.js';
 import { errorSays, t } from '../core/words.js';
 import { byPair, kindName, pairName, sizeName } from '../parts/modelnames.js';
 import { Picker } from '../parts/picker.js';
@@ -13,6 +14,7 @@ export class ModelMenu {
   constructor(config, choose, opened) {
     this.config = config;
     this.choose = choose;
+    this.told = '';
     this.more = make('button', { type: 'button', class: 'by-id', 'aria-expanded': 'false', 'aria-controls': 'hub-id-form' });
     this.label = make('label', { for: 'hub-id' });
     this.field = make('input', {
@@ -70,9 +72,12 @@ export class ModelMenu {
     this.choose(id);
   }
 
-  /** `model` is the one in use. */
+  /** `model` is the one in use. Every request and every answer draws; what there is to choose from seldom changes. */
   draw(model) {
     const listed = this.config.models;
+    const told = JSON.stringify([state.language, model, listed]);
+    if (told === this.told) return;
+    this.told = told;
     const all = model && !listed.some(({ name }) => name === model.name) ? [...listed, model] : listed;
     const here = all.filter(({ where }) => where === 'here');
     const hub = all.filter(({ where }) => where === 'hub').sort(byPair);
