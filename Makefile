@@ -45,10 +45,13 @@ run: $(VENV)/.app ## start the app
 	$(BIN)/python app.py
 
 # As many at once as there are cores. The browser's tests come by themselves: Playwright keeps an event loop running.
+# What hundreds of processes of a browser do on a busy machine is not all ours: a test that fails there has a second
+# try, and is named at the end if it needed it.
 AT_ONCE := -n auto --maxprocesses 4 --dist worksteal
+TWICE := --reruns 1 -r R
 test: $(VENV)/.dev ## run all tests
 	$(BIN)/python -m pytest $(or $(TESTS),$(AT_ONCE) --ignore=tests/browser)
-	$(if $(TESTS),,$(BIN)/python -m pytest $(AT_ONCE) tests/browser)
+	$(if $(TESTS),,$(BIN)/python -m pytest $(AT_ONCE) $(TWICE) tests/browser)
 
 test-cluster: $(VENV)/.dev ## run the tests that start a real Ray cluster
 	$(BIN)/python -m pytest -m cluster $(TESTS)
