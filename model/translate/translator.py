@@ -54,6 +54,9 @@ from headlight.model.translate.results import SearchResult, make_translation
 
 logger = logging.getLogger(__name__)
 Changing = Callable[[], AbstractContextManager[None]]
+# Lines in a batch from which products take longer than reading weights does: there a pass that verifies drafts costs as
+# much as writing exactly at once. Where maps are wanted there is such a pass anyway.
+CROWD = 32
 
 
 class Translator(Outline):
@@ -231,7 +234,7 @@ class Translator(Outline):
         with torch.inference_mode():
             memory = self.passes.encode(batch.source_ids, padded=batch.padded)
             state = self.passes.decoder.start(memory, cached=True)
-            exact = partial(unwatched_logits, self.passes, memory, state.cross)
+            exact = partial(unwatched_logits, self.passes, memory, state.cross) if len(requests) < CROWD else None
             search = self._search(batch, state, exact, scored=False, keep_tree=False)
             while search is not None and search.advance():
                 pass
@@ -264,17 +267,21 @@ class Translator(Outline):
         return partial(intervening, self.model, request.interventions, others)
 
     def _search(
-        self, batch: PreparedBatch, state: DecoderState, exact: Exact, *, scored: bool, keep_tree: bool = True
+        self, batch: PreparedBatch, state: DecoderState, exact: Exact | None, *, scored: bool, keep_tree: bool = True
     ) -> OneByOne | Drafted | Beam | None:
-        """The search that the options ask for, none where targets are given; `exact` verifies drafts."""
+        """The search that the options ask for, none where targets are given.
+
+        `exact` verifies drafts; without it, greedy words are written in full float32 from the beginning.
+        """
         if batch.targets[0] is not None:
             return None
         options, config = batch.options, self.model.config
         changed = self._is_changed(batch)
-        drafted = self._rounds and not (changed or options.samples or options.beam_size > 1)
+        rounds = self._rounds and not (changed or options.samples or options.beam_size > 1)
+        verify = exact if rounds else None
         plan = Plan(
-            # The step has no probes; where somebody changes what passes them, words are chosen by a twin that has.
-            decoder=self.passes.decoder if changed else self.drafters.first() if drafted else self.step,
+            # The step has no probes, and may round: what is changed, or not verified, is written by the passes' twin.
+            decoder=self.drafters.first() if verify else self.passes.decoder if changed or rounds else self.step,
             state=state,
             rules=make_rules(config, options, batch.prefixes, self.device, self.generation_defaults, batch.limits),
             limits=batch.limits,
@@ -289,9 +296,9 @@ class Translator(Outline):
             return Beam(plan, width=width, length_penalty=penalty, keep_tree=keep_tree, defaults=defaults)
         if options.samples:
             return OneByOne(plan, Sample(options, len(batch.limits)), scored=scored)
-        if not drafted:
-            return OneByOne(plan, choose_best, scored=scored)
-        return Drafted(plan, exact, drafters=self.drafters, scored=scored)
+        if verify:
+            return Drafted(plan, verify, drafters=self.drafters, scored=scored)
+        return OneByOne(plan, choose_best, scored=scored)
 
     def _is_changed(self, batch: PreparedBatch) -> bool:
         return bool(batch.requests[0].interventions) or editing() or hooked(self.model)

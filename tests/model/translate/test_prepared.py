@@ -20,7 +20,8 @@ from torch import Tensor, nn
 from headlight.model.core.config import ACTIVATION_NAMES, NORM_NAMES, POSITION_NAMES
 from headlight.model.core.probes import watch
 from headlight.model.core.transformer import Transformer, count_bytes
-from headlight.model.translate import drafting, prepared
+from headlight.model.decoding.drafted import Drafted
+from headlight.model.translate import drafting, prepared, translator
 from headlight.model.translate.prepared import (
     Copies,
     Prepared,
@@ -131,6 +132,22 @@ def test_drafts_of_8_bits_are_rounded_and_what_is_written_is_not(
         alone = [fast.translate(text, **options).text for text in SENTENCES]
         assert alone == [plain.translate(text, **options).text for text in SENTENCES]
     assert fast.translate_lines(SENTENCES) == plain.translate_lines(SENTENCES)
+
+
+def test_a_crowd_of_lines_is_written_exactly_at_once(pack_all: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    drafts: list[Drafted] = []
+
+    def noted(*given: Any, **named: Any) -> Drafted:
+        drafts.append(Drafted(*given, **named))
+        return drafts[-1]
+
+    monkeypatch.setattr(translator, "Drafted", noted)
+    plain, fast = tiny_translator(), tiny_translator(step_weights="float16")
+    lines = [SENTENCES[number % len(SENTENCES)] for number in range(translator.CROWD)]
+    assert fast.translate_lines(lines) == plain.translate_lines(lines)
+    assert not drafts
+    assert fast.translate_lines(lines[1:]) == plain.translate_lines(lines[1:])
+    assert bool(drafts) == can_pack_float16()
 
 
 @torch.inference_mode()
@@ -373,7 +390,8 @@ for name in hidden:
     getattr(torch.ops, name.partition(".")[0]).__dict__.pop(name.partition(".")[2], None)
 
 import headlight.viz.page  # all that the app imports
-from headlight.model.translate import drafting, prepared
+from headlight.model.decoding.drafted import Drafted
+from headlight.model.translate import drafting, prepared, translator
 assert not asked, f"looked for at import: {asked}"
 prepared.SMALL = drafting.WORTH_A_DRAFT = 1
 translator = headlight.Translator.load("assets/models/toy", device="cpu")
