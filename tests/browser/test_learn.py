@@ -7,9 +7,10 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
+from headlight.viz.answers.examples import EXAMPLES
 from headlight.viz.lessons import LESSONS
 from headlight.viz.words import words
-from tests.browser.acting import at_rest, open_tab, state
+from tests.browser.acting import at_rest, open_tab, state, translate
 from tests.browser.axe import barriers
 from tests.browser.conftest import Visit
 
@@ -163,3 +164,39 @@ def test_a_step_that_fails_says_so_and_can_be_asked_again(visit: Visit) -> None:
     page.locator(".lesson .step > .link").click()
     arrived(page, "memory")
     expect(error).to_be_empty()
+
+
+def test_a_long_sentence_is_called_cut_only_where_a_picture_leaves_some_of_it_out(visit: Visit) -> None:
+    page = visit_at(visit, "#tab=learn&lesson=walk.tokens.0")
+    translate(page, f"{EXAMPLES[0].text} {EXAMPLES[0].text}")
+    line, cut = page.locator(".lesson .left > .quiet"), []
+    for step in WALK.steps:
+        page.evaluate("(step) => { location.hash = `#tab=learn&lesson=walk.${step}.0`; }", step.name)
+        arrived(page, step.name)
+        show = page.locator(".lesson-ask:not([hidden]) .answer .link")
+        if show.count():
+            show.click()
+        sizes = page.locator(".lesson .figure canvas[aria-label]").evaluate_all(
+            "(all) => all.map((it) => it.ariaLabel)"
+        )
+        leaves_out = any(" 12 rows" in size or " 12 columns" in size for size in sizes)
+        assert line.is_visible() == leaves_out, (step.name, sizes)
+        cut += [step.name] if leaves_out else []
+    assert cut == [
+        "embed",
+        "positions",
+        "qkv",
+        "scores",
+        "scale",
+        "mix",
+        "join",
+        "add",
+        "ff",
+        "memory",
+        "mask",
+        "cross",
+    ]
+    page.evaluate("location.hash = '#tab=learn&lesson=masks.drawn.0'")  # its experiment shows every token
+    arrived(page, "drawn")
+    expect(line).to_be_hidden()
+    at_rest(page)

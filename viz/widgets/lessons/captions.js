@@ -8,6 +8,7 @@ import { largest } from './tensors.js';
 
 const FEW = 12; // tokens around the chosen one, of a long sentence
 const MANY = 16; // tokens that are all shown
+const MATRICES = ['heat', 'stack', 'pair']; // forms with a row for each token; others show all tokens in another way, or one alone
 
 /** What stands above a picture: its name, and the tensor's shape with named axes. */
 export function caption(show, shape) {
@@ -46,8 +47,17 @@ function around(count, chosen, all) {
   return Array.from({ length: FEW }, (_, place) => start + place);
 }
 
-/** Whether a step leaves out some of a long sentence. */
-export const shortened = (scene) => Math.max(scene.rows.length, scene.columns.length) > MANY;
+/** Of how many tokens a step's pictures show some alone: the most along any side that is cut; 0 where all are shown. */
+export function cutFrom(scene) {
+  const counts = { tokens: scene.rows.length, positions: scene.rows.length, keys: scene.columns.length };
+  const matrices = scene.step.figures.filter(({ form }) => MATRICES.includes(form));
+  const sides = matrices.flatMap((figure) => {
+    const rows = scene.shows(figure).map((show) => counts[show.rows] ?? 0);
+    return figure.square ? [...rows, counts.keys] : rows;
+  });
+  const most = Math.max(0, ...sides);
+  return most > MANY ? most : 0;
+}
 
 export function shapeOf(show, scene, matrix) {
   const rows = {

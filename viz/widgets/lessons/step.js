@@ -4,7 +4,7 @@ import { icon, make, narrow, phrase, replace } from '../core/dom.js';
 import { set } from '../core/state.js';
 import { languageName, t } from '../core/words.js';
 import { turnButtons } from '../parts/turning.js';
-import { shortened } from './captions.js';
+import { cutFrom } from './captions.js';
 import { Controls } from './controls.js';
 import { Drawing } from './drawing.js';
 import { drawFigures } from './figures.js';
@@ -182,9 +182,9 @@ export class StepView {
     this.question.draw(base, told, about, values);
     this.question.element.classList.toggle('first', hides);
     replace(this.source, sourceBox(step.code, scene.variants()));
-    this.long.hidden = !shortened(scene) || hides;
+    const count = cutFrom(scene);
+    this.long.hidden = !count || hides;
     if (!this.long.hidden) {
-      const count = Math.max(scene.rows.length, scene.columns.length);
       const button = make(
         'button',
         { type: 'button', class: 'link', onclick: () => this.does.all() },
