@@ -106,7 +106,18 @@ def test_one_of_many_long_names_is_chosen_in_a_menu_of_one_line(visit: Visit) ->
     arrived(page, "drawn")
     page.get_by_role("button", name=words("en")["lesson_masks_drawn_see"]).press("Enter")  # a step of another lesson
     arrived(page, "live")
-    assert page.locator("select[data-control=mistake]").input_value() == "late_mask"
+    menu, others = page.locator("select[data-control=mistake]"), page.locator(".lesson-controls .adds button")
+    chosen, more = (words("en")[f"lesson_mistakes_control_mistake_{name}"] for name in ("late_mask", "norm"))
+    assert menu.input_value() == "late_mask"
+    expect(others.filter(has_text=more)).to_have_count(1)
+    expect(others.filter(has_text=chosen)).to_have_count(0)  # what is chosen is not offered a second time
+    others.filter(has_text=more).click()
+    expect(page.locator(".lesson h2")).to_have_text(words("en")["lesson_mistakes_live_title_several"])
+    expect(others.filter(has_text=more)).to_have_attribute("aria-pressed", "true")
+    menu.select_option("norm")
+    expect(page.locator(".lesson h2")).to_have_text(words("en")["lesson_mistakes_live_title"])
+    expect(others.filter(has_text=more)).to_have_count(0)
+    expect(others.filter(has_text=chosen)).to_have_count(1)
     page.evaluate("location.hash = '#tab=learn&lesson=mistakes.trained.0'")
     arrived(page, "trained")
     menu = page.locator("select[data-control=mistake]")

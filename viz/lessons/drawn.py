@@ -210,7 +210,8 @@ class Found:
     numbers: Mapping[str, Cell] = field(default_factory=dict)  # for the words and the formula, by name
     holds: tuple[str, ...] = ()  # endings of the words that are now true
     right: str = ""  # the option of the step's question that is right; empty: the numbers are unclear, nothing is asked
-    shown: Mapping[str, Sequence[Label]] = field(default_factory=dict)  # of a control `Places`: what it chooses among
+    # Of a control `Places`: what it chooses among; `None` keeps a place that is not offered.
+    shown: Mapping[str, Sequence[Label | None]] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """As the page reads it."""

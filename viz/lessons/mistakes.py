@@ -53,9 +53,12 @@ ALSO = Places("also", most=len(MISTAKES), adds=True)
 def live(given: Given) -> Found:
     """One mistake in a copy of the visitor's own model, or several at once."""
     config = given.small_outline.model.config
-    chosen = [given.values["mistake"], *(name for place, name in enumerate(MISTAKES) if place in given.values["also"])]
-    names = [name for name in dict.fromkeys(chosen) if MISTAKES[name].applies(config)]
-    shown = {"also": [Say(f"lesson_mistakes_control_mistake_{name}") for name in MISTAKES]}
+    first, also = given.values["mistake"], given.values["also"]
+    others = [name for name in MISTAKES if name != first and MISTAKES[name].applies(config)]
+    added = [name for place, name in enumerate(MISTAKES) if place in also and name in others]
+    names = [*([first] if MISTAKES[first].applies(config) else []), *added]
+    offered = [Say(f"lesson_mistakes_control_mistake_{name}") if name in others else None for name in MISTAKES]
+    shown = {"also": offered}
     if not names:
         return Found((), holds=("absent",), shown=shown)
     found: Mistaken

@@ -133,22 +133,19 @@ const PARTS = {
     return { element, hold };
   },
 
-  /** Words of a text, each on or off. */
+  /** Words of a text, each on or off; a place without one is not offered. */
   places(control, lesson, change, shown) {
     let now = [];
     const said = nameOf(lesson, control);
     const turn = (place) =>
       change(now.includes(place) ? now.filter((each) => each !== place) : [...now, place].sort((one, other) => one - other));
-    const buttons = shown.map((label, place) =>
-      make(
-        'button',
-        { type: 'button', data: { control: `${control.name} ${place}` }, onclick: () => turn(place) },
-        make('bdi', {}, labelOf(lesson, label)),
-      ),
-    );
+    const buttons = shown.map((label, place) => {
+      const about = { type: 'button', data: { control: `${control.name} ${place}` }, onclick: () => turn(place) };
+      return label === null ? null : make('button', about, make('bdi', {}, labelOf(lesson, label)));
+    });
     const hold = (value) => {
       now = value;
-      for (const [place, button] of buttons.entries()) button.setAttribute('aria-pressed', String(value.includes(place)));
+      for (const [place, button] of buttons.entries()) button?.setAttribute('aria-pressed', String(value.includes(place)));
     };
     const about = { class: control.adds ? 'places adds' : 'places', role: 'group', 'aria-label': said };
     return { element: named(said, [make('div', about, ...buttons)], true), hold };

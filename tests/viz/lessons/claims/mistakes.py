@@ -111,7 +111,10 @@ def costs_do_not_add_up(asked: Asked) -> None:
     for each in (found, stopped):
         assert phrase_of("mistakes", "live", "title", each).startswith("Several")
     assert "size of tensor" in str(stopped.numbers["error"])
-    assert asked.found("mistakes", "live", mistake="norm", also=also[:1]).holds == ("norm",)
+    alone = asked.found("mistakes", "live", mistake="norm", also=also[:1])
+    assert alone.holds == ("norm",)
+    for each, first in ((found, "late_mask"), (stopped, "swapped"), (alone, "norm")):  # so it is not offered again
+        assert [name for name, offered in zip(names, each.shown["also"], strict=True) if offered is None] == [first]
 
 
 def half_of_them_go_unnoticed(asked: Asked) -> None:
