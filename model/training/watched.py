@@ -73,7 +73,7 @@ class Beginning:
     moments: tuple[int, ...]  # the steps after which there is one
     sources: tuple[tuple[str, ...], ...]  # tokens of each sentence that is shown, as labels
     targets: tuple[tuple[str, ...], ...]
-    right: tuple[str, ...]  # its translation
+    right: tuple[tuple[str, ...], ...]  # of each: all its translations, of which the first is the one that is shown
     unseen: tuple[bool, ...]  # whether no step trains on it
     tokens: int  # of all translations that it trains on
 
@@ -116,10 +116,15 @@ class Watched:
             moments_of(self.run.steps),
             tuple(_labels(source, batch.source[0].tolist()) for batch in self.batches),
             tuple(_labels(target, batch.words.tolist()) for batch in self.batches),
-            tuple(pair.target for pair in self.pairs),
+            tuple(self._translations(pair) for pair in self.pairs),
             tuple(row >= known for row in range(len(self.pairs))),
             int(self.sentences.target.lengths.sum()),
         )
+
+    def _translations(self, pair: Pair) -> tuple[str, ...]:
+        """What a sentence may be translated to: one that is to be guessed has several translations."""
+        others = (each.target for each in self.trained if each.source == pair.source)
+        return tuple(dict.fromkeys([pair.target, *others]))
 
     def moments(self) -> Iterator[Moment]:
         """All moments of the run, from the untrained model on.

@@ -102,3 +102,15 @@ def test_two_runs_stand_side_by_side_on_a_phone_and_leaving_ends_them(
     assert training.wait_until(lambda: training.line.running == 0 and not training._runs, PATIENCE / 1000)
     assert state(page, "lesson") == ""
     at_rest(page)
+
+
+def test_any_of_the_translations_that_can_only_be_guessed_counts(visit: Visit) -> None:
+    page = visit("#tab=learn&lesson=masks.trained.0", drawn=".lesson.trains[data-step] .run-map canvas")
+    at_rest(page)
+    guessed, wrong = (words("en")[f"lesson_train_{name}_of"].format(count=8) for name in ("right", "wrong"))
+    verdicts = page.locator(".run .verdict")
+    expect(verdicts).to_have_text([wrong, wrong])  # nothing is trained yet
+    page.click(".train-line .go")
+    page.wait_for_selector(OVER, timeout=OVER_BY)
+    expect(verdicts).to_have_text([wrong, guessed])  # without the mask, and with it
+    at_rest(page)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import './setup.js';
 
-const { TrainingRun } = await import('../../viz/widgets/lessons/trainingrun.js');
+const { TrainingRun, verdictOf } = await import('../../viz/widgets/lessons/trainingrun.js');
 
 /** A server that answers when the test says so, and what it was asked. */
 function server() {
@@ -61,4 +61,11 @@ test('a run that is stopped twice while it begins, and one whose beginning faile
   await last;
   assert.deepEqual(asked, ['begin', 'begin', 'more two']);
   assert.deepEqual([run.phase, run.error], ['over', '']);
+});
+
+test('of several translations of one sentence, none is more right than the others', () => {
+  const beginning = { right: [['A beer.'], ['The dog.', 'The cat.', 'The child.']] };
+  const verdicts = (sentence, ...texts) => texts.map((written) => verdictOf(beginning, sentence, written).replace('lesson_train_', ''));
+  assert.deepEqual(verdicts(0, 'A beer.', 'A coke.'), ['right', 'wrong']);
+  assert.deepEqual(verdicts(1, 'The dog.', 'The child.', 'A beer.'), ['right_of', 'right_of', 'wrong_of']);
 });

@@ -49,6 +49,14 @@ def test_it_learns_both_sentences(default: tuple[Moment, ...]) -> None:
         assert all(0.85 < chance < 0.95 for chance in shown.chances)  # label smoothing asks for no more
 
 
+def test_all_translations_of_a_sentence_are_right() -> None:
+    toy, guess = (Watched(WatchedRun(corpus=corpus)).beginning.right for corpus in ("toy", "guess"))
+    assert toy == (("i want a beer .",), ("i want a coke .",))
+    (each,) = guess
+    assert each[0] == "The dog is sleeping in the garden."
+    assert len(set(each)) == len(each) == CORPUS["guess"].pairs
+
+
 def test_every_step_has_its_loss_and_every_moment_its_maps(default: tuple[Moment, ...]) -> None:
     run = WatchedRun()
     assert [moment.step for moment in default] == list(moments_of(run.steps))

@@ -7,6 +7,7 @@ import { t } from '../core/words.js';
 import { toned } from '../parts/values.js';
 import { heat } from './heat.js';
 import { sliced } from './tensors.js';
+import { isRight, verdictOf } from './trainingrun.js';
 
 const LETTERS = 44; // of what is written, at most: an untrained model never stops
 const CELL = { height: 34, label: 62, widest: 56 };
@@ -44,9 +45,9 @@ export class RunView {
     const [layers, heads, rows, columns] = shown.cross.shape;
     this.build({ tokens, layers, heads });
     this.written.textContent = readable(shown.written) || t('lesson_train_nothing');
-    const right = shown.written === beginning.right[sentence];
-    this.verdict.textContent = run.ended ? says(run.ended) : t(right ? 'lesson_train_right' : 'lesson_train_wrong');
-    this.verdict.classList.toggle('right', right && !run.ended);
+    const verdict = verdictOf(beginning, sentence, shown.written);
+    this.verdict.textContent = run.ended ? says(run.ended) : t(verdict, { count: beginning.right[sentence].length });
+    this.verdict.classList.toggle('right', isRight(beginning, sentence, shown.written) && !run.ended);
     for (const [number, chance] of shown.chances.entries()) {
       const [bar, text] = this.bars[number];
       bar.style.width = `${Math.max(1, 44 * chance)}px`;

@@ -5,7 +5,7 @@ import { calm, make, replace } from '../core/dom.js';
 import { has, t } from '../core/words.js';
 import { LossCurve } from './losscurve.js';
 import { RunView } from './runview.js';
-import { TrainingRun } from './trainingrun.js';
+import { TrainingRun, isRight } from './trainingrun.js';
 
 const FRAME = 150; // milliseconds of each moment
 const WAITS = ['lesson_train_begins', 'lesson_train_waits_one']; // by how many runs are before one
@@ -218,10 +218,10 @@ function nameOf(own, runs) {
 
 /** The first moment's step from which on all sentences that it trains on are right; null where it never is so. */
 function rightSince({ beginning, moments }) {
-  const isRight = ({ shown }) => shown.every((each, place) => beginning.unseen[place] || each.written === beginning.right[place]);
+  const allRight = ({ shown }) => shown.every(({ written }, place) => beginning.unseen[place] || isRight(beginning, place, written));
   let since = null;
   for (const moment of moments) {
-    if (!isRight(moment)) since = null;
+    if (!allRight(moment)) since = null;
     else since ??= moment.step;
   }
   return since;

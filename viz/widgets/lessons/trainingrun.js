@@ -110,3 +110,12 @@ export class TrainingRun {
     }
   }
 }
+
+/** Whether what is written is a translation of the sentence. */
+export const isRight = ({ right }, sentence, written) => right[sentence].includes(written);
+
+/** The phrase that says so: of several translations, none is more right than the others. */
+export function verdictOf(beginning, sentence, written) {
+  const word = isRight(beginning, sentence, written) ? 'right' : 'wrong';
+  return `lesson_train_${word}${beginning.right[sentence].length > 1 ? '_of' : ''}`;
+}
