@@ -144,7 +144,6 @@ class PaddedBatch(NamedTuple):
 class Padded:
     """A sentence in a batch with a longer one, so that padding follows it."""
 
-    vectors: FloatArray  # [tokens, d_model]: what the encoder makes of it, without the padding's
     weights: FloatArray  # [layer, head, tokens, places]: the encoder's self-attention
     log_probabilities: FloatArray  # of each token of the given translation
     cross: FloatArray  # [layer, head, query, places]: cross-attention while it is read
@@ -153,18 +152,25 @@ class Padded:
     @property
     def leaks(self) -> FloatArray:
         """What each row gives to padding, `[layer, head, tokens]`."""
-        leaks: FloatArray = self.weights[..., len(self.vectors) :].sum(axis=-1)
+        leaks: FloatArray = self.weights[..., self._tokens :].sum(axis=-1)
         return leaks
 
     @property
     def cross_leaks(self) -> FloatArray:
         """What each written word gives to padding, `[layer, head, query]`."""
-        leaks: FloatArray = self.cross[..., len(self.vectors) :].sum(axis=-1)
+        leaks: FloatArray = self.cross[..., self._tokens :].sum(axis=-1)
         return leaks
+
+    @property
+    def _tokens(self) -> int:
+        return int(self.weights.shape[2])
 
 
 def encode_batches(translator: Translator, batches: Sequence[PaddedBatch]) -> list[FloatArray]:
-    """The encoder's vectors of the first sentence of each batch, `[tokens, d_model]`."""
+    """The encoder's vectors of the first sentence of each batch, `[tokens, d_model]`.
+
+    Nothing is watched: attention that is watched is computed in another way, with other last digits.
+    """
     with torch.inference_mode():
         return [_array(_encode(translator, batch).vectors[0, : len(batch.rows[0])]) for batch in batches]
 
@@ -189,8 +195,7 @@ def translate_padded(
             log_probabilities = _read(model, memory, target)
         with torch.inference_mode():
             written = _write(translator, prepared, model.decoder, memory, most)
-        vectors, weights = _array(memory.vectors[0, :tokens]), _maps(seen, own)[:, :, :tokens]
-        found.append(Padded(vectors, weights, log_probabilities, _maps(seen, across), written))
+        found.append(Padded(_maps(seen, own)[:, :, :tokens], log_probabilities, _maps(seen, across), written))
     return found
 
 

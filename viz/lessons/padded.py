@@ -81,11 +81,11 @@ def padding(given: Given) -> Found:
     places = given.values["places"]
     sentence, _ = few_tokens(given)
     counts = sorted({*range(0, MOST_PLACES + 1, PLACES_APART), places})
-    (alone,) = given.run(encode_batches, [PaddedBatch([sentence])])
-    vectors = {
-        name: given.run(encode_batches, [PaddedBatch(together(given, sentence, count), *masks) for count in counts])
+    moved = {
+        name: moves(given, [PaddedBatch(together(given, sentence, count), *masks) for count in counts])
         for name, masks in (("without", MASKS["neither"]), ("masked", MASKS["both"]))
     }
+    without, masked = (each[counts.index(places)] for each in moved.values())
     rows = together(given, sentence, places)
     batches = PaddedBatch([sentence]), PaddedBatch(rows, *MASKS["both"]), PaddedBatch(rows, *MASKS["neither"])
     by_itself, safe, bare = translated(given, *batches)
@@ -95,12 +95,12 @@ def padding(given: Given) -> Found:
         Heat(Say(name, {"layer": layer + 1, "head": head + 1}), each.weights[layer, head], given.tokens, names, "share")
         for name, each in (("weights_with", safe), ("weights_without", bare))
     ]
-    lines = [Line(Say(name), [apart(each, alone) for each in found]) for name, found in vectors.items()]
+    lines = [Line(Say(name), distances) for name, distances in moved.items()]
     texts = written_texts(given, {"alone": by_itself, "batch": safe, "open": bare})
     figures = (texts, Beside(heats), Lines(Say("moved"), counts, lines, Say("places"), mark=places, floor=0.0))
     numbers: dict[str, Cell] = {
         "places": places, "share": percent(bare.leaks),
-        "with": apart(safe.vectors, alone), "without": apart(bare.vectors, alone),
+        "with": masked, "without": without,
         "log_with": float(safe.log_probabilities.sum()), "log_without": float(bare.log_probabilities.sum()),
     }  # fmt: skip
     stays = bare.written.ids == by_itself.written.ids
@@ -110,10 +110,10 @@ def padding(given: Given) -> Found:
 def crossing(given: Given) -> Found:
     """The mask of padding, which two attentions need: each of them without it."""
     places = given.values["places"]
-    sentence, _ = few_tokens(given)
-    rows = together(given, sentence, places)
-    (alone,) = given.run(encode_batches, [PaddedBatch([sentence])])
-    found = dict(zip(MASKS, translated(given, *(PaddedBatch(rows, *masks) for masks in MASKS.values())), strict=True))
+    rows = together(given, few_tokens(given)[0], places)
+    batches = [PaddedBatch(rows, *masks) for masks in MASKS.values()]
+    found = dict(zip(MASKS, translated(given, *batches), strict=True))
+    moved = dict(zip(MASKS, moves(given, batches), strict=True))
     layer, head = largest(found["no_cross"].cross_leaks)
     written = [label.text for label in labels(given.translation.target_tokens)]
     names, where = padded_names(given, places), {"layer": layer + 1, "head": head + 1}
@@ -122,13 +122,13 @@ def crossing(given: Given) -> Found:
         for name in ("both", "no_cross")
     ]
     lines: list[list[Cell]] = [
-        [Say(name), apart(each.vectors, alone), percent(each.cross_leaks), float(each.log_probabilities.sum())]
+        [Say(name), moved[name], percent(each.cross_leaks), float(each.log_probabilities.sum())]
         for name, each in found.items()
     ]
     table = Table(Say("four"), (Say("masks"), Say("vectors_move"), Say("cross_leaks"), Say("log_p")), lines)
     log_with, log_without = (float(found[name].log_probabilities.sum()) for name in ("both", "no_cross"))
     numbers: dict[str, Cell] = {
-        "places": places, "moved": apart(found["no_cross"].vectors, alone),
+        "places": places, "moved": moved["no_cross"],
         "share": percent(found["no_cross"].cross_leaks), "log_with": log_with, "log_without": log_without,
     }  # fmt: skip
     holds = ("none",) if not places else ("rises",) if log_without > log_with else ()
@@ -155,9 +155,11 @@ def largest(leaks: FloatArray) -> tuple[int, int]:
     return int(layer), int(head)
 
 
-def apart(one: FloatArray, other: FloatArray) -> float:
-    """The largest difference of any number."""
-    return float(np.abs(one - other).max())
+def moves(given: Given, batches: Sequence[PaddedBatch]) -> list[float]:
+    """How far any of the encoder's numbers moves at most in each batch, of the sentence alone."""
+    sentence, _ = few_tokens(given)
+    alone, *vectors = given.run(encode_batches, [PaddedBatch([sentence]), *batches])
+    return [float(np.abs(each - alone).max()) for each in vectors]
 
 
 def percent(shares: FloatArray) -> str:

@@ -198,6 +198,11 @@ def padding_leaks_without_its_mask(asked: Asked) -> None:
     (lines,) = (each for each in pictures(found) if isinstance(each, Lines))
     without = list(lines.lines[0].y)
     assert without == sorted(without)  # the more padding, the farther
+    # What the words say is what the lines and the next step's table say, to the last digit.
+    (table,) = (each for each in pictures(asked.found("masks", "cross", places=16)) if isinstance(each, Table))
+    rows = dict(zip(MASKS, table.rows, strict=True))
+    for name, line, masks in zip(("without", "with"), lines.lines, ("neither", "both"), strict=True):
+        assert found.numbers[name] == line.y[list(lines.x).index(16)] == rows[masks][1]
 
 
 def cross_attention_needs_its_own_mask(asked: Asked) -> None:
