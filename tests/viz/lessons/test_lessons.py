@@ -108,6 +108,14 @@ def test_before_a_guess_the_words_hold_no_number_of_the_answer(lesson: Lesson, s
         assert table[f"{base}_words_open"] not in right
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_losses_of_some_later_tokens_and_of_all_are_told_apart(language: str) -> None:
+    table, base = words(language), "lesson_masks_causal"
+    of_all = table[f"{base}_answer"].replace("{after_all}", "{after}").rstrip(".。").lower()
+    for ending in ("rises", "falls", "stays"):
+        assert of_all not in table[f"{base}_words_{ending}"].lower()
+
+
 def test_every_lesson_has_its_name_and_promise() -> None:
     for language in LANGUAGES:
         for lesson in LESSONS:
