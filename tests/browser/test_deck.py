@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from headlight.viz.words import words
@@ -142,3 +144,29 @@ def test_views_are_saved_arranged_and_shown_to_a_class(visit: Visit, tmp_path: P
     other.locator(".deck-panel input[type=file]").set_input_files(file)
     expect(other.locator(".deck-status")).to_have_text(ZH["deck_bad_file"].replace("{name}", "deck.json"))
     at_rest(other)
+
+
+@pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
+def test_on_a_phone_saved_views_are_reached_outside_learn_too(visit: Visit, locale: str) -> None:
+    kept = json.dumps([{"title": "Why", "note": "", "hash": "#tab=why"}])
+    script = f"localStorage.setItem('headlight-deck', {json.dumps(kept)})"
+    page = visit(width=360, height=640, has_touch=True, locale=locale, script=script)
+    door = page.locator(".top .deck-door")
+    places = page.locator(".top h1, .top .segments button, .top .round").evaluate_all(
+        "(all) => all.map((it) => it.getBoundingClientRect()).map((it) => [it.left, it.right, it.top, it.bottom])"
+    )
+    for (_, right, _, bottom), (left, _, top, _) in pairwise(places):  # side by side, none above another
+        assert right <= left
+        assert top < bottom
+    box = door.bounding_box()
+    assert box
+    assert min(box["width"], box["height"]) >= 44
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert barriers(page, ".top") == []
+    door.tap()
+    expect(page.locator(".deck-list input")).to_have_value("Why")
+    page.locator(".deck-panel").get_by_role("button", name=words(locale[:2])["deck_show"], exact=True).tap()
+    expect(page.locator(".beamer-bar h2")).to_have_text("Why")
+    page.get_by_role("button", name=words(locale[:2])["deck_leave"]).tap()
+    expect(door).to_be_visible()
+    at_rest(page)
