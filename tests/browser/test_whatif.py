@@ -90,7 +90,6 @@ def test_a_click_switches_a_head_off_and_another_one_on_again(
 
 def test_undo_redo_reset_and_the_address(page: Page, visit: Visit) -> None:
     thumb(page, 1, 0)
-    at_rest(page)  # an answer draws the brushes anew
     page.click(f"{TAB} .brushes button:has-text('flatter')")
     thumb(page, 2, "mean")
     told(page)
@@ -258,7 +257,6 @@ def test_a_weight_is_dragged_on_the_map_itself_and_by_its_own_keys(page: Page) -
 
 def test_changes_of_words_go_with_their_sentence_and_those_of_heads_stay(page: Page) -> None:
     thumb(page, 0, 3)
-    at_rest(page)  # an answer draws the words anew
     page.locator(f"{TAB} .source-word", has_text="Hund").click()
     page.click(f"{TAB} .asks button:has-text('Leave out')")
     told(page)
@@ -353,6 +351,65 @@ def test_measuring_stops_when_told(page: Page, monkeypatch: pytest.MonkeyPatch) 
         expect(button).to_have_text("Measure all heads")
     finally:
         go.set()
+
+
+def test_a_click_counts_where_an_answer_comes_between_press_and_release(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go, word_values = Event(), whatif_tab.word_values
+
+    def waits(*given: Any) -> list[dict[str, Any]]:
+        go.wait(PATIENCE / 1000)
+        return word_values(*given)
+
+    def press(control: str) -> None:
+        """The answer that is on its way comes while the button is down."""
+        page.hover(control)
+        page.mouse.down()
+        go.set()
+        told(page)
+        page.mouse.up()
+        go.clear()
+
+    monkeypatch.setattr(whatif_tab, "word_values", waits)
+    try:
+        thumb(page, 0, 3)
+        press(f"{TAB} .brushes button:has-text('flatter')")
+        expect(page.locator(f"{TAB} .brushes [aria-pressed=true]")).to_have_text("flatter")
+        thumb(page, 1, 0)
+        press(f"{TAB} .source-word:has-text('Hund')")
+        page.click(f"{TAB} .asks button:has-text('Mask')")
+        press(f"{TAB} .end button:text-is('Before')")
+        expect(page.locator(f"{TAB} .end [aria-pressed=true]")).to_have_text("Before")
+        thumb(page, 2, 2)
+        press(f"{TAB} .chip >> nth=0")
+        expect(page.locator(f"{TAB} .chip")).to_have_count(3)
+        press(f"{TAB} .steps button:has-text('Undo')")
+        expect(page.locator(f"{TAB} .chip")).to_have_count(4)
+        press(f"{TAB} .source-word.mask")  # a second click takes the mask away
+        expect(page.locator(f"{TAB} .chip")).to_have_count(3)
+        press(f"{TAB} .kinds [data-kind=encoder]")
+        assert state(page, "kind") == "encoder"
+    finally:
+        go.set()
+
+
+def test_an_answer_that_comes_leaves_the_focus_where_it_is(page: Page) -> None:
+    for head in (0, 1, 2):
+        thumb(page, 0, head)
+    undo = page.locator(f"{TAB} .steps button", has_text="Undo")
+    undo.focus()
+    for left in (2, 1):
+        page.keyboard.press("Enter")
+        told(page)
+        assert len(chips(page)) == left
+        expect(undo).to_be_focused()
+    menu = page.locator(f"{TAB} .menus select").first
+    menu.focus()
+    page.keyboard.press("ArrowDown")
+    told(page)
+    expect(menu).to_be_focused()
+    expect(menu).to_have_value("no_positions")
 
 
 def test_an_answer_that_comes_takes_no_question_away(page: Page) -> None:

@@ -11,12 +11,27 @@ export function make(tag, attributes = {}, ...children) {
 export function assign(element, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value == null || value === false) continue;
-    if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
+    if (name.startsWith('on')) listen(element, name.slice(2), value);
     else if (name === 'data') Object.assign(element.dataset, value);
     else if (name === 'style') element.style.cssText = value;
     else element.setAttribute(name, value === true ? '' : value);
   }
   return element;
+}
+
+/** @type {WeakMap<EventTarget, Map<string, (event: any) => void>>} */
+const acts = new WeakMap(); // what elements do at an event
+
+function listen(element, event, act) {
+  const own = acts.get(element) ?? new Map();
+  acts.set(element, own);
+  if (!own.has(event)) element.addEventListener(event, (given) => own.get(event)(given));
+  own.set(event, act);
+}
+
+/** From now on an element does what another one, made for its place, would do. */
+export function takeActs(element, other) {
+  for (const [event, act] of acts.get(other) ?? []) listen(element, event, act);
 }
 
 export function replace(element, ...children) {

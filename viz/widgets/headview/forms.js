@@ -1,6 +1,7 @@
 // The forms in which maps can be seen, as a row of buttons.
 
-import { make, replace } from '../core/dom.js';
+import { make } from '../core/dom.js';
+import { redraw } from '../core/redraw.js';
 import { t } from '../core/words.js';
 
 export const FORMS = ['matrix', 'lines', 'numbers'];
@@ -18,8 +19,6 @@ export function mountForms(element, store, forms) {
   };
   return () => {
     element.setAttribute('aria-label', t('beside_views'));
-    const focused = element.contains(document.activeElement);
-    replace(element, ...forms.map(button));
-    if (focused) element.querySelector('[aria-pressed=true]')?.focus({ preventScroll: true });
+    redraw(element, ...forms.map(button));
   };
 }

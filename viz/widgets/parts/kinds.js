@@ -1,7 +1,8 @@
 // Encoder, decoder, cross: which attention one looks at.
 
 import { lookInKind } from '../core/look.js';
-import { icon, make, replace } from '../core/dom.js';
+import { icon, make } from '../core/dom.js';
+import { redraw } from '../core/redraw.js';
 import { LET_GO } from '../core/store.js';
 import { t } from '../core/words.js';
 
@@ -54,7 +55,7 @@ export function mountKinds(element, store, source) {
       const explained = kind === 'self' ? {} : { explains: kind }; // a model with one kind has it explained beside its name
       return make('button', { ...attributes, data: { kind, ...explained } }, icon(18, SHAPES[kind], { fill: 'currentColor' }), name);
     });
-    replace(choices, ...buttons);
+    redraw(choices, ...buttons);
     says.textContent = source().kindSays(state.kind);
   };
 }

@@ -1,6 +1,7 @@
 // What can be changed beside heads: words of the sentence, positions, parts of a layer, and one weight of a row.
 
 import { make, replace } from '../core/dom.js';
+import { redraw } from '../core/redraw.js';
 import { state } from '../core/state.js';
 import { t } from '../core/words.js';
 import { change, changes, changeSays, canRedo, canUndo, characters, instead, redo, undo } from './changes.js';
@@ -46,15 +47,16 @@ export class Chips {
         make('button', { type: 'button', class: 'link try', onclick: () => change(wanted) }, name),
       ),
     ];
-    replace(this.chips, ...(list.length ? list.map(chip) : tries()));
+    redraw(this.chips, ...(list.length ? list.map(chip) : tries()));
     const step = (key, act, can) => button(key, act, { disabled: !can });
-    replace(
+    redraw(
       this.steps,
       step('whatif_undo', undo, canUndo()),
       step('whatif_redo', redo, canRedo()),
       step('whatif_reset', () => change([]), list.length > 0),
     );
-    if (focused) this.element.querySelector('button:not([disabled])')?.focus({ preventScroll: true });
+    const kept = this.element.contains(document.activeElement) && !document.activeElement.matches(':disabled');
+    if (focused && !kept) this.element.querySelector('button:not([disabled])')?.focus({ preventScroll: true });
   }
 }
 
@@ -79,7 +81,7 @@ export class SourceWords {
     this.words.lang = translation.model.source;
     this.pair.draw(translation);
     const list = changes();
-    replace(
+    redraw(
       this.words,
       ...wordsOf(translation).map((word) => {
         const made = list.find((each) => each.start === word.first && each.end === word.last);
@@ -179,14 +181,13 @@ export class Parts {
     const side = state.kind === 'encoder' ? 'encoder' : 'decoder';
     const checks = ['feed_forward', 'residual'].map((part) => {
       const here = (each) => each.action === 'zero' && each.side === side && each.layer === layer && each.part === part;
-      const box = make('input', {
-        type: 'checkbox',
-        onchange: () => instead(here, box.checked ? { action: 'zero', side, layer, part } : null),
-      });
+      const pick = (event) => instead(here, event.target.checked ? { action: 'zero', side, layer, part } : null);
+      const box = make('input', { type: 'checkbox', onchange: pick });
       box.checked = list.some(here);
       return make('label', { class: 'check' }, box, ` ${t(`whatif_without_${part}`, { side: t(`whatif_${side}`), layer: layer + 1 })}`);
     });
-    replace(this.menus, ...menus, ...checks);
-    if (focused >= 0) this.menus.querySelectorAll('select, input')[focused]?.focus({ preventScroll: true });
+    redraw(this.menus, ...menus, ...checks);
+    const kept = this.menus.contains(document.activeElement);
+    if (focused >= 0 && !kept) this.menus.querySelectorAll('select, input')[focused]?.focus({ preventScroll: true });
   }
 }

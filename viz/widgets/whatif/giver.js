@@ -1,6 +1,7 @@
 // Where a head is to look instead: where another head looks, or where it looks itself in another sentence.
 
 import { make, replace } from '../core/dom.js';
+import { redraw } from '../core/redraw.js';
 import { state } from '../core/state.js';
 import { t } from '../core/words.js';
 
@@ -32,9 +33,8 @@ export class Giver {
     if (!this.copies.hidden) this.drawHeads(translation);
     this.text.placeholder = t('whatif_borrow_text');
     this.text.lang = translation.model.source;
-    replace(this.copies, `${t('whatif_copy_from')} `, this.from);
-    if (this.borrows.firstChild?.textContent !== t('whatif_borrow_from'))
-      replace(this.borrows, make('span', {}, t('whatif_borrow_from')), this.text);
+    redraw(this.copies, `${t('whatif_copy_from')} `, this.from);
+    redraw(this.borrows, make('span', {}, t('whatif_borrow_from')), this.text);
     this.tell(this.why);
   }
 

@@ -1,7 +1,8 @@
 // How much of the answer's log probability is lost without each head, layer and kind: asked for batch by batch, and shown on
 // the wall as it comes. Then how much more two heads lose together than one by one: one head beside all others.
 
-import { make, replace } from '../core/dom.js';
+import { make } from '../core/dom.js';
+import { redraw } from '../core/redraw.js';
 import { state } from '../core/state.js';
 import { css, inkOn, shade } from '../core/theme.js';
 import { minus, signed } from '../core/view.js';
@@ -129,7 +130,6 @@ export class Importance {
     this.offerHead();
     this.choice.hidden = !single.known.size;
     this.choice.setAttribute('aria-label', t('whatif_tiles'));
-    const focused = this.choice.contains(document.activeElement);
     const tile = (name, says) => {
       const pick = () => {
         this.tiles = name;
@@ -139,8 +139,7 @@ export class Importance {
     };
     const shown = [tile('maps', t('whatif_maps')), tile('losses', t('whatif_losses'))];
     if (this.one) shown.push(tile('interactions', t('whatif_interactions', { head: nameOf(this.one) })));
-    replace(this.choice, ...shown);
-    if (focused) this.choice.querySelector('[aria-pressed=true]').focus({ preventScroll: true });
+    redraw(this.choice, ...shown);
     this.progress.textContent = this.progressSays();
     this.paint();
     this.changed();

@@ -1,7 +1,8 @@
 // How many heads a sentence needs: they go off together, the least important first, by a slider or on the curve of a corpus.
 
-import { make, replace, svg } from '../core/dom.js';
+import { make, svg } from '../core/dom.js';
 import { magnified } from '../core/magnified.js';
+import { redraw } from '../core/redraw.js';
 import { state } from '../core/state.js';
 import { faultSays, t } from '../core/words.js';
 import { change, changes, isHead } from './changes.js';
@@ -108,7 +109,6 @@ export class Pruning {
     this.slider.setAttribute('aria-label', t('whatif_prune_slider'));
     if (document.activeElement !== this.slider) this.slider.value = this.off(order);
     this.orders.hidden = !(own && this.curve);
-    const focused = this.orders.contains(document.activeElement);
     const one = (name) => {
       const pick = () => {
         this.by = name;
@@ -118,8 +118,7 @@ export class Pruning {
       return make('button', { type: 'button', 'aria-pressed': String(name === this.by), onclick: pick }, t(`whatif_order_${name}`));
     };
     this.orders.setAttribute('aria-label', t('whatif_orders'));
-    replace(this.orders, one('corpus'), one('sentence'));
-    if (focused) this.orders.querySelector('[aria-pressed=true]').focus({ preventScroll: true });
+    redraw(this.orders, one('corpus'), one('sentence'));
     this.text.textContent = this.told ? this.told.answer.text : state.translation.text;
     this.text.lang = state.translation.model.target;
     this.find.textContent = t(this.running ? 'whatif_measure_stop' : 'whatif_find_change');
@@ -222,7 +221,7 @@ export class Pruning {
         : [];
     const name = t('whatif_curve', { sentences, all });
     const parts = [...levels, ...below, line, ...first, ...now, says('chrF', { x: LEFT - 8, y: TOP - 10, 'text-anchor': 'end' })];
-    replace(this.plot, svg('svg', { width: wide, height: TALL, role: 'img', 'aria-label': name }, ...parts));
+    redraw(this.plot, svg('svg', { width: wide, height: TALL, role: 'img', 'aria-label': name }, ...parts));
     this.scale = { all, wide };
     this.source.textContent = t('whatif_curve_says', { corpus, sentences, ranked: ranked_on });
   }

@@ -4,9 +4,10 @@
 import { Translation } from '../core/translation.js';
 import { bestHead } from '../core/besthead.js';
 import { call } from '../core/boot.js';
-import { make, replace, typing } from '../core/dom.js';
+import { make, typing } from '../core/dom.js';
 import { Latest } from '../core/latest.js';
 import { ready } from '../core/page.js';
+import { redraw } from '../core/redraw.js';
 import { on, page, state } from '../core/state.js';
 import { LET_GO, LOOK, createStore } from '../core/store.js';
 import { t } from '../core/words.js';
@@ -173,7 +174,7 @@ class WhatIf {
       return make('button', about, t(`whatif_side_${side}`));
     });
     this.sides.setAttribute('aria-label', t('whatif_sides'));
-    replace(this.sides, ...buttons);
+    redraw(this.sides, ...buttons);
     this.drawHead();
   }
 
@@ -181,15 +182,13 @@ class WhatIf {
     this.chips.draw(state.translation.source_text);
     this.says.textContent = t('whatif_says');
     this.brushes.setAttribute('aria-label', t('whatif_brushes'));
-    const focused = this.brushes.contains(document.activeElement);
     const brush = ({ name }) =>
       make(
         'button',
         { type: 'button', 'aria-pressed': String(name === this.store.state.brush), onclick: () => this.store.set({ brush: name }) },
         t(`whatif_brush_${name}`),
       );
-    replace(this.brushes, ...BRUSHES.map(brush));
-    if (focused) this.brushes.querySelector('[aria-pressed=true]').focus({ preventScroll: true });
+    redraw(this.brushes, ...BRUSHES.map(brush));
     this.giver.draw(state.translation);
     this.words.draw(state.translation);
     this.parts.draw();
@@ -202,15 +201,11 @@ class WhatIf {
     const { kind, layer, head } = state;
     const one = typeof layer === 'number' && typeof head === 'number';
     const { translation } = state;
-    const others = make(
-      'button',
-      { type: 'button', class: 'link', disabled: !one },
-      t('whatif_all_but', { head: one ? t('whatif_head', { layer: layer + 1, head: head + 1 }) : '–' }),
-    );
-    others.addEventListener('click', () => allButOne(kind, { layer, head }, translation.layers(kind), translation.heads(kind)));
-    const all = make('button', { type: 'button', class: 'link' }, t('whatif_whole_kind', { kind: t(`kind_${kind}_short`) }));
-    all.addEventListener('click', () => paintHead(kind, { layer: 'mean', head: 'mean' }, BRUSHES[1]));
-    replace(this.more, all, others);
+    const link = (act, says, disabled = false) => make('button', { type: 'button', class: 'link', disabled, onclick: act }, says);
+    const others = t('whatif_all_but', { head: one ? t('whatif_head', { layer: layer + 1, head: head + 1 }) : '–' });
+    const leave = () => allButOne(kind, { layer, head }, translation.layers(kind), translation.heads(kind));
+    const all = () => paintHead(kind, { layer: 'mean', head: 'mean' }, BRUSHES[1]);
+    redraw(this.more, link(all, t('whatif_whole_kind', { kind: t(`kind_${kind}_short`) })), link(leave, others, !one));
     this.importance.offerHead();
     this.weight.draw(this.heads.view);
     this.difference.draw(this.told && { before: state.translation, held: this.told.held });

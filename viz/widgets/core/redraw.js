@@ -1,0 +1,45 @@
+// Children drawn anew in their places. A control that stays what it is stays the same element, so that a click counts whose press
+// and release lie before and after an answer, an open menu stays open, and the focus stays where it is.
+
+import { takeActs } from './dom.js';
+
+/** Like `replace`; but of what is there already, a child with the same tag and contents only takes over what else is new. */
+export function redraw(element, ...children) {
+  const fresh = children.filter((child) => child != null).map(nodeOf);
+  const old = [...element.childNodes];
+  let first = 0; // of the old ones: those before it are taken or passed over, so that none that stays is ever moved
+  const shown = fresh.map((child) => {
+    const place = old.findIndex((each, at) => at >= first && alike(each, child));
+    if (place < 0) return child;
+    first = place + 1;
+    return takeOver(old[place], child);
+  });
+  const stay = new Set(shown);
+  for (const each of old) if (!stay.has(each)) each.remove();
+  for (const [place, child] of shown.entries()) {
+    const here = element.childNodes[place] ?? null;
+    if (here !== child) element.insertBefore(child, here);
+  }
+  return element;
+}
+
+const nodeOf = (child) => (child instanceof Node ? child : document.createTextNode(child));
+
+function alike(old, fresh) {
+  if (old === fresh) return true;
+  if (old.nodeName !== fresh.nodeName) return false;
+  return old instanceof Element ? old.innerHTML === fresh.innerHTML : old.data === fresh.data;
+}
+
+/**
+ * Attributes, what is chosen, and what is done at a click: of the element and of all in it. What others have written on it
+ * meanwhile stays, as the description of the term that it names.
+ */
+function takeOver(old, fresh) {
+  if (old === fresh || !(old instanceof Element)) return old;
+  for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  for (const name of ['value', 'checked', 'disabled']) if (name in fresh && old[name] !== fresh[name]) old[name] = fresh[name];
+  takeActs(old, fresh);
+  for (const [place, child] of [...old.children].entries()) takeOver(child, fresh.children[place]);
+  return old;
+}
