@@ -115,7 +115,7 @@ class Sentiment {
     if (state.tab !== 'sentiment') return;
     this.draw();
     if (!this.asked) this.begin(state);
-    else this.drawReview();
+    else if (!this.follow(state)) this.drawReview();
     this.fit();
   }
 
@@ -130,12 +130,19 @@ class Sentiment {
     } else if (text) this.take({ text });
   }
 
-  /** Another address: what it leaves out is the first. */
+  /** Another address, be it that one came back to: what it leaves out is the first. Whether it is another one. */
   follow({ review, classifier }) {
     const known = review === this.linked.review && classifier === this.linked.classifier;
-    if (known || state.tab !== 'sentiment') return;
+    if (known) return false;
+    this.turn += 1; // a verdict on its way is that of the address before
+    this.root.removeAttribute('aria-busy');
+    if (state.tab !== 'sentiment') {
+      this.linked = { review: null, classifier: null }; // whatever address is there when the tab opens, it is another one
+      return false;
+    }
     this.menu.choose('');
     this.begin({ review, classifier });
+    return true;
   }
 
   async judge() {
