@@ -140,6 +140,11 @@ def test_a_word_is_masked_swapped_and_shown_again(page: Page, translator: Transl
     page.click(f"{TAB} .asks button:has-text('Mask')")
     told(page)
     assert chips(page) == ["“Hund” masked"]
+    for kind in ("cross", "encoder"):
+        page.click(f"{TAB} [data-kind={kind}]")
+        page.hover(f"{TAB} .strip[data-side=source] .token:has-text('Hund')")
+        expect(page.locator(f"{TAB} .readout .value")).to_have_text("–")  # nothing is summed up of it
+        expect(page.locator(f"{TAB} .readout .words")).to_have_text("Hund · masked")
     word.click()
     expect(page.locator(f"{TAB} .answer.unchanged")).to_be_visible()
     word.click()

@@ -15,7 +15,8 @@ import { headName, kindSays, roleSays } from '../parts/naming.js';
  * - `view(kind, head, showing)`: one map, {kind, layer, head, rows, columns, weights, maximum, masked}; `thumb` the same for the wall;
  * - `sentences(kind, showing)`: the strips; `keys(kind, axis, item)`: the tokens that an item of an axis stands for;
  * - words: `headName`, `kindSays`, `says(view, now)`, `listTitle(view, now)`, `name(view, axis, places)`, `reading(view, row)`;
- * - `rest(view)`, `restSays(view, place)`: weights of columns that count where nothing is lit, if there are such.
+ * - `rest(view)`, `restSays(view, place)`: weights of columns that count where nothing is lit, if there are such;
+ * - `hides(view, axis, places)`, if it can be: whether these words were masked, so that none of them sums up to anything.
  */
 export class TranslationMaps {
   constructor(translation) {
@@ -72,6 +73,13 @@ export class TranslationMaps {
   keys(kind, axis, { places }) {
     const tokens = this.translation[axis](kind);
     return places.map((place) => tokens[place].key);
+  }
+
+  /** A masked word still looks, in its row of the encoder, but no word reads what it gathers. */
+  hides(view, axis, places) {
+    const { hidden = [] } = this.translation;
+    if (sideOf(view.kind, axis) !== 'source') return false;
+    return places.every((place) => view[axis][place].places.every((token) => hidden.includes(token)));
   }
 
   headName({ layer, head }) {
