@@ -159,7 +159,9 @@ def test_a_word_is_masked_swapped_and_shown_again(page: Page, translator: Transl
     expect(total.locator(".quiet")).to_contain_text(re.compile(r": 1 of 1\d words"))  # "." and "</s>" are none
     page.fill(f"{TAB} .pair textarea", "")  # refused: nothing of the last answer stays
     page.press(f"{TAB} .pair textarea", "Enter")
-    expect(page.locator(f"{TAB} > .error, {TAB} .error").first).to_contain_text("No word of the sentence is left")
+    complaint = "No word of the sentence is left. Keep at least one."
+    expect(page.locator(f"{TAB} .pair textarea + .error")).to_have_text(complaint)
+    expect(page.locator(f"{TAB} .pair textarea")).to_have_accessible_description(complaint)
     expect(page.locator(f"{TAB} .answer.unchanged")).to_be_visible()
     assert total.locator(".quiet").inner_text() == ""
 
@@ -258,6 +260,14 @@ def test_a_weight_is_dragged_on_the_map_itself_and_by_its_own_keys(page: Page) -
     assert (state(page, "layer"), state(page, "head")) == heads
     page.click(f"{TAB} .steps button:has-text('Reset')")
     expect(page.locator(f"{TAB} .answer.unchanged")).to_be_visible()
+
+
+def test_a_weight_of_a_head_that_is_not_there_is_complained_of_where_it_is_set(visit: Visit) -> None:
+    drag = {"action": "drag", "kind": "cross", "layer": 0, "head": 98, "row": 0, "column": 0, "amount": 0.5}
+    page = visit(f"#tab=whatif&interventions={json.dumps([drag])}")
+    expect(page.locator(f"{TAB} .one-weight > label + .error")).to_contain_text("98")
+    page.click(f"{TAB} .steps button:has-text('Reset')")
+    expect(page.locator(f"{TAB} .error")).to_be_empty()
 
 
 def test_changes_of_words_go_with_their_sentence_and_those_of_heads_stay(page: Page) -> None:

@@ -22,6 +22,7 @@ import { Giver } from './giver.js';
 import { Importance } from './importance.js';
 import { OneWeight } from './oneweight.js';
 import { Pruning } from './pruning.js';
+import { Refusal } from './refusal.js';
 
 const PAUSE = 150; // milliseconds without another change until the server is asked
 const SIDES = ['before', 'changed'];
@@ -60,9 +61,9 @@ class WhatIf {
     this.store = createStore({ row, column, hoverRow, hoverColumn, preview, pinned, side: 'changed', brush: 'remove', answer: 0 }, page);
     this.board = new Board();
     this.chips = new Chips(() => this.experiments());
-    this.error = make('p', { class: 'error', role: 'alert' });
-    this.root.append(this.board.element, this.error, this.chips.element);
-    this.latest = new Latest(this.root, this.error, 'error_our_fault');
+    this.refusal = new Refusal((action) => this.fieldOf(action));
+    this.root.append(this.board.element, this.refusal.home, this.chips.element);
+    this.latest = new Latest(this.root, this.refusal.element, 'error_our_fault');
     this.heads = mountHeadView(this.root, {
       ...{ store: this.store, source: () => this.source(), open: () => this.open(), redraws: ['side', 'answer'] },
       ...{ parts: ['kinds', 'wall', 'strips', 'readout', 'legend'], forms: ['matrix'] },
@@ -122,7 +123,7 @@ class WhatIf {
     const request = translation.asked();
     if (!interventions.length) {
       this.latest.drop();
-      this.error.textContent = '';
+      this.refusal.element.textContent = '';
       this.answered(null, translation);
       return;
     }
@@ -140,12 +141,19 @@ class WhatIf {
           if (turn === this.latest.turn) {
             this.refused = true;
             this.answered(null, translation); // what stood there belongs to other changes
+            this.refusal.stand(error.fault);
           }
           throw error;
         }
       },
       (told) => this.answered({ ...told, answer: new Translation(told.answer), held: new Translation(told.held) }, translation),
     );
+  }
+
+  /** The field in which a change is typed or set. */
+  fieldOf(action) {
+    if (action === 'drag') return this.weight.slider;
+    return ['mask', 'erase', 'swap'].includes(action) ? this.words.pair.field : null;
   }
 
   /** What the changes do to this translation is known. */

@@ -1,0 +1,27 @@
+// The complaint about changes that cannot be. It stands beside the field in which the last of them was made, and describes it; what is
+// about no field stands where it is first put.
+
+import { make } from '../core/dom.js';
+import { changes } from './changes.js';
+
+export class Refusal {
+  /** `fieldOf(action)`: the field in which such a change is made, if it has one. */
+  constructor(fieldOf) {
+    this.fieldOf = fieldOf;
+    this.element = make('p', { class: 'error', id: 'whatif-error', role: 'alert' });
+    this.home = make('div', {}, this.element);
+    this.field = null;
+  }
+
+  /** @param {{ field?: string } | undefined} fault what the server complains of */
+  stand(fault) {
+    const fields = fault?.field ? changes().map(({ action }) => this.fieldOf(action)) : [];
+    const field = fields.filter(Boolean).at(-1) ?? null;
+    if (field === this.field) return;
+    this.field?.removeAttribute('aria-describedby');
+    field?.setAttribute('aria-describedby', this.element.id);
+    this.field = field;
+    if (field) (field.closest('label') ?? field).after(this.element);
+    else this.home.append(this.element);
+  }
+}
