@@ -298,6 +298,7 @@ class Translation:
     timing: Timing = Timing()
     device: str = "cpu"
     rule: ReliabilityRule | None = None  # of the model, where it has one
+    unknown: tuple[int, ...] = ()  # places of source tokens that stand for what the vocabulary lacks
 
     @cached_property
     def reliability(self) -> Reliability | None:

@@ -31,6 +31,11 @@ def sound(text: str) -> str:
     return text
 
 
+def unknown_places(vocabulary: Vocabulary, tokens: Sequence[Token]) -> tuple[int, ...]:
+    """The places of tokens that stand for what the vocabulary lacks."""
+    return tuple(place for place, token in enumerate(tokens) if token.id == vocabulary.unknown_id)
+
+
 class Vocabulary(Protocol):
     """Text ↔ ids, with the place and the word of every token."""
 

@@ -23,7 +23,7 @@ from headlight.model.folders.shipped import find_folder
 from headlight.model.foreign.loading import read_checkpoint
 from headlight.model.records import Judgement, Token, probability, read_only
 from headlight.model.text.cleaning import fold, tidy
-from headlight.model.text.vocabulary import Vocabulary
+from headlight.model.text.vocabulary import Vocabulary, unknown_places
 from headlight.model.translate.device import DeviceChoice, choose_device, in_smaller_batches
 from headlight.model.translate.requests import batches_by_length
 
@@ -82,7 +82,7 @@ class Judge:
             attention=read_only(maps),
             shares=shares,
             bias=bias,
-            unknown=tuple(place for place, token in enumerate(tokens) if token.id == self.tokenizer.unknown_id),
+            unknown=unknown_places(self.tokenizer, tokens),
         )
 
     def erased(self, judgement: Judgement) -> tuple[tuple[float, ...], ...]:

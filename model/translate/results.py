@@ -46,6 +46,7 @@ def make_translation(
     source_text: str,
     source_tokens: tuple[Token, ...],
     hidden: tuple[int, ...],
+    unknown: tuple[int, ...],
     sentence: int,
     written: SearchResult,
     captured: Captured,
@@ -95,6 +96,7 @@ def make_translation(
         timing=timing,
         device=device,
         rule=rule,
+        unknown=unknown,
     )
 
 

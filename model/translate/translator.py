@@ -35,7 +35,7 @@ from headlight.model.folders.shipped import find_folder
 from headlight.model.foreign.loading import load_checkpoint
 from headlight.model.records import Progress, ReliabilityRule, Timing, Token, Translation, TranslationRequest
 from headlight.model.text.languages import Languages
-from headlight.model.text.vocabulary import Vocabulary
+from headlight.model.text.vocabulary import Vocabulary, unknown_places
 from headlight.model.translate.capture import (
     Captured,
     TargetReader,
@@ -347,6 +347,7 @@ class Translator(Outline):
             source_text=batch.texts[sentence],
             source_tokens=batch.sources[sentence],
             hidden=batch.hidden[sentence],
+            unknown=unknown_places(self.source_tokenizer, batch.sources[sentence]),
             sentence=sentence,
             written=written,
             captured=captured,

@@ -344,6 +344,12 @@ def test_a_model_is_offered_then_comes_with_news_and_translates(page: Page, plac
     page.click(".models-picker .opens")
     expect(option(page, PROGRESS).locator(".mark")).to_have_text("")
 
+    translate(page, "Der alte ☃ fährt.")  # of what its vocabulary lacks the page says so
+    expect(page.locator(".looks-like")).to_contain_text("Not in this model’s vocabulary: ☃.")
+    expect(page.locator(".explorer .strip[data-side=source] .token.unknown")).to_have_text("☃")
+    translate(page, "Der alte Müller fährt.")
+    expect(page.locator(".looks-like .unread")).to_have_count(0)
+
 
 def test_what_broke_off_goes_on_from_there(page: Page, place: Place, hub: Hub) -> None:
     choose(page, BROKEN)

@@ -57,6 +57,7 @@ def answer_values(translation: Translation, about: Mapping[str, Any]) -> dict[st
         "start": tokens_values((translation.start_token,))[0],
         "attention": {kind: weights_values(translation.attention.of(kind), causal=kind == "decoder") for kind in KINDS},
         **({"hidden": list(translation.attention.hidden)} if translation.attention.hidden else {}),
+        **({"unknown": list(translation.unknown)} if translation.unknown else {}),
         "roles": roles_values(translation),
         "hypotheses": [dataclasses.asdict(each) for each in translation.hypotheses],
         "tree": [_node_values(node) for node in translation.tree.nodes],

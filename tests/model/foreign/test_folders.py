@@ -250,6 +250,13 @@ def test_an_unknown_language_is_refused_with_the_choices(many: Path, opus: Path,
         translator(m2m(tmp_path / "m2m")).translate("Tür", target_language="tlh")
 
 
+def test_a_translation_tells_which_of_the_sentence_its_vocabulary_lacks(many: Path, opus: Path) -> None:
+    for folder in (many, opus):
+        given = translator(folder).translate("Der alte ☃ fährt.")
+        assert ["☃" in given.source_tokens[place].text for place in given.unknown] == [True]
+        assert translator(folder).translate("Der alte Müller fährt.").unknown == ()
+
+
 # ------------------------------------------------------------ the fast path
 
 

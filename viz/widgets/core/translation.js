@@ -50,7 +50,9 @@ export class Translation {
     const { source, target, usual: defaults, usual_source: default_source, usual_target: default_target, ...model } = values.model;
     const languages = { source: languageTag(source), target: languageTag(target), default_source, default_target };
     this.model = { ...model, ...languages, defaults };
-    this.source = placed(values.source, values.source_text).map((token, place) => ({ ...token, key: `s${place}` }));
+    const lacks = new Set(values.unknown);
+    const read = placed(values.source, values.source_text);
+    this.source = read.map((token, place) => ({ ...token, key: `s${place}`, ...(lacks.has(place) ? { unknown: true } : {}) }));
     this.target = placed(values.target, values.text).map((token, place) => ({ ...token, key: `t${place}` }));
     this.start = { ...values.start, key: 'b' };
     /** @type {Partial<Record<Kind, Tensor>>} */

@@ -11,6 +11,7 @@ function axis(tokens, text, { words, special }) {
       last.places.push(place);
       last.label = last.full = text.slice(last.start, token.end);
       last.joined = false;
+      last.unknown ||= token.unknown;
       continue;
     }
     items.push({ ...token, full: token.full ?? token.label, places: [place] });

@@ -2,17 +2,18 @@
 
 import { placed } from '../core/translation.js';
 import { call } from '../core/boot.js';
-import { make, phrase, replace, touch } from '../core/dom.js';
+import { make, replace, touch } from '../core/dom.js';
 import { ready } from '../core/page.js';
 import { LANGUAGES } from '../core/languages.js';
 import { on, set, state } from '../core/state.js';
 import { four, signed, three } from '../core/view.js';
 import { errorSays, t } from '../core/words.js';
+import { unknownSays } from '../parts/unknown.js';
 import { ReviewHeads } from './reviewheads.js';
 import { ClassBars, className, firstAbout, held, isPair, verdictName } from './classes.js';
 import { ClassifierMenu } from './classifiermenu.js';
 import { ReviewShares } from './reviewshares.js';
-import { linked, unknownOf } from './reviewsaid.js';
+import { linked } from './reviewsaid.js';
 
 export async function mount({ element, server, props }) {
   await ready;
@@ -255,8 +256,7 @@ class Sentiment {
     const says = [shares ? t('sentiment_sum', values) : '', shortened ? t('sentiment_shortened') : ''];
     if (review.unlinked) says.push(t('sentiment_unlinked'));
     this.sum.textContent = says.filter(Boolean).join(LANGUAGES[state.language].gap);
-    const unknown = unknownOf(review);
-    replace(this.unread, ...(unknown ? phrase(t('sentiment_unknown'), { words: make('bdi', { lang: review.language }, unknown) }) : []));
+    replace(this.unread, ...unknownSays(review.tokens, review.text, review.language));
   }
 
   async drawReview() {

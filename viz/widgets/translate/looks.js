@@ -1,8 +1,10 @@
-// "This looks like English. Translate English → German?": what the server noticed about the sentence, and a way on.
+// "This looks like English. Translate English → German?": what the server noticed about the sentence, and a way on; and which of
+// its words the model could not read.
 
 import { make, replace } from '../core/dom.js';
 import { state } from '../core/state.js';
 import { languageName, t } from '../core/words.js';
+import { unknownSays } from '../parts/unknown.js';
 
 const MOST = 3; // directions that are offered
 
@@ -17,18 +19,21 @@ export class LooksLike {
   /** Of the translation that is shown, as long as its sentence stands in the field. */
   draw() {
     const { translation, busy } = state;
-    const hint = !busy && translation?.request.text === this.text() ? translation.hint : null;
-    const key = JSON.stringify([hint, state.language]);
+    const shown = !busy && translation?.request.text === this.text() ? translation : null;
+    const hint = shown?.hint;
+    const unread = shown ? unknownSays(shown.source, shown.source_text, shown.model.source) : [];
+    const key = JSON.stringify([hint, unread.map((part) => part.textContent ?? part), state.language]);
     if (key === this.key) return;
     this.key = key;
-    if (!hint) {
-      replace(this.element);
-      return;
-    }
+    replace(this.element, ...(hint ? this.offers(hint) : []), unread.length ? make('span', { class: 'unread' }, ...unread) : null);
+  }
+
+  /** What the sentence looks like, and models that read that. */
+  offers(hint) {
     const looks = t('hint_looks', { name: languageName(hint.language) });
     const buttons = hint.offers.slice(0, MOST).map((offer, place) => this.button(offer, place));
     const says = buttons.length ? looks : `${looks} ${t('hint_reads', { name: languageName(hint.reads) })}`;
-    replace(this.element, `${says} `, ...buttons);
+    return [`${says} `, ...buttons];
   }
 
   button(offer, place) {
