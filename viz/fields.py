@@ -129,7 +129,7 @@ class Selection:
 SELECTION: tuple[Field, ...] = tuple(
     Field(each.name, link=True, default=each.default, **each.metadata) for each in dataclasses.fields(Selection)
 )
-# What Sentiment judges, whatever tab is open. Empty: its first example, and its first model.
+# What Sentiment judges, which is in the address of that tab alone. Empty: its first example, and its first model.
 JUDGED = (
     Field("review", Text("max_characters"), link=True, default=""),
     Field("classifier", Text(NAME), link=True, default=""),

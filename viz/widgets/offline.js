@@ -18,7 +18,7 @@ export async function open(root) {
   document.body.classList.toggle('dark', matchMedia('(prefers-color-scheme: dark)').matches);
   await ready;
   speak(state.chosenLanguage ?? language);
-  const { request, judged, language: _, ...linked } = readLink(); // the address may hold a later selection
+  const { request, language: _, ...linked } = readLink(); // the address may hold a later selection
   const look = { ...selectionFrom(selection), ...linked };
   set({ translation: given, ...look, ...withinTranslation(given, look), tab: DEFAULTS.tab });
   const part = (name) => root.appendChild(make('div', { class: `headlight headlight-${name}` }));

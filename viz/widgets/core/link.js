@@ -1,7 +1,7 @@
 // The address always holds what one sees: sentence, model, options, and where one looks. Only what differs from its default is in it.
 
 import { KINDS } from './translation.js';
-import { FIELDS } from './fields.js';
+import { FIELDS, JUDGES } from './fields.js';
 import { isSpoken } from './languages.js';
 import { DEFAULTS, on, state } from './state.js';
 import { bestHead } from './besthead.js';
@@ -81,7 +81,7 @@ function changesOf(text) {
 export function readLink(hash = location.hash) {
   const values = Object.fromEntries(new URLSearchParams(hash.slice(1)));
   /** @type {Record<string, any>} */
-  const wanted = { request: {}, judged: {} };
+  const wanted = { request: {} };
   const take = (target, name, value) => {
     if (value !== undefined) target[name] = value;
   };
@@ -91,7 +91,7 @@ export function readLink(hash = location.hash) {
   }
   for (const row of FIELDS.selection) if (row.name in values) take(wanted, row.key, READ[row.kind](values[row.name], row));
   if (/^[a-z]+$/.test(values.tab ?? '')) wanted.tab = values.tab;
-  for (const row of FIELDS.judged) wanted.judged[row.key] = values[row.name] ?? row.default; // its view checks them
+  if (wanted.tab === JUDGES) for (const row of FIELDS.judged) wanted[row.key] = values[row.name] ?? row.default; // its view checks them
   take(wanted, 'interventions', changesOf(values.interventions));
   if (isSpoken(values.language)) wanted.language = values.language;
   return wanted;
@@ -116,7 +116,7 @@ export function withinTranslation(translation, selection) {
 }
 
 /** All that an address means for this translation: what it leaves out is the default, or the most informative head and row. */
-export function lookOf(translation, { request, judged, language, tab, ...wanted }) {
+export function lookOf(translation, { request, language, tab, ...wanted }) {
   const best = translation.tensors.cross && bestHead(translation);
   const free = ['kind', 'layer', 'head'].every((name) => wanted[name] === undefined);
   const { tab: _, ...defaults } = DEFAULTS; // tabs are there before any translation
@@ -148,7 +148,7 @@ export function writeLink() {
     const value = state[row.key];
     if (row.always || value !== row.default) values.set(row.name, written(row, value));
   }
-  for (const row of FIELDS.judged) if (state[row.key]) values.set(row.name, state[row.key]);
+  if (state.tab === JUDGES) for (const row of FIELDS.judged) if (state[row.key]) values.set(row.name, state[row.key]);
   if (state.chosenLanguage) values.set('language', state.chosenLanguage);
   return `#${values}`;
 }

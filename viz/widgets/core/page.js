@@ -7,10 +7,10 @@ import { followTheme } from './theme.js';
 import { browserLanguage, speak } from './words.js';
 
 export const ready = (async () => {
-  const { request, judged, language, ...selection } = readLink();
+  const { request, language, ...selection } = readLink();
   speak(language ?? browserLanguage());
   followTheme();
-  set({ ...selection, ...judged, ...(language ? { chosenLanguage: language } : {}) });
+  set(language ? { ...selection, chosenLanguage: language } : selection);
   if (embedded()) {
     document.documentElement.classList.add('embed');
     set({ tab: DEFAULTS.tab });
@@ -22,14 +22,14 @@ export const ready = (async () => {
 /** Another address on an open page means what it would mean to a new visitor. */
 function follow() {
   const wanted = /** @type {any} */ (readLink());
-  const { judged, language } = wanted;
+  const { language } = wanted;
   if (language) {
     speak(language);
     set({ chosenLanguage: language });
   }
   dispatchEvent(new CustomEvent('headlight-link')); // another sentence: its translation brings heads and words that it has
   const look = state.translation && !state.busy ? lookOf(state.translation, wanted) : {};
-  set({ ...look, ...judged, tab: known(wanted.tab) });
+  set({ ...look, tab: known(wanted.tab) });
 }
 
 /** A tab that this page has. */

@@ -116,7 +116,7 @@ class Sentiment {
     if (state.tab !== 'sentiment') return;
     this.draw();
     if (!this.asked) this.begin(state);
-    else if (!this.follow(state)) this.drawReview();
+    else this.drawReview();
     this.fit();
   }
 
@@ -131,19 +131,12 @@ class Sentiment {
     } else if (text) this.take({ text });
   }
 
-  /** Another address, be it that one came back to: what it leaves out is the first. Whether it is another one. */
+  /** Another address: what it leaves out is the first. */
   follow({ review, classifier }) {
     const known = review === this.linked.review && classifier === this.linked.classifier;
-    if (known) return false;
-    this.turn += 1; // a verdict on its way is that of the address before
-    this.root.removeAttribute('aria-busy');
-    if (state.tab !== 'sentiment') {
-      this.linked = { review: null, classifier: null }; // whatever address is there when the tab opens, it is another one
-      return false;
-    }
+    if (known || state.tab !== 'sentiment') return;
     this.menu.choose('');
     this.begin({ review, classifier });
-    return true;
   }
 
   async judge() {
