@@ -65,11 +65,17 @@ def with_positions_both_are_right(asked: Asked) -> None:
 
 def a_high_rate_needs_a_warm_up(asked: Asked) -> None:
     assert 10 * WatchedRun().rate == HIGH
-    cold, warm = (losses(WatchedRun(corpus="mini", rate=HIGH, warmup=steps)) for steps in (0, GENTLE))
-    after = slice(GENTLE, len(cold) * 3 // 4)
-    higher = np.mean(np.array(cold)[after] > np.array(warm)[after])
-    assert higher > 0.8
-    assert np.mean(cold[after]) > 1.3 * np.mean(warm[after])
+    cold, warm = (fallen(losses(WatchedRun(corpus="mini", rate=HIGH, warmup=steps))) for steps in (0, GENTLE))
+    assert cold > 1.5 * warm
+
+
+def fallen(losses: list[float], most: float = 0.3, steps: int = 10) -> int:
+    """The step after which so many steps in a row lost no more than that a step.
+
+    What comes later differs from processor to processor: at a high rate, rounding decides where the loss leaps again.
+    """
+    means = np.convolve(losses, np.full(steps, 1 / steps), "valid")
+    return int(np.argmax(means < most)) + steps if (means < most).any() else len(losses)
 
 
 def what_was_never_seen_is_not_learnt(asked: Asked) -> None:
