@@ -270,6 +270,17 @@ def test_a_weight_of_a_head_that_is_not_there_is_complained_of_where_it_is_set(v
     expect(page.locator(f"{TAB} .error")).to_be_empty()
 
 
+def test_a_complaint_about_a_head_stands_at_no_field_of_words(visit: Visit) -> None:
+    changes = [
+        {"action": "erase", "start": 0, "end": 3},
+        {"action": "remove", "kind": "cross", "layer": 0, "head": 98},
+    ]
+    page = visit(f"#tab=whatif&interventions={json.dumps(changes)}")
+    expect(page.locator(f"{TAB} .error")).to_contain_text("98")
+    expect(page.locator(f"{TAB} :not([aria-describedby]) > .error")).to_be_visible()
+    expect(page.locator(f"{TAB} [aria-describedby=whatif-error]")).to_have_count(0)
+
+
 def test_changes_of_words_go_with_their_sentence_and_those_of_heads_stay(page: Page) -> None:
     thumb(page, 0, 3)
     page.locator(f"{TAB} .source-word", has_text="Hund").click()

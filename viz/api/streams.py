@@ -59,7 +59,7 @@ async def all_messages(queue: ListeningQueue, app: App, scope: Scope, receive: R
     session = next(reversed(query.get("session_hash", [])), "")  # of several, Gradio reads the last
     if not session:
         raise PageError("data", "no_answer")
-    with queue.listening(session) as hang_up:
+    with queue.listening(session, returns=True) as hang_up:
         way = _Way(queue, session, receive, send, hang_up)
         if queue.is_owed(session):
             await app(scope, way.receive, way.send)

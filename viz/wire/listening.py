@@ -33,7 +33,7 @@ MOST_KNOWN = 10_000  # sessions that have listened and are remembered
 
 
 class ListeningQueue(Queue):
-    """Jobs in their order; a job without a listener waits."""
+    """Jobs in their order; those of a visitor who has never listened wait until one does."""
 
     def __init__(self, page: gr.Blocks, line: Line) -> None:
         super().__init__(
@@ -53,8 +53,10 @@ class ListeningQueue(Queue):
     # ------------------------------------------------------------ who listens
 
     @contextmanager
-    def listening(self, session: str) -> Iterator[Callable[[], None]]:
+    def listening(self, session: str, *, returns: bool = False) -> Iterator[Callable[[], None]]:
         """A stream of this session is open for the length of the block; it gives what hangs up.
+
+        `returns`: it is a page's, which will ask again; a program has another session for each of its jobs.
 
         After that nobody listens, but the reader may still believe that somebody does: what is sent meanwhile gets its
         number once the block is over.
@@ -69,7 +71,8 @@ class ListeningQueue(Queue):
                 counter[session] += 1
 
         counter[session] += 1
-        self._remember(session)
+        if returns:
+            self._remember(session)
         try:
             yield hang_up
         finally:

@@ -390,8 +390,7 @@ for name in hidden:
     getattr(torch.ops, name.partition(".")[0]).__dict__.pop(name.partition(".")[2], None)
 
 import headlight.viz.page  # all that the app imports
-from headlight.model.decoding.drafted import Drafted
-from headlight.model.translate import drafting, prepared, translator
+from headlight.model.translate import drafting, prepared
 assert not asked, f"looked for at import: {asked}"
 prepared.SMALL = drafting.WORTH_A_DRAFT = 1
 translator = headlight.Translator.load("assets/models/toy", device="cpu")

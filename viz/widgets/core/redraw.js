@@ -3,13 +3,17 @@
 
 import { takeActs } from './dom.js';
 
+const DESCRIBED = 'aria-describedby';
+
 /** Like `replace`; but of what is there already, a child with the same tag and contents only takes over what else is new. */
 export function redraw(element, ...children) {
   const fresh = children.filter((child) => child != null).map(nodeOf);
   const old = [...element.childNodes];
   let first = 0; // of the old ones: those before it are taken or passed over, so that none that stays is ever moved
-  const shown = fresh.map((child) => {
-    const place = old.findIndex((each, at) => at >= first && alike(each, child));
+  const shown = fresh.map((child, at) => {
+    const fits = (each, place) => place >= first && alike(each, child);
+    // As many as before: each in its place. A sentence may have a word twice, and one of them is not the other.
+    const place = old.length === fresh.length ? (fits(old[at], at) ? at : -1) : old.findIndex(fits);
     if (place < 0) return child;
     first = place + 1;
     return takeOver(old[place], child);
@@ -32,11 +36,12 @@ function alike(old, fresh) {
 }
 
 /**
- * Attributes, what is chosen, and what is done at a click: of the element and of all in it. What others have written on it
- * meanwhile stays, as the description of the term that it names.
+ * Attributes, what is chosen, and what is done at a click: of the element and of all in it. The description of the term that
+ * it names stays, which others have written on it meanwhile.
  */
 function takeOver(old, fresh) {
   if (old === fresh || !(old instanceof Element)) return old;
+  for (const { name } of [...old.attributes]) if (name !== DESCRIBED && !fresh.hasAttribute(name)) old.removeAttribute(name);
   for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
   for (const name of ['value', 'checked', 'disabled']) if (name in fresh && old[name] !== fresh[name]) old[name] = fresh[name];
   takeActs(old, fresh);

@@ -28,24 +28,25 @@ class Terms {
     this.timer = 0;
     this.observer = new MutationObserver(() => this.later());
     on(['language', 'tab'], () => this.later());
-    on(['translation'], () => this.later(true)); // it is painted first
+    on(['translation'], () => this.answered());
     this.later();
   }
 
-  /**
-   * Look again, once the page has been left alone for a moment: what changes at every move of the pointer is looked at
-   * now and then. `anew`: a moment from now.
-   */
-  later(anew = false) {
+  /** An answer is painted first; while one types and answers follow each other, terms are looked for now and then. */
+  answered() {
+    if (!state.translation?.live) {
+      clearTimeout(this.timer);
+      this.timer = 0;
+    }
+    this.later();
+  }
+
+  /** Look again, once the page has been left alone for a moment: what changes at every move of the pointer is looked at now and then. */
+  later() {
     this.observer.disconnect();
-    if (anew) clearTimeout(this.timer);
-    else if (this.timer) return;
+    if (this.timer) return;
     this.timer = window.setTimeout(() => {
       this.timer = 0;
-      if (state.busy) {
-        this.later(); // the answer looks for itself
-        return;
-      }
       if (state.translation) for (const view of document.querySelectorAll(VIEWS)) this.mark(view);
       this.observer.observe(document.body, { childList: true, characterData: true, subtree: true, attributeFilter: ['hidden'] });
     }, QUIET);

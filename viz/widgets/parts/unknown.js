@@ -7,7 +7,7 @@ const NAMED = 8; // words that a note names
 
 /** These words, each once, as they were typed; empty where the vocabulary has all. */
 export function unknownOf(tokens, text) {
-  const found = new Set(tokens.filter(({ unknown }) => unknown).map(({ start, end }) => text.slice(start, end).trim()));
+  const found = new Set(tokens.filter(({ unknown }) => unknown).map(({ start, end, label }) => text.slice(start, end).trim() || label));
   const named = [...found].slice(0, NAMED).join(' · ');
   return found.size > NAMED ? `${named} · …` : named;
 }

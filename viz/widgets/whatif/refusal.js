@@ -4,6 +4,8 @@
 import { make } from '../core/dom.js';
 import { changes } from './changes.js';
 
+const ELSEWHERE = ['text', 'model', 'data']; // what is about these is about no change: the line is full, say
+
 export class Refusal {
   /** `fieldOf(action)`: the field in which such a change is made, if it has one. */
   constructor(fieldOf) {
@@ -15,8 +17,8 @@ export class Refusal {
 
   /** @param {{ field?: string } | undefined} fault what the server complains of */
   stand(fault) {
-    const fields = fault?.field ? changes().map(({ action }) => this.fieldOf(action)) : [];
-    const field = fields.filter(Boolean).at(-1) ?? null;
+    const last = fault?.field && !ELSEWHERE.includes(fault.field) ? changes().at(-1) : null;
+    const field = last ? this.fieldOf(last.action) : null;
     if (field === this.field) return;
     this.field?.removeAttribute('aria-describedby');
     field?.setAttribute('aria-describedby', this.element.id);
