@@ -280,8 +280,9 @@ class Translator(Outline):
         rounds = self._rounds and not (changed or options.samples or options.beam_size > 1)
         verify = exact if rounds else None
         plan = Plan(
-            # The step has no probes, and may round: what is changed, or not verified, is written by the passes' twin.
-            decoder=self.drafters.first() if verify else self.passes.decoder if changed or rounds else self.step,
+            # Drafts bring their own. The step has no probes, and may round: what is changed, or not verified, the
+            # passes' twin writes.
+            decoder=self.passes.decoder if changed or rounds else self.step,
             state=state,
             rules=make_rules(config, options, batch.prefixes, self.device, self.generation_defaults, batch.limits),
             limits=batch.limits,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -19,6 +19,7 @@ import gradio as gr
 from gradio.queueing import Event, Queue
 
 from headlight.viz.answers.line import Line, Visitor
+from headlight.viz.answers.lru import ByteLru
 from headlight.viz.errors import PageError
 from headlight.viz.wire.gradio_inside import page_of, queue_of_page
 from headlight.viz.wire.visitors import ADDRESS, GONE, VISITOR
@@ -47,8 +48,8 @@ class ListeningQueue(Queue):
         self._listeners: Counter[str] = Counter()
         self._closing: Counter[str] = Counter()  # streams that have said their last word to readers who still hold on
         self._joining: Counter[str] = Counter()  # jobs that are being taken
-        # Sessions that have listened, the last one last; true while a job has begun that they do not hear yet.
-        self._known: OrderedDict[str, bool] = OrderedDict()
+        # Sessions that have listened, each counted as one; true while a job has begun that they do not hear yet.
+        self._known: ByteLru[bool] = ByteLru(MOST_KNOWN)
 
     # ------------------------------------------------------------ who listens
 
@@ -72,7 +73,7 @@ class ListeningQueue(Queue):
 
         counter[session] += 1
         if returns:
-            self._remember(session)
+            self._known.put(session, False, 1)
         try:
             yield hang_up
         finally:
@@ -159,7 +160,7 @@ class ListeningQueue(Queue):
             begun = found[0] if found else []
             for event in begun:
                 if not self._listeners[event.session_hash]:
-                    self._known[event.session_hash] = True
+                    self._known.put(event.session_hash, True, 1)
             for name, order in orders.items():
                 self.event_queue_per_concurrency_id[name].queue = [event for event in order if event not in begun]
         return found
@@ -183,14 +184,7 @@ class ListeningQueue(Queue):
 
     def _may_begin(self, session: str) -> bool:
         """Whether somebody listens to a job of this session, or will, by all that is known."""
-        return self._listeners[session] > 0 or self._known.get(session) is False
-
-    def _remember(self, session: str) -> None:
-        """A stream of this session is open."""
-        self._known[session] = False
-        self._known.move_to_end(session)
-        if len(self._known) > MOST_KNOWN:
-            self._known.popitem(last=False)
+        return self._listeners[session] > 0 or self._known.peek(session) is False
 
     def _give_up(self, event: Event) -> None:
         """A job that began ahead was never asked for: its messages go."""

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from threading import Barrier, Event
-from time import monotonic
 
 import pytest
 
@@ -17,6 +16,7 @@ from headlight.model.records import KINDS, Translation, TranslationRequest
 from headlight.viz.answers.answer_cache import AnswerCache, Key, bytes_of
 from headlight.viz.answers.single_flight import Lead
 from tests.tiny import SENTENCES, tiny_translator
+from tests.waiting import until
 
 TRANSLATOR = tiny_translator()
 ANSWERS = [TRANSLATOR.translate(text) for text in SENTENCES]
@@ -34,13 +34,6 @@ def giving(place: int, calls: list[int]) -> Callable[[], Translation]:
         return ANSWERS[place]
 
     return make
-
-
-def until(holds: Callable[[], bool]) -> None:
-    """Ask again until it is so; a minute is the end of all hope."""
-    end = monotonic() + 60
-    while not holds():
-        assert monotonic() < end
 
 
 def test_an_answer_is_made_once_and_then_kept() -> None:

@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
-from time import monotonic
 from typing import Any
 
 import pytest
@@ -24,6 +23,7 @@ from headlight.viz.settings import ANY, MODELS, Settings, SettingsError, hub_lis
 from headlight.viz.tabs.models import cards_values
 from tests.hub_server import Hub, Repository, hub_of_our_own, pieces, safetensors
 from tests.viz.loaded import translator_of
+from tests.waiting import until
 
 BEER = "ich mochte ein bier"
 TOY = "me/opus-mt-de-en"
@@ -63,12 +63,6 @@ def word_of(ask: Callable[[], Any]) -> PageError:
     for secret in ("/tmp", "http", "Error", "home"):  # noqa: S108 - what must not be said
         assert secret not in json.dumps(caught.value.as_json())
     return caught.value
-
-
-def until(holds: Callable[[], bool]) -> None:
-    end = monotonic() + 60
-    while not holds():
-        assert monotonic() < end
 
 
 # ---------------------------------------------------------------- which there are

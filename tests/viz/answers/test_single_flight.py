@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from time import monotonic
 
 import pytest
 
 from headlight.viz.answers.lru import ByteLru
 from headlight.viz.answers.single_flight import Lead, SingleFlight
+from tests.waiting import until
 
 
 def led(flights: SingleFlight[str], key: str = "a", **given: Callable[..., object]) -> Lead[str]:
     found = flights.enter(key, **given)  # type: ignore[arg-type]
     assert isinstance(found, Lead)
     return found
-
-
-def until(holds: Callable[[], bool]) -> None:
-    end = monotonic() + 60
-    while not holds():
-        assert monotonic() < end
 
 
 def test_progress_reaches_a_request_that_waits_and_the_result_ends_it() -> None:

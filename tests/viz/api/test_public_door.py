@@ -33,6 +33,7 @@ from headlight.viz.settings import Settings
 from headlight.viz.tabs.translate import TranslateWidget
 from headlight.viz.wire import listening
 from tests.viz.serving import GRADIO_WARNS, assert_clean
+from tests.waiting import until
 
 pytestmark = [pytest.mark.filterwarnings(f"ignore:{message}") for message in GRADIO_WARNS]
 ROOT = Path(__file__).resolve().parents[3]
@@ -329,10 +330,7 @@ class Held:
         monkeypatch.setattr(Translator, "translate", slowly)
 
     def until(self, running: int) -> None:
-        deadline = time.monotonic() + 60
-        while self.running < running:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        until(lambda: self.running >= running)
 
 
 def exporting(text: str, form: str = "csv") -> dict[str, Any]:
@@ -350,10 +348,7 @@ def test_a_crowd_waits_in_line_and_its_neighbour_does_not(site: Site, monkeypatc
         ]
         held.until(1)
         assert '"i want a beer ."' in site.answer(site.call(BEER, OTHER))
-        deadline = time.monotonic() + 60
-        while sum(each.done() for each in asked) < 23:  # all but the one that runs: nobody is kept without a word
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        until(lambda: sum(each.done() for each in asked) >= 23)  # all but the one that runs are told something
         held.go.set()
         told = [each.result() for each in asked]
     words = [each.get("word", each.get("what", "answer")) for each in told]
@@ -410,10 +405,7 @@ def test_jobs_to_which_nobody_listens_are_never_begun(site: Site, monkeypatch: p
     assert len(queue) == listening.MOST_UNHEARD  # of one address; the oldest made room
     assert "Ask again" in site.answer(events[0])
     monkeypatch.setattr(listening, "PATIENCE", 0.0)
-    deadline = time.monotonic() + 60
-    while len(queue):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    until(lambda: not len(queue))
     held.go.set()
     assert "Ask again" in site.answer(events[-1])
     assert (queue.event_ids_to_events, queue.pending_event_ids_session) == ({}, {})
@@ -429,10 +421,7 @@ def test_who_has_listened_before_is_answered_while_the_stream_opens(
         return str(site.join({"request": json.dumps(values)}, session="known").json()["event_id"])
 
     def until_over(job: str) -> None:
-        deadline = time.monotonic() + 60
-        while job in queue.event_ids_to_events:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        until(lambda: job not in queue.event_ids_to_events)
 
     ask(1)
     assert "i want a beer ." in site.messages("known")
@@ -446,10 +435,7 @@ def test_who_has_listened_before_is_answered_while_the_stream_opens(
 
     monkeypatch.setattr(listening, "UNFETCHED", 0.0)
     until_over(ask(4))
-    deadline = time.monotonic() + 60
-    while "known" in {*queue.pending_event_ids_session, *queue.pending_messages_per_session}:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    until(lambda: "known" not in {*queue.pending_event_ids_session, *queue.pending_messages_per_session})
 
 
 def test_the_queue_has_an_end(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -533,10 +519,7 @@ def test_nothing_is_remembered_of_those_who_left(site: Site, monkeypatch: pytest
     with site.http.stream("GET", f"/gradio_api/call/translate/{event_id}"):
         held.until(1)
     held.go.set()
-    deadline = time.monotonic() + 60
-    while session in {*queue.pending_event_ids_session, *queue.pending_messages_per_session}:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    until(lambda: session not in {*queue.pending_event_ids_session, *queue.pending_messages_per_session})
 
 
 # ---------------------------------------------------------------- the end
