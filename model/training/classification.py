@@ -63,17 +63,26 @@ def make_batch(sentences: Sentences, rows: RowArray, special: SpecialIds) -> Cla
 class ClassifierLosses(nn.Module):
     """Model and loss as one module, as DistributedDataParallel and torch.compile want it."""
 
-    def __init__(self, model: SelfAttentionClassifier, smoothing: float) -> None:
+    def __init__(self, model: SelfAttentionClassifier, smoothing: float, left_out: float = 0.0) -> None:
         super().__init__()
         self.model = model
         self.smoothing = smoothing
+        self.left_out = left_out
 
     def forward(self, batch: ClassifierBatch) -> Losses:
         """The sums of a batch; smoothing takes half of ε from the right class and gives it to the other."""
-        log_odds = self.model(batch.ids)
+        log_odds = self.model(self._with_gaps(batch.ids))
         positive = batch.positive.float()
         wished = positive * (1 - self.smoothing) + self.smoothing / 2
         return Losses(classification_loss(log_odds, wished), classification_loss(log_odds.detach(), positive))
+
+    def _with_gaps(self, ids: Tensor) -> Tensor:
+        """The texts with some tokens taken for padding, `[batch, tokens]`: no verdict may hang on one word alone."""
+        if not self.left_out:
+            return ids
+        config = self.model.config
+        gone = (torch.rand(ids.shape, device=ids.device) < self.left_out) & (ids != config.end_id)
+        return ids.masked_fill(gone, config.pad_id)
 
 
 @torch.no_grad()

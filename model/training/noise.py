@@ -47,13 +47,16 @@ MISSPELT = {
 
 @dataclass(frozen=True, kw_only=True)
 class NoiseSettings:
-    """How many sources an epoch shows as somebody typed them in a hurry."""
+    """What is done to sources on purpose, so that a model does not lean on a single word or spelling."""
 
-    share: float = 0.0  # of the pairs, others each epoch; 0: none
+    share: float = 0.0  # of a translator's pairs, others each epoch, that somebody typed in a hurry; 0: none
+    left_out: float = 0.0  # of the tokens of a classifier's texts, others each step; 0: none
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.share <= 1.0:
             raise TrainingError(f"noise.share is {self.share:g}, but must lie in [0, 1].")
+        if not 0.0 <= self.left_out < 1.0:
+            raise TrainingError(f"noise.left_out is {self.left_out:g}, but must lie in [0, 1).")
 
 
 def noisy_sources(texts: Sequence[str], language: str, share: float, seed: int, epoch: int) -> dict[int, str]:

@@ -135,6 +135,7 @@ class Recipe:
         _require(not twice, f"model.{', model.'.join(twice)}: the tokenizer decides that. Remove it.")
         if self.task == "translation":
             _require(bool(self.target_language), "target_language is missing: name the language to translate into.")
+            _require(not self.noise.left_out, "noise.left_out is for classification; set it to 0.")
             self.model_config(source_vocabulary=1000, target_vocabulary=1000)
         else:
             _require(self.tokenizer.shared, "tokenizer.shared must be true: labels have no vocabulary.")

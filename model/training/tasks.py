@@ -59,7 +59,9 @@ TASKS = {
     "classification": Task(
         encode=classification.encode,
         make_model=classification.make_classifier,
-        make_losses=lambda model, recipe: classification.ClassifierLosses(model, recipe.optimisation.label_smoothing),
+        make_losses=lambda model, recipe: classification.ClassifierLosses(
+            model, recipe.optimisation.label_smoothing, recipe.noise.left_out
+        ),
         make_batch=classification.make_batch,
         count=lambda sentences, rows: len(rows),
         validate=classification.validate,

@@ -94,12 +94,38 @@ def test_smoothing_shares_a_part_of_the_right_class_with_the_other() -> None:
     assert float(losses.smoothed) == pytest.approx(0.9 * float(of_positive) + 0.1 * float(of_negative), abs=1e-6)
 
 
+def test_tokens_that_are_left_out_tell_nothing_and_the_end_stays() -> None:
+    model = make_classifier()
+    text = list(range(4, 12)) * 25
+    batch = make_batch(
+        Sentences(Ragged([text]), Ragged([[1]]), torch.zeros(1).numpy(), (1.0,)), torch.tensor([0]).numpy(), SPECIAL
+    )
+    seen: list[torch.Tensor] = []
+    model.register_forward_pre_hook(lambda _, given: seen.append(given[0]))
+    losses = ClassifierLosses(model, 0.0, left_out=0.25)
+    torch.manual_seed(1)
+    first = losses(batch)
+    torch.manual_seed(1)
+    again = losses(batch)
+    losses(batch)
+    pad = model.config.pad_id
+    gone = (seen[0] == pad) & (batch.ids != pad)
+    assert 20 < int(gone.sum()) < 80  # of 200
+    assert seen[0][~gone].equal(batch.ids[~gone])
+    assert int(seen[0][0, -1]) == SPECIAL.source_end == model.config.end_id
+    assert float(first.smoothed) == float(again.smoothed), "the same chance leaves out the same"
+    assert not seen[2].equal(seen[0]), "another step leaves out other tokens"
+    kept = torch.nn.functional.binary_cross_entropy_with_logits(model(seen[0])[0], torch.tensor(1.0))
+    assert float(first.plain) == pytest.approx(float(kept), abs=1e-6)
+
+
 @pytest.mark.parametrize(
     ("fields", "complaint"),
     [
         ({"task": "poetry"}, "task must be one of: translation, classification"),
         ({"tokenizer": {"shared": False}}, "tokenizer.shared must be true"),
         ({"tokenizer": {"source_dropout": 0.1}}, "source_dropout is for translation"),
+        ({"noise": {"left_out": 1.0}}, r"noise.left_out is 1, but must lie in \[0, 1\)"),
         ({"model": {"encoder_layers": 2}}, "encoder_layers"),
         ({"model": {"vocabulary": 7}}, "the tokenizer decides that"),
         ({"start": "a", "vectors_from": "b"}, "Name one of them"),
@@ -158,6 +184,11 @@ def test_word_vectors_narrower_than_the_model_or_missing_are_refused(tmp_path: P
 def test_a_translation_needs_a_language_to_translate_into() -> None:
     with pytest.raises(TrainingError, match="target_language is missing"):
         make_recipe(target_language="")
+
+
+def test_a_translation_leaves_no_token_out() -> None:
+    with pytest.raises(TrainingError, match="left_out is for classification"):
+        make_recipe(noise={"left_out": 0.1})
 
 
 def test_a_recipe_of_a_classifier_travels_as_json() -> None:
