@@ -8,14 +8,16 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headlight.model.errors import CheckpointError
+from headlight.model.errors import CheckpointError, CommandError
 from headlight.model.folders.shipped import MODELS, find_folder, shipped_models
 from headlight.model.foreign import FAMILIES
+from headlight.model.translate.choosing import WEIGHT
 from headlight.model.translate.translator import Translator
 
 if TYPE_CHECKING:
     from headlight.model.foreign.hub import Plan, Progress
 
+BEAM = 4  # where the way back chooses
 LANGUAGES = ("source_language", "target_language")
 DEFAULT_MODEL = next((name for name in ("de-en", "toy") if (MODELS / name / "config.json").exists()), "de-en")
 
@@ -61,6 +63,27 @@ def decoding_options(arguments: argparse.Namespace) -> dict[str, Any]:
     names = ("length_penalty", "max_length", "no_repeat", "temperature", "top_k", "top_p", "seed")
     asked = {"beam_size": arguments.beam} | {name: getattr(arguments, name) for name in (*names, *LANGUAGES)}
     return {name: value for name, value in asked.items() if value is not None}
+
+
+def add_way_back(parser: argparse.ArgumentParser) -> None:
+    """`--way-back`."""
+    parser.add_argument(
+        "--way-back",
+        metavar="MODEL",
+        help="a model of the other direction, which favours those of the beam's translations (4 without --beam) from "
+        "which it can guess the sentence, as on the page",
+    )
+
+
+def load_way_back(arguments: argparse.Namespace) -> tuple[Translator | None, dict[str, Any]]:
+    """The model that `--way-back` names, and the options that let it choose: none without it."""
+    if arguments.way_back is None:
+        return None, {}
+    beam = BEAM if arguments.beam is None else arguments.beam
+    if beam < 2:
+        raise CommandError(f"--way-back chooses among the translations of a beam, but --beam is {beam}. Widen it.")
+    reverse = Translator.load(model_folder(arguments.way_back), arguments.device)
+    return reverse, {"beam_size": beam, "way_back": WEIGHT}
 
 
 def load(arguments: argparse.Namespace) -> Translator:

@@ -11,12 +11,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from headlight.model.commands.common import model_folder
+from headlight.model.commands.common import add_way_back, load_way_back, model_folder
 from headlight.model.errors import TrainingError
 from headlight.model.foreign.loading import kind_of_folder
 from headlight.model.text.languages import languages_of
 from headlight.model.training.evaluate import Labelled, classify, evaluate_translations, read_labelled, read_test
 from headlight.model.training.files import write_text
+from headlight.model.translate.choosing import translate_lines
 from headlight.model.translate.judge import Judge
 from headlight.model.translate.translator import Translator
 
@@ -34,6 +35,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--beam", type=int, default=4, help="(4)")
     parser.add_argument("--length-penalty", type=float, default=1.0, help="(1)")
     parser.add_argument("--no-repeat", type=int, default=0, metavar="N", help="write no run of N tokens twice (0: any)")
+    add_way_back(parser)
     parser.add_argument("--heads-off", action="store_true", help="a classifier's accuracy with each head switched off")
     parser.add_argument("--device", help="cuda, mps or cpu (the best there is)")
     parser.add_argument("--hypotheses", type=Path, help="where to write the translations")
@@ -56,17 +58,25 @@ def _translator(arguments: argparse.Namespace) -> tuple[str, str]:
         raise TrainingError("--target is missing: name the file of references, one a line.")
     sources, references = read_test(arguments.source, arguments.target)
     translator = Translator.load(arguments.model, arguments.device)
+    reverse, choosing = load_way_back(arguments)
+    options = {
+        "beam_size": arguments.beam,
+        "length_penalty": arguments.length_penalty,
+        "no_repeat": arguments.no_repeat,
+    } | choosing
 
     def translate(lines: list[str]) -> list[str]:
-        return translator.translate_lines(
-            lines, beam_size=arguments.beam, length_penalty=arguments.length_penalty, no_repeat=arguments.no_repeat
-        )
+        if reverse is None:
+            return translator.translate_lines(lines, **options)
+        return translate_lines(reverse, translator, lines, **options)
 
     language = translator.languages.target or language_written(arguments.model, arguments.target)
     scores = evaluate_translations(
         translate, sources, references, language=language, hypotheses_path=arguments.hypotheses
     )
     decoding = f"beam {arguments.beam}, length penalty {arguments.length_penalty:g}"
+    if reverse is not None:
+        decoding += f", read back by {reverse.name} with weight {choosing['way_back']:g}"
     return f"{arguments.model} on {arguments.source}, {decoding}\n{scores}", scores.to_json()
 
 

@@ -6,10 +6,11 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from headlight.model.commands.common import add_decoding, add_model, decoding_options, load
+from headlight.model.commands.common import add_decoding, add_model, add_way_back, decoding_options, load, load_way_back
 from headlight.model.errors import CommandError
 from headlight.model.folders import formats as dumps
 from headlight.model.records import Translation
+from headlight.model.translate.choosing import choose
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -20,6 +21,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--prefix", metavar="TEXT", help="begin the translation so")
     add_model(parser)
     add_decoding(parser)
+    add_way_back(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -30,7 +32,11 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.output.absolute().parent.is_dir():
         raise CommandError(f"{arguments.output}: there is no folder {arguments.output.parent}. Make it first.")
     given = {name: getattr(arguments, name) for name in ("target", "prefix") if getattr(arguments, name) is not None}
-    translation = load(arguments).translate(arguments.text, **given, **decoding_options(arguments))
+    reverse, choosing = load_way_back(arguments)
+    translator = load(arguments)
+    translation = translator.translate(arguments.text, **given, **decoding_options(arguments) | choosing)
+    if reverse is not None:
+        translation = choose(reverse, translator, translation)
     arguments.output.write_bytes(write(translation))
     layers, heads, rows, columns = translation.attention.cross.shape
     print(translation.text)

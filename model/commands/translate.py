@@ -5,11 +5,21 @@ from __future__ import annotations
 import argparse
 import io
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import islice
 
-from headlight.model.commands.common import ProgressLine, add_decoding, add_model, decoding_options, load
+from headlight.model.commands.common import (
+    ProgressLine,
+    add_decoding,
+    add_model,
+    add_way_back,
+    decoding_options,
+    load,
+    load_way_back,
+)
 from headlight.model.errors import CommandError, RequestError
+from headlight.model.translate.choosing import translate_lines
 from headlight.model.translate.translator import Translator
 
 CHUNK = 10_000  # lines that are sorted by length together; standard input may be larger than memory
@@ -25,13 +35,17 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     add_model(parser)
     add_decoding(parser)
+    add_way_back(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """One translation a line on standard output, in the order of the sentences."""
     if arguments.batch_tokens < 1:
         raise CommandError(f"--batch-tokens is {arguments.batch_tokens}, but must be at least 1.")
+    reverse, choosing = load_way_back(arguments)
     translator = load(arguments)
+    write = translator.translate_lines if reverse is None else partial(translate_lines, reverse, translator)
+    options = decoding_options(arguments) | choosing
     _tell_what_counts(translator, arguments)
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")  # invalid UTF-8 is reported line by line
@@ -42,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         chunks = _chunks(arguments.text or sys.stdin)
     done = refused = 0
     for chunk in chunks:
-        refused += _translate(translator, chunk, done, arguments)
+        refused += _translate(partial(write, batch_tokens=arguments.batch_tokens, **options), chunk, done)
         done += len(chunk)
     return 1 if refused else 0
 
@@ -57,7 +71,7 @@ def _tell_what_counts(translator: Translator, arguments: argparse.Namespace) -> 
         print(f"Rules of its makers are not known here and are left out: {'; '.join(left_out)}.", file=sys.stderr)
 
 
-def _translate(translator: Translator, lines: list[str], before: int, arguments: argparse.Namespace) -> int:
+def _translate(write: Callable[..., list[str]], lines: list[str], before: int) -> int:
     """Translate some lines and return their number. A line that fails is reported on standard error and stays blank."""
     refused: list[int] = []
 
@@ -67,13 +81,7 @@ def _translate(translator: Translator, lines: list[str], before: int, arguments:
         print(f"Line {before + place + 1} stays blank: {error}{encoding}", file=sys.stderr)
 
     progress = ProgressLine(sum(bool(line.strip()) for line in lines)) if len(lines) > 20 else None
-    translated = translator.translate_lines(
-        lines,
-        batch_tokens=arguments.batch_tokens,
-        on_progress=progress.add if progress else None,
-        on_refused=tell,
-        **decoding_options(arguments),
-    )
+    translated = write(lines, on_progress=progress.add if progress else None, on_refused=tell)
     sys.stdout.write("".join(f"{one_line(text)}\n" for text in translated))
     sys.stdout.flush()
     return len(refused)

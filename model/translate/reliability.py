@@ -143,8 +143,16 @@ def load_rule(folder: Path) -> FittedRule | PlainRule:
 
 def measured_reliability(folder: Path) -> dict[str, Any] | None:
     """What was measured when the rule of a model folder was fitted; `None` where nothing was."""
-    path = folder / FILE
-    if not path.exists():
-        return None
-    measured: dict[str, Any] | None = json.loads(path.read_text(encoding="utf-8")).get("measured")
+    measured: dict[str, Any] | None = _fitted(folder).get("measured")
     return measured
+
+
+def is_read_back(folder: Path) -> bool:
+    """Whether the rule of a model folder was fitted to translations that were read back."""
+    return _fitted(folder).get("with_back") is not None
+
+
+def _fitted(folder: Path) -> dict[str, Any]:
+    path = folder / FILE
+    values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return values

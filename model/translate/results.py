@@ -15,6 +15,7 @@ from headlight.model.records import (
     Attention,
     BeamNode,
     BeamTree,
+    DecodingOptions,
     FloatArray,
     Hypothesis,
     ReliabilityRule,
@@ -61,7 +62,7 @@ def make_translation(
     source, target = len(source_tokens), len(best.ids)
     log_probability = float(scores.log_probabilities[sentence, :target].sum(dtype=np.float64))
     score = log_probability / target**request.options.length_penalty
-    hypotheses = [_hypothesis(tokenizer, candidate) for candidate in written.candidates[: request.options.n_best]]
+    hypotheses = hypotheses_of(tokenizer, written.candidates, request.options)
     if not searched or len(hypotheses) == 1:
         # The captured pass gives the exact sum of the best one; the others have the sums of the search.
         hypotheses[0] = replace(hypotheses[0], score=score, log_probability=log_probability)
@@ -117,9 +118,12 @@ def _scored_tokens(tokenizer: Vocabulary, ids: list[int], scores: TokenScores, s
     )
 
 
-def _hypothesis(tokenizer: Vocabulary, candidate: Candidate) -> Hypothesis:
-    ids = tuple(candidate.ids)
-    return Hypothesis(tokenizer.decode(ids), ids, candidate.score, candidate.log_probability)
+def hypotheses_of(tokenizer: Vocabulary, candidates: Sequence[Candidate], options: DecodingOptions) -> list[Hypothesis]:
+    """The best of them as records: as many as are wanted, and all where the way back is still to choose."""
+    wanted = candidates if options.way_back else candidates[: options.n_best]
+    return [
+        Hypothesis(tokenizer.decode(each.ids), tuple(each.ids), each.score, each.log_probability) for each in wanted
+    ]
 
 
 def _stopped(request: TranslationRequest, written: SearchResult) -> Stopped:

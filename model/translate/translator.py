@@ -33,7 +33,15 @@ from headlight.model.decoding.step import Row, Sample, choose_best, ends_of, mak
 from headlight.model.errors import RequestError, not_choice
 from headlight.model.folders.shipped import find_folder
 from headlight.model.foreign.loading import load_checkpoint
-from headlight.model.records import Progress, ReliabilityRule, Timing, Token, Translation, TranslationRequest
+from headlight.model.records import (
+    Hypothesis,
+    Progress,
+    ReliabilityRule,
+    Timing,
+    Token,
+    Translation,
+    TranslationRequest,
+)
 from headlight.model.text.languages import Languages
 from headlight.model.text.vocabulary import Vocabulary, unknown_places
 from headlight.model.translate.capture import (
@@ -50,7 +58,7 @@ from headlight.model.translate.outline import Outline
 from headlight.model.translate.prepared import Packing, Prepared, StepWeights, can_pack_float16
 from headlight.model.translate.reliability import load_rule
 from headlight.model.translate.requests import PreparedBatch, alike, batches_by_length, check_several
-from headlight.model.translate.results import SearchResult, make_translation
+from headlight.model.translate.results import SearchResult, hypotheses_of, make_translation
 
 logger = logging.getLogger(__name__)
 Changing = Callable[[], AbstractContextManager[None]]
@@ -160,7 +168,14 @@ class Translator(Outline):
             answers |= zip(places, in_smaller_batches(self._translate_alike, together), strict=True)
         return [answers[place] for place in range(len(requests))]
 
-    def translate_lines(
+    def translate_lines(self, lines: Sequence[str], **options: Any) -> list[str]:
+        """Translate many lines, batched by length, without capturing attention; a blank line stays blank.
+
+        A line that cannot be read raises an error or, with `on_refused(place, error)`, is reported and left blank.
+        """
+        return [found[0].text if found else "" for found in self.hypotheses_of_lines(lines, **options)]
+
+    def hypotheses_of_lines(
         self,
         lines: Sequence[str],
         *,
@@ -168,22 +183,23 @@ class Translator(Outline):
         on_progress: Callable[[int], None] | None = None,
         on_refused: Callable[[int, RequestError], None] | None = None,
         **options: Any,
-    ) -> list[str]:
-        """Translate many lines, batched by length, without capturing attention; a blank line stays blank.
-
-        A line that cannot be read raises an error or, with `on_refused(place, error)`, is reported and left blank.
-        """
+    ) -> list[list[Hypothesis]]:
+        """The same with all hypotheses that the options ask for, best first; of a blank line none."""
         languages = options.pop("source_language", ""), options.pop("target_language", "")
         chosen = self.checker.options(options, also=("source_language", "target_language"))
         requests, lengths = self.checker.lines(lines, chosen, on_refused, languages)
-        texts = [""] * len(lines)
+        found: list[list[Hypothesis]] = [[] for _ in lines]
         for places in batches_by_length(lengths, batch_tokens // chosen.beam_size):
-            translated = in_smaller_batches(self._write_only, [requests[place] for place in places])
-            for place, text in zip(places, translated, strict=True):
-                texts[place] = text
+            written = in_smaller_batches(self._write_only, [requests[place] for place in places])
+            for place, hypotheses in zip(places, written, strict=True):
+                found[place] = hypotheses
             if on_progress:
                 on_progress(len(places))
-        return texts
+        return found
+
+    def log_probabilities(self, requests: Sequence[TranslationRequest]) -> list[list[float]]:
+        """Of translations that are given as `target`, the log probability of each token; nothing is captured."""
+        return in_smaller_batches(self._score_only, [self.checker.request(request) for request in requests])
 
     def stream(self, text: str | TranslationRequest, **options: Any) -> Iterator[Progress]:
         """The same as `translate`, with progress after each word; the last one carries the translation.
@@ -229,7 +245,7 @@ class Translator(Outline):
             clock.lap("decode")
         return self._answer(batch, search, reader, clock, changing)
 
-    def _write_only(self, requests: Sequence[TranslationRequest]) -> list[str]:
+    def _write_only(self, requests: Sequence[TranslationRequest]) -> list[list[Hypothesis]]:
         batch = self.checker.prepare_lines(requests)
         with torch.inference_mode():
             memory = self.passes.encode(batch.source_ids, padded=batch.padded)
@@ -239,7 +255,17 @@ class Translator(Outline):
             while search is not None and search.advance():
                 pass
         assert search is not None  # noqa: S101 - lines come without targets
-        return [self.target_tokenizer.decode(found[0].ids) for found in search.results]
+        return [hypotheses_of(self.target_tokenizer, found, batch.options) for found in search.results]
+
+    def _score_only(self, requests: Sequence[TranslationRequest]) -> list[list[float]]:
+        batch = self.checker.prepare_lines(requests)
+        rows = [target for target in batch.targets if target is not None]
+        with torch.inference_mode():
+            memory = self.passes.encode(batch.source_ids, padded=batch.padded)
+            cross = self.passes.decoder.start(memory, cached=True).cross
+            logits = unwatched_logits(self.passes, memory, cross, range(len(rows)), rows)
+            gained = logits.float().log_softmax(dim=-1).gather(2, self.checker.pad(rows)[..., None])[..., 0]
+        return [own[: len(row)] for own, row in zip(gained.tolist(), rows, strict=True)]
 
     @cached_property
     def step(self) -> Any:

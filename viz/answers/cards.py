@@ -15,6 +15,7 @@ from headlight.model.folders.aligning import best_head
 from headlight.model.folders.checksums import TELLS, revision
 from headlight.model.foreign import CLASSIFIERS, FAMILIES, family_of, type_of
 from headlight.model.text.languages import languages_of
+from headlight.model.translate.reliability import is_read_back
 from headlight.viz.errors import logged
 
 CONFIG, CARD, SUMS = "config.json", "README.md", "SHA256SUMS"
@@ -45,6 +46,7 @@ class ModelCard:
     where: Literal["here", "hub"] = "here"  # in the models' folder, or downloaded by its id
     downloaded: bool = True
     brings_defaults: bool = False  # whether it may have default options or languages of its own
+    read_back: bool = False  # whether its answers are usually read back, where a model of the way back is here
     linear: bool = False  # of a classifier: its verdict is a sum of contributions of tokens
 
 
@@ -97,6 +99,7 @@ def read_card(folder: Path, name: str = "") -> ModelCard:
         revision=_revision(folder),
         best_head=best._asdict() if best else None,
         brings_defaults=family is not None or any((folder / name).exists() for name in OWN_DEFAULTS),
+        read_back=is_read_back(folder),
         linear=config.get("kind") == "classifier",
     )
 

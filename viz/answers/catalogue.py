@@ -80,6 +80,14 @@ class Catalogue:
             raise _refusal("model_not_allowed", name, cards)
         raise _refusal("unknown_model", name, [card for card in cards if card.downloaded] or cards)
 
+    def reverse_of(self, name: str) -> str:
+        """The model here that translates what this translator writes back, by name; empty where none is."""
+        languages = self.card(name, "transformer").languages
+        if len(languages) != 2:
+            return ""
+        known = (card for card in self._here.values() if card.kind == "transformer")
+        return next((card.name for card in known if card.languages == languages[::-1]), "")
+
     def _find(self, name: str) -> ModelCard | None:
         if name in self._here:
             return self._here[name]

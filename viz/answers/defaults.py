@@ -11,6 +11,7 @@ from typing import Any
 
 from headlight.model.decoding.generation_defaults import GenerationDefaults
 from headlight.model.records import DecodingOptions, TranslationRequest
+from headlight.model.translate.choosing import WEIGHT
 from headlight.model.translate.outline import Outline
 from headlight.viz.errors import PageError, shown
 from headlight.viz.fields import OPTIONS, default_options
@@ -53,9 +54,12 @@ class ModelDefaults:
         return {name: options[name] for name in SENT}
 
 
-def plain_model_defaults(settings: Settings) -> ModelDefaults:
-    """The defaults of the page, for a model without its own."""
-    return ModelDefaults(decoding=default_options(settings))
+def plain_model_defaults(settings: Settings, *, read_back: bool = False) -> ModelDefaults:
+    """The defaults of the page, for a model without its own; `read_back`: a model of the way back is here to choose."""
+    decoding = default_options(settings)
+    if read_back and decoding.beam_size > 1:
+        decoding = replace(decoding, way_back=WEIGHT)
+    return ModelDefaults(decoding=decoding)
 
 
 def model_defaults_of(outline: Outline, settings: Settings) -> ModelDefaults:

@@ -6,7 +6,6 @@ from typing import Any
 
 from headlight.model.records import Reliability, Translation
 from headlight.viz.answers.cards import ModelCard
-from headlight.viz.answers.defaults import plain_model_defaults
 from headlight.viz.answers.hints import hint_of
 from headlight.viz.answers.payload import reliability_values, translation_json
 from headlight.viz.answers.service import Service
@@ -53,14 +52,16 @@ def model_of(service: Service, translation: Translation) -> dict[str, Any]:
 def translators(service: Service) -> list[dict[str, Any]]:
     """All translators in the order of a menu: the default first, the toy model last."""
     cards = [card for card in service.models() if card.kind == "transformer"]
-    plain = plain_model_defaults(service.settings).options()
     return [
-        about(card)
-        | {
-            "defaults": None if card.brings_defaults or not card.downloaded else plain
-        }  # None: its first answer brings them
+        about(card) | {"defaults": _defaults_at_hand(service, card)}
         for card in sorted(cards, key=lambda card: (card.where == "hub", not card.default, card.name == "toy"))
     ]
+
+
+def _defaults_at_hand(service: Service, card: ModelCard) -> dict[str, Any] | None:
+    """None: its first answer brings them."""
+    known = card.downloaded and not card.brings_defaults
+    return service.model_defaults(card.name).options() if known else None
 
 
 def classifiers(service: Service) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import astuple, dataclass, replace
+from functools import partial
 from threading import Event
 from typing import Any
 
@@ -19,6 +20,7 @@ from headlight.model.foreign.hub import Plan
 from headlight.model.foreign.hub import Progress as Arrived
 from headlight.model.records import Judgement, Progress, Reliability, Translation, TranslationRequest
 from headlight.model.text.cleaning import is_blank
+from headlight.model.translate.choosing import guess_sentence, has_choice, with_choice
 from headlight.model.translate.outline import Outline
 from headlight.model.translate.read_back import read_back
 from headlight.model.translate.translator import Translator
@@ -122,7 +124,8 @@ class Service:
         """The default options of a translator. A model is asked only where it brings defaults of its own."""
         card = self._card(name)
         if not card.brings_defaults and card.downloaded:
-            return plain_model_defaults(self.settings)
+            read_back = card.read_back and bool(self.catalogue.reverse_of(card.name))
+            return plain_model_defaults(self.settings, read_back=read_back)
         found = self._model_defaults.get(place_of(card))
         if found is None:
             found = self._model_defaults[place_of(card)] = model_defaults_of(self.outline(card.name), self.settings)
@@ -181,7 +184,7 @@ class Service:
             with self._shared(request) as turn:
                 if turn.found is not None:
                     return turn.found
-                made.append(turn.keep(self.run(request.model, Translator.translate, request)))
+                made.append(turn.keep(self._choose(self.run(request.model, Translator.translate, request))))
                 return made[0]
 
         try:
@@ -224,7 +227,8 @@ class Service:
                     while not stop.is_set() and (progress := next(steps, None)) is not None:
                         lead.alive()
                         if progress.translation is not None:
-                            made = lead.done(turn.keep(progress.translation))
+                            made = lead.done(turn.keep(self._choose(progress.translation)))
+                            progress = last_progress(made)
                         yield progress
         except Exception:
             failed = True
@@ -234,6 +238,15 @@ class Service:
                 self._tell(request, "page", made, cached=cached)
             else:
                 self.tallies.ended(request.model or self.default, "page", "failed" if failed else "stopped")
+
+    def _choose(self, translation: Translation) -> Translation:
+        """The hypothesis that the way back chooses, too, where the request wants that and its model is here."""
+        name = self._reverse(translation)
+        if not name or not has_choice(translation):
+            return translation
+        texts = [each.text for each in translation.hypotheses]
+        guesses = self.run(name, guess_sentence, translation.source_text, texts)
+        return with_choice(translation, guesses, partial(self.run, translation.request.model, Translator.translate))
 
     @contextmanager
     def _shared(self, request: TranslationRequest, left: Event | None = None) -> Iterator[Turn]:
@@ -256,12 +269,10 @@ class Service:
 
     def way_back(self, translation: Translation) -> str:
         """The model that translates an answer back, by name; empty where none is here, or the answer is not judged."""
-        name = translation.request.model or self.default
-        languages = self.catalogue.card(name, "transformer").languages
-        if not translation.judges_way_back or len(languages) != 2:
-            return ""
-        known = [card for card in self.catalogue.cards() if card.kind == "transformer" and card.downloaded]
-        return next((card.name for card in known if card.languages == languages[::-1] and card.where == "here"), "")
+        return self._reverse(translation) if translation.judges_way_back else ""
+
+    def _reverse(self, translation: Translation) -> str:
+        return self.catalogue.reverse_of(translation.request.model or self.default)
 
     def read_back(self, translation: Translation) -> Reliability | None:
         """How far an answer can be relied on, with the translation read back where a model for that is here."""

@@ -23,7 +23,7 @@ from headlight.model.text import drawn_links
 from headlight.model.training import mistaken
 from headlight.model.translate import reliability
 
-FORMAT = 2  # another number: older bytes are of no use
+FORMAT = 3  # another number: older bytes are of no use
 _RECORD, _ARRAY, _MAP, _DICT, _LIST, _SET = "@", "#", "%", "{", "[", "<"
 _KINDS = ("float16", "float32", "float64", "int32", "int64", "bool")
 _MODULES = (

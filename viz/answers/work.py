@@ -21,6 +21,7 @@ from headlight.model.experiments.masking import (
     write_in_all_ways,
 )
 from headlight.model.training.mistaken import try_and_test, try_mistakes
+from headlight.model.translate.choosing import guess_sentence
 from headlight.model.translate.judge import Judge
 from headlight.model.translate.read_back import read_back
 from headlight.model.translate.translator import Translator
@@ -32,6 +33,7 @@ WORK: Mapping[str, Work] = MappingProxyType(
         work.__qualname__: work
         for work in (
             Translator.translate,
+            guess_sentence,
             read_back,
             all_losses,
             count_heads,

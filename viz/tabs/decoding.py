@@ -12,7 +12,7 @@ from typing import Any, Literal
 import gradio as gr
 
 from headlight.model.decoding.step import ends_of
-from headlight.model.records import BeamNode, Translation
+from headlight.model.records import BeamNode, BeamTree, Hypothesis, Translation
 from headlight.viz.answers.service import Service
 from headlight.viz.labels import candidate
 from headlight.viz.tabs.drawn import drawn, look_from
@@ -44,7 +44,9 @@ def search_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]
                 [node.parent, node.step, node.id, candidate(node.text).text, kept, added, *numbers(node), reason]
                 for node, (kept, added), reason in zip(nodes, texts, why, strict=True)
             ],
-            "finished": finished(nodes, ends),
+            "finished": (ended := finished(translation.tree, ends, translation.hypotheses)),
+            "backs": backs(translation, ended),
+            "way_back": translation.request.options.way_back,
             "written": {
                 "ids": [token.id for token in translation.target_tokens],
                 "text": translation.text,
@@ -90,10 +92,26 @@ def texts_of(
         yield kept, text[kept:]
 
 
-def finished(nodes: Sequence[BeamNode], ends: Collection[int]) -> list[int]:
-    """The finished translations as nodes, best first: what ended by itself comes before what was cut off."""
-    places = [place for place, node in enumerate(nodes) if node.outcome == "finished"]
-    return sorted(places, key=lambda place: (nodes[place].id not in ends, -nodes[place].score))
+def finished(tree: BeamTree, ends: Collection[int], hypotheses: Sequence[Hypothesis] = ()) -> list[int]:
+    """The finished translations as nodes, best first: what ended by itself comes before what was cut off.
+
+    Before all stand the hypotheses that were read back, in the order in which that ranked them.
+    """
+    nodes = tree.nodes
+    ranks = {each.ids: rank for rank, each in enumerate(hypotheses) if each.back is not None}
+
+    def order(place: int) -> tuple[int, bool, float]:
+        rank = ranks.get(tree.path(place), len(ranks)) if ranks else 0
+        return rank, nodes[place].id not in ends, -nodes[place].score
+
+    return sorted((place for place, node in enumerate(nodes) if node.outcome == "finished"), key=order)
+
+
+def backs(translation: Translation, places: Sequence[int]) -> list[float | None]:
+    """How well the sentence can be guessed from each of these nodes, where the way back was asked."""
+    known = {each.ids: each.back for each in translation.hypotheses}
+    found = [known.get(translation.tree.path(place)) for place in places]
+    return [None if back is None else round(back, 6) for back in found]
 
 
 def reasons(nodes: Sequence[BeamNode], beam: int, ends: Collection[int]) -> list[Reason]:

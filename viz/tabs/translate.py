@@ -37,7 +37,14 @@ GLANCE = 0.3  # seconds between two looks at how long the line is
 LIVE_GLANCE = 0.2  # the same of those who type: a newer sentence, and a turn, wake them at once
 LIVE_PATIENCE = 1.0  # seconds until who types is told that others are served first
 # What a live answer is made with, whatever was asked for: one pass over the sentence as it stands.
-LIVE: Mapping[str, Any] = {"beam_size": 1, "n_best": 1, "temperature": 0.0, "target": None, "prefix": None}
+LIVE: Mapping[str, Any] = {
+    "beam_size": 1,
+    "n_best": 1,
+    "way_back": 0.0,
+    "temperature": 0.0,
+    "target": None,
+    "prefix": None,
+}
 OUR_FAULT = "our_fault"
 
 LOG = logging.getLogger(__name__)

@@ -79,9 +79,9 @@ class Visit:
 
 def test_a_request_passes_as_it_came_and_its_sender_can_still_leave() -> None:
     visit = Visit()
-    assert visit(CALL, [b'{"data": ["a", "", 1,', b' 1.0, "", "", "", "", []]}']) == (200, "fine")
+    assert visit(CALL, [b'{"data": ["a", "", 1,', b' 1.0, "", "", "", "", [], 0.0]}']) == (200, "fine")
     assert visit.reached == {
-        "body": b'{"data": ["a", "", 1, 1.0, "", "", "", "", []]}',
+        "body": b'{"data": ["a", "", 1, 1.0, "", "", "", "", [], 0.0]}',
         "then": {"type": "http.disconnect"},
         "length": None,
     }
@@ -92,7 +92,7 @@ def test_arguments_that_are_left_out_are_filled_in() -> None:
     visit(CALL, [b'{"data": ["\\ud800"], "session_hash": "s"}'], content_length="41")
     assert visit.reached is not None
     assert json.loads(visit.reached["body"]) == {
-        "data": ["\ud800", "", 1, 1.0, "", "", "", "", []],
+        "data": ["\ud800", "", 1, 1.0, "", "", "", "", [], 0.0],
         "session_hash": "s",
     }
     assert int(visit.reached["length"]) == len(visit.reached["body"])

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import gradio as gr
 import pytest
 
-from headlight.model.records import BeamNode
+from headlight.model.records import BeamNode, BeamTree
 from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError
 from headlight.viz.page import build_page
@@ -125,7 +125,7 @@ def test_each_fate_has_its_reason() -> None:
 def test_what_is_cut_off_at_the_limit_is_told_from_what_ended() -> None:
     nodes = [node(0, 7, "finished", -1.0), node(0, END, "finished", -2.0), node(0, 8, "dropped", -3.0)]
     assert reasons(nodes, 2, {END}) == ["limit", "ended", "worse"]
-    assert finished(nodes, {END}) == [1, 0]  # what ended comes first, however likely the other is
+    assert finished(BeamTree(tuple(nodes)), {END}) == [1, 0]  # what ended comes first, however likely the other is
 
 
 def test_the_reasons_of_a_real_search_fit_its_fates(service: Service) -> None:

@@ -96,10 +96,10 @@ class Decoding {
 
   // ---------------------------------------------------------------- drawing
 
-  draw(plotly, asked, { nodes, beam, finished, samples }, sure) {
+  draw(plotly, asked, { nodes, beam, finished, samples, backs, way_back: weight }, sure) {
     const same = JSON.stringify(this.asked) === JSON.stringify(asked);
     this.asked = asked;
-    this.drawn = { tree: new SearchTree(nodes), beam, finished, best: finished[0], penalty: asked.length_penalty };
+    this.drawn = { tree: new SearchTree(nodes), beam, finished, best: finished[0], penalty: asked.length_penalty, backs, weight };
     this.given = asked.target !== null;
     this.opens = document.getElementById('panel-heads') !== null;
     const any = nodes.length > 0;

@@ -1,0 +1,140 @@
+"""Which hypothesis of a beam is the translation: one that its model likes, and from which the sentence can be guessed.
+
+A model of the way back says how well it could guess the sentence from each hypothesis. Where "übermorgen" has become
+"tomorrow" it could not, however fluent that is. The weighed sum of both scores ranks them: Bayes' rule, known as the
+noisy channel (Yee et al. 2019, arXiv:1908.05731).
+
+    translation = translator.translate(text, beam_size=4, way_back=WEIGHT)
+    translation = choose(reverse, translator, translation)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from headlight.model.errors import RequestError
+from headlight.model.records import Hypothesis, Timing, Translation, TranslationRequest
+from headlight.model.translate.requests import batches_by_length
+from headlight.model.translate.translator import Translator
+
+WEIGHT = 0.3  # of the way back: what served sentences best that no model had learnt from
+BATCH_TOKENS = 3000
+Guesses = Sequence[float | None]  # log probability of the sentence, a token; None where a hypothesis cannot be read
+Pair = tuple[str, str]  # a sentence and a translation of it
+
+
+# ------------------------------------------------------------ how well the sentence can be guessed
+
+
+def guess_sentence(reverse: Translator, sentence: str, translations: Sequence[str]) -> Guesses:
+    """How well a model of the way back guesses a sentence from each of these translations."""
+    return guess_all(reverse, [(sentence, text) for text in translations])
+
+
+def guess_all(reverse: Translator, pairs: Sequence[Pair]) -> list[float | None]:
+    """The same of many sentences, each with a translation, in as few passes as their lengths allow."""
+    found: list[float | None] = [None] * len(pairs)
+    requests: dict[int, TranslationRequest] = {}
+    lengths: dict[int, int] = {}
+    for place, pair in enumerate(pairs):
+        try:
+            requests[place], lengths[place] = _request(reverse, *pair)
+        except RequestError:
+            continue  # it is empty, or longer than the model reads
+    for places in batches_by_length(lengths, BATCH_TOKENS):
+        gained = reverse.log_probabilities([requests[place] for place in places])
+        for place, own in zip(places, gained, strict=True):
+            found[place] = sum(own) / len(own)
+    return found
+
+
+def _request(reverse: Translator, sentence: str, text: str) -> tuple[TranslationRequest, int]:
+    """What asks for the sentence given its translation, and the tokens of the longer of the two."""
+    request = reverse.checker.request(TranslationRequest(text=text, target=sentence))
+    batch = reverse.checker.prepare_lines([request])
+    return request, max(batch.source_ids.shape[1], len(batch.targets[0] or ()))
+
+
+# ------------------------------------------------------------ the choice
+
+
+def ranked(hypotheses: Sequence[Hypothesis], guesses: Guesses, weight: float) -> tuple[Hypothesis, ...]:
+    """Best first, by both scores; those from which nothing can be guessed come last, in the order of the search."""
+    told = [replace(each, back=back) for each, back in zip(hypotheses, guesses, strict=True)]
+    return tuple(sorted(told, key=lambda each: (each.back is None, -each.score - weight * (each.back or 0.0))))
+
+
+def has_choice(translation: Translation) -> bool:
+    """Whether the way back is to choose, and there is more than one hypothesis."""
+    return translation.request.options.way_back > 0 and len(translation.hypotheses) > 1
+
+
+def with_choice(
+    translation: Translation, guesses: Guesses, capture: Callable[[TranslationRequest], Translation]
+) -> Translation:
+    """The translation that both models choose; `capture(request)` looks at it, where it is not the first one."""
+    found = ranked(translation.hypotheses, guesses, translation.request.options.way_back)
+    if found[0].ids == translation.hypotheses[0].ids:
+        return replace(translation, hypotheses=found)
+    return _chosen(translation, found, capture(_request_of(translation, found[0])))
+
+
+def _request_of(translation: Translation, hypothesis: Hypothesis) -> TranslationRequest:
+    """The request that captures another hypothesis of the same search."""
+    return replace(translation.request, target=hypothesis.ids, prefix=None)
+
+
+def _chosen(searched: Translation, found: tuple[Hypothesis, ...], captured: Translation) -> Translation:
+    """What was captured of another hypothesis, as the answer to the request that was searched for."""
+    names = [field.name for field in fields(Timing)]
+    seconds = {name: getattr(searched.timing, name) + getattr(captured.timing, name) for name in names}
+    return replace(
+        captured,
+        request=searched.request,
+        hypotheses=found,
+        tree=searched.tree,
+        stopped="end" if captured.target_tokens[-1].special else "length",
+        timing=Timing(**seconds),
+    )
+
+
+# ------------------------------------------------------------ with both models at hand
+
+
+def choose(reverse: Translator, translator: Translator, translation: Translation) -> Translation:
+    """One translation, chosen by both models, if its request asks for that."""
+    return choose_all(reverse, translator, [translation])[0]
+
+
+def choose_all(reverse: Translator, translator: Translator, translations: Sequence[Translation]) -> list[Translation]:
+    """Many, in as few passes as their lengths allow."""
+    open_ones = [each for each in translations if has_choice(each)]
+    guesses = iter(
+        guess_all(reverse, [(each.source_text, other.text) for each in open_ones for other in each.hypotheses])
+    )
+    found = {id(each): [next(guesses) for _ in each.hypotheses] for each in open_ones}
+    wanted: list[TranslationRequest] = []
+    # First which ones must be captured anew, all at once; then each gets its own.
+    for each in open_ones:
+        best = ranked(each.hypotheses, found[id(each)], each.request.options.way_back)[0]
+        if best.ids != each.hypotheses[0].ids:
+            wanted.append(_request_of(each, best))
+    captured = dict(zip(wanted, translator.translate_batch(wanted), strict=True))
+    return [
+        with_choice(each, found[id(each)], captured.__getitem__) if id(each) in found else each for each in translations
+    ]
+
+
+def translate_lines(reverse: Translator, translator: Translator, lines: Sequence[str], **options: Any) -> list[str]:
+    """`Translator.translate_lines`, chosen by both models where the options name a weight of the way back."""
+    found = translator.hypotheses_of_lines(lines, **options)
+    weight = options.get("way_back", 0.0)
+    pairs = [(line, each.text) for line, own in zip(lines, found, strict=True) for each in own]
+    guesses = iter(guess_all(reverse, pairs))
+    texts = []
+    for own in found:
+        best = ranked(own, [next(guesses) for _ in own], weight)
+        texts.append(best[0].text if best else "")
+    return texts

@@ -1,0 +1,58 @@
+"""`--way-back`: commands let a model of the other direction choose, as the page does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from headlight.model.commands.main import main
+from headlight.model.commands.reliability import answers_to
+from headlight.model.translate.translator import Translator
+
+SENTENCE = "Übermorgen habe ich um 14:15 Uhr einen Termin beim Zahnarzt."
+CHOSEN = "the day after tomorrow"
+MODELS = ("--model", "de-en", "--device", "cpu")
+BACK = ("--way-back", "en-de", "--no-repeat", "4")
+
+
+def test_translate_writes_what_both_models_choose(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["translate", SENTENCE, *MODELS, "--beam", "4", "--no-repeat", "4"]) == 0
+    assert CHOSEN not in capsys.readouterr().out
+    assert main(["translate", SENTENCE, "Guten Tag.", *MODELS, *BACK]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert CHOSEN in first
+    assert second == "Good day."
+
+
+def test_inspect_captures_what_both_models_choose(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", SENTENCE, "--output", str(tmp_path / "maps.npz"), *MODELS, *BACK]) == 0
+    assert CHOSEN in capsys.readouterr().out
+    with np.load(tmp_path / "maps.npz") as maps:
+        assert maps["cross"].shape[2] == len(maps["target_tokens"])
+
+
+def test_scores_are_of_what_both_models_choose(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("sacrebleu")
+    (tmp_path / "a.de").write_text(f"{SENTENCE}\n", encoding="utf-8")
+    (tmp_path / "a.en").write_text("The day after tomorrow I have an appointment at 2:15 p.m.\n", encoding="utf-8")
+    told = ["evaluate", *MODELS, "--source", str(tmp_path / "a.de"), "--target", str(tmp_path / "a.en")]
+    assert main([*told, *BACK, "--hypotheses", str(tmp_path / "written")]) == 0
+    assert "read back by en-de with weight 0.3" in capsys.readouterr().out
+    assert CHOSEN in (tmp_path / "written").read_text(encoding="utf-8")
+
+
+def test_without_a_beam_there_is_nothing_to_choose(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["translate", "Ja.", *MODELS, *BACK, "--beam", "1"]) == 2
+    assert "--beam is 1. Widen it." in capsys.readouterr().err
+
+
+def test_a_rule_is_fitted_to_answers_as_the_page_gives_them() -> None:
+    forth, back = Translator.load("de-en", "cpu"), Translator.load("en-de", "cpu")
+    pairs = [(SENTENCE, ""), ("Guten Tag.", "")]
+    chosen = answers_to(pairs, forth, back)
+    assert CHOSEN in chosen[0].translation.text
+    assert [each.back is not None for each in chosen] == [True, True]
+    alone = answers_to(pairs, forth, None)
+    assert CHOSEN not in alone[0].translation.text

@@ -1,0 +1,172 @@
+"""The way back chooses among hypotheses: what it is asked, how both scores rank, and that all else stays the same."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from headlight.model.records import Hypothesis, Translation, TranslationRequest
+from headlight.model.translate.choosing import (
+    WEIGHT,
+    choose,
+    choose_all,
+    guess_all,
+    guess_sentence,
+    has_choice,
+    ranked,
+    translate_lines,
+    with_choice,
+)
+from headlight.model.translate.read_back import WAY
+from headlight.model.translate.translator import Translator
+
+SENTENCES = (
+    "Übermorgen habe ich um 14:15 Uhr einen Termin beim Zahnarzt.",
+    "Guten Tag.",
+    "Heute Morgen lag dichter Nebel über dem See.",
+    "Bei diesem Wind macht Radfahren keinen Spaß.",
+)
+
+
+@cache
+def model(name: str) -> Translator:
+    return Translator.load(name, "cpu")
+
+
+@pytest.fixture(scope="module")
+def searched() -> list[Translation]:
+    return model("de-en").translate_batch(SENTENCES, **WAY, way_back=WEIGHT)
+
+
+def hypothesis(text: str, score: float) -> Hypothesis:
+    return Hypothesis(text, (len(text), 2), score, 2 * score)
+
+
+# ---------------------------------------------------------------- what the way back is asked
+
+
+def test_a_guess_is_what_the_way_back_thinks_of_the_sentence(searched: list[Translation]) -> None:
+    sentence, texts = SENTENCES[0], [each.text for each in searched[0].hypotheses]
+    guesses = guess_sentence(model("en-de"), sentence, texts)
+    for text, guess in zip(texts, guesses, strict=True):
+        scored = model("en-de").translate(text, target=sentence)
+        assert guess == pytest.approx(scored.log_probability / len(scored.target_tokens), abs=1e-4)
+
+
+def test_many_are_guessed_as_one_by_one_in_whatever_batches(
+    searched: list[Translation], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs = [(each.source_text, other.text) for each in searched for other in each.hypotheses]
+    together = guess_all(model("en-de"), pairs)
+    monkeypatch.setattr("headlight.model.translate.choosing.BATCH_TOKENS", 40)
+    assert guess_all(model("en-de"), pairs) == pytest.approx(together, abs=1e-4)
+    assert guess_all(model("en-de"), []) == []
+
+
+def test_what_cannot_be_read_is_not_guessed_from() -> None:
+    most = model("en-de").model.config.max_length
+    guesses = guess_sentence(model("en-de"), "Ja.", ["", "  ", "word " * (most + 1), "Yes."])
+    assert [guess is None for guess in guesses] == [True, True, True, False]
+
+
+# ---------------------------------------------------------------- how both rank
+
+
+def test_the_weighed_sum_ranks_and_nothing_is_lost() -> None:
+    found = [hypothesis("tomorrow", -0.2), hypothesis("the day after", -0.3), hypothesis("soon", -0.4)]
+    best = ranked(found, [-3.0, -1.0, -0.9], 0.3)
+    assert [each.text for each in best] == ["the day after", "soon", "tomorrow"]
+    assert [each.back for each in best] == [-1.0, -0.9, -3.0]
+    assert [replace(each, back=None) for each in best] == [found[1], found[2], found[0]]
+    assert [each.text for each in ranked(found, [-3.0, -1.0, -0.9], 0.01)] == [each.text for each in found]
+
+
+def test_what_nobody_could_guess_from_comes_last_and_equals_keep_their_order() -> None:
+    found = [hypothesis("…", -0.1), hypothesis("b", -0.5), hypothesis("cc", -0.5)]
+    assert [each.text for each in ranked(found, [None, -1.0, -1.0], 0.3)] == ["b", "cc", "…"]
+    assert [each.text for each in ranked(found, [None, None, None], 0.3)] == ["…", "b", "cc"]
+
+
+def test_only_a_beam_of_which_a_weight_is_wanted_has_a_choice(searched: list[Translation]) -> None:
+    assert has_choice(searched[0])
+    for options in ({"beam_size": 4}, {"way_back": WEIGHT}, {"beam_size": 4, "way_back": WEIGHT, "target": "Day."}):
+        assert not has_choice(model("de-en").translate(SENTENCES[1], **options))
+
+
+# ---------------------------------------------------------------- the translation that was chosen
+
+
+def test_the_choice_is_the_best_sum_and_is_captured_as_itself(searched: list[Translation]) -> None:
+    changed = 0
+    for first, found in zip(searched, choose_all(model("en-de"), model("de-en"), searched), strict=True):
+        sums = [each.score + WEIGHT * (each.back or -math.inf) for each in found.hypotheses]
+        assert sums == sorted(sums, reverse=True)
+        assert tuple(token.id for token in found.target_tokens) == found.hypotheses[0].ids
+        assert found.text == found.hypotheses[0].text
+        assert {each.ids for each in found.hypotheses} == {each.ids for each in first.hypotheses}
+        assert (found.request, found.tree, found.stopped) == (first.request, first.tree, "end")
+        changed += found.text != first.text
+        given = model("de-en").translate(first.source_text, target=found.hypotheses[0].ids)
+        np.testing.assert_allclose(found.attention.cross, given.attention.cross, atol=1e-5)
+        assert found.log_probability == pytest.approx(given.log_probability, abs=1e-4)
+    assert 0 < changed < len(searched)  # else nothing was tried
+
+
+def test_a_day_that_the_likeliest_translation_loses_comes_back() -> None:
+    first = model("de-en").translate(SENTENCES[0], **WAY, way_back=WEIGHT)
+    assert "the day after tomorrow" not in first.text
+    assert "the day after tomorrow" in choose(model("en-de"), model("de-en"), first).text
+
+
+def test_a_translation_without_a_choice_stays_what_it_is() -> None:
+    plain = model("de-en").translate(SENTENCES[0], **WAY)
+    assert choose(model("en-de"), model("de-en"), plain) is plain
+
+
+def test_nothing_is_captured_anew_where_the_first_one_stays(searched: list[Translation]) -> None:
+    def capture(request: TranslationRequest) -> Translation:
+        raise AssertionError(request)
+
+    first = searched[0]
+    found = with_choice(first, [-1.0, *(-9.0 for _ in first.hypotheses[1:])], capture)
+    assert found.attention is first.attention
+    assert found.hypotheses[0].back == -1.0
+
+
+def test_interventions_stay_and_the_beginning_is_part_of_the_choice() -> None:
+    change = {"action": "remove", "kind": "cross", "layer": 0, "head": 3}
+    options = {**WAY, "way_back": WEIGHT, "interventions": [change], "prefix": "I have"}
+    first = model("de-en").translate(SENTENCES[0], **options)
+    other = replace(first.hypotheses[-1])
+    guesses = [*(-9.0 for _ in first.hypotheses[1:]), -0.01]
+    found = with_choice(first, guesses, model("de-en").translate)
+    assert (found.text, found.request) == (other.text, first.request)
+    assert found.text.startswith("I have")
+    assert not found.attention.cross[0, 3].any()
+
+
+# ---------------------------------------------------------------- lines
+
+
+def test_lines_are_chosen_as_sentences_are(searched: list[Translation]) -> None:
+    lines = [SENTENCES[0], "", *SENTENCES[1:]]
+    texts = translate_lines(model("en-de"), model("de-en"), lines, **WAY, way_back=WEIGHT)
+    chosen = [each.text for each in choose_all(model("en-de"), model("de-en"), searched)]
+    assert texts == [chosen[0], "", *chosen[1:]]
+    plain = model("de-en").translate_lines(lines, **WAY)
+    assert translate_lines(model("en-de"), model("de-en"), lines, **WAY) == plain
+    assert plain != texts
+
+
+def test_given_translations_are_scored_without_being_looked_at() -> None:
+    requests = [
+        TranslationRequest(text=text, target=target) for text, target in (("Ja.", "Yes."), ("Guten Tag.", "Hello!"))
+    ]
+    for request, gained in zip(requests, model("de-en").log_probabilities(requests), strict=True):
+        scored = model("de-en").translate(request)
+        assert len(gained) == len(scored.target_tokens)
+        assert sum(gained) == pytest.approx(scored.log_probability, abs=1e-4)
