@@ -146,7 +146,7 @@ EVERYDAY = {  # with every translation that we would accept of a person
     "en-zh": {
         "I'm hungry.": {"我饿了。", "我饿。"},
         "What is your name?": {"你叫什么名字？", "您叫什么名字？"},
-        "Good morning!": {"早上好！", "早安！", "早上好。"},
+        "Good morning!": {"早！", "早上好！", "早安！", "早上好。"},
         "He is my friend.": {"他是我的朋友。", "他是我朋友。"},
         "It is raining today.": {"今天下雨。", "今天在下雨。", "今天下雨了。"},
         "I don't know where he lives.": {"我不知道他住在哪里。", "我不知道他住哪里。", "我不知道他住在哪儿。"},
