@@ -14,13 +14,12 @@ import pandas as pd
 import pytest
 from playwright.sync_api import APIResponse, Browser, Page, Request, Route, expect
 
-from headlight import Translator
 from headlight.model.records import Progress, TranslationRequest
 from headlight.viz.answers.examples import EXAMPLES
 from headlight.viz.settings import MODELS
 from headlight.viz.tabs.translate import TranslateWidget
 from tests.browser.acting import drawn, modules, open_tab, settled, state, title, translate, translation
-from tests.browser.conftest import PATIENCE, Visit, Watch, newcomer
+from tests.browser.conftest import PATIENCE, Answered, Visit, Watch, newcomer
 from tests.browser.test_exporting import save
 
 FIRST = EXAMPLES[0].text
@@ -112,10 +111,10 @@ def test_heads_that_there_are_not_are_never_compared(page: Page) -> None:
     page.wait_for_function("location.hash.includes('pinned=2.7')")
 
 
-def test_a_sentence_behind_a_broken_head_is_still_translated(page: Page, translator: Translator) -> None:
+def test_a_sentence_behind_a_broken_head_is_still_translated(page: Page, answered: Answered) -> None:
     follow(page, "#layer=max&pinned=max.1&row=300&tab=nonsense&text=Guten+Tag.")
     settled(page, OTHER)
-    assert translation(page) == translator.translate(OTHER, beam_size=4, no_repeat=4).text
+    assert translation(page) == answered(OTHER).text
     assert page.input_value("#sentence") == OTHER
     assert title(page) == BEST
     best = f"#text=Guten+Tag.&layer={ALIGNS['layer']}&head={ALIGNS['head']}"
@@ -187,20 +186,20 @@ def test_a_link_to_what_is_shown_ends_what_runs(page: Page, silent: Event) -> No
 
 
 @pytest.mark.parametrize("hash_", ["#model=nothing", "#model=nothing&text=Guten+Tag."])
-def test_a_model_that_is_not_here_is_said_to_be_missing(visit: Visit, translator: Translator, hash_: str) -> None:
+def test_a_model_that_is_not_here_is_said_to_be_missing(visit: Visit, answered: Answered, hash_: str) -> None:
     page = visit(hash_)
     text = OTHER if "text" in hash_ else FIRST
     expect(page.locator(".translate")).to_contain_text('no model "nothing" here')
     settled(page, text)
-    assert translation(page) == translator.translate(text, beam_size=4, no_repeat=4).text
+    assert translation(page) == answered(text).text
     page.wait_for_function("!location.hash.includes('nothing')")
 
 
-def test_ids_of_another_model_are_said_to_be_wrong_and_the_rest_is_shown(page: Page, translator: Translator) -> None:
+def test_ids_of_another_model_are_said_to_be_wrong_and_the_rest_is_shown(page: Page, answered: Answered) -> None:
     follow(page, "#text=Guten+Tag.&target_ids=99999999&layer=0&head=1")
     expect(page.locator("#option-target-error")).to_contain_text("token ids of this model")
     settled(page, OTHER)
-    assert translation(page) == translator.translate(OTHER, beam_size=4, no_repeat=4).text
+    assert translation(page) == answered(OTHER).text
     assert title(page) == "Layer 1 · Head 2"
     page.wait_for_function("location.hash.startsWith('#text=Guten+Tag.&layer=0&head=1')")
 
@@ -263,15 +262,15 @@ def test_an_answer_that_overtakes_the_number_of_its_job_is_no_fault(page: Page, 
     [("en-US", "The server cannot be reached. Try again in a moment."), ("zh-CN", "连接不上服务器：请稍后再试。")],
 )
 def test_a_server_that_is_gone_is_said_to_be_gone(
-    browser: Browser, address: str, silent: Event, translator: Translator, locale: str, says: str
+    browser: Browser, address: str, silent: Event, answered: Answered, locale: str, says: str
 ) -> None:
     with newcomer(browser, address, locale=locale) as page:  # nobody watches: the browser complains of what is gone
         page.goto(address)
         page.wait_for_selector(".explorer .plot .main-svg")
-        assert_says_that_the_server_is_gone(page, silent, translator, says)
+        assert_says_that_the_server_is_gone(page, silent, answered, says)
 
 
-def assert_says_that_the_server_is_gone(page: Page, silent: Event, translator: Translator, says: str) -> None:
+def assert_says_that_the_server_is_gone(page: Page, silent: Event, answered: Answered, says: str) -> None:
     context = page.context
     modules(page)
     before = translation(page)
@@ -296,7 +295,7 @@ def assert_says_that_the_server_is_gone(page: Page, silent: Event, translator: T
     context.set_offline(False)  # Gradio finds the server again, and loads the page anew
     page.wait_for_function("!window.headlight && document.querySelector('.translate .word')")
     settled(page, SENTENCE)
-    assert translation(page) == translator.translate(SENTENCE, beam_size=4, no_repeat=4).text
+    assert translation(page) == answered(SENTENCE).text
 
 
 def test_what_a_stop_leaves_is_dimmed_where_it_belongs_to_another_sentence(page: Page, silent: Event) -> None:
@@ -359,13 +358,13 @@ def test_a_review_that_is_too_long_is_called_a_review(page: Page) -> None:
 # ---------------------------------------------------------------- to take away
 
 
-def test_files_hold_the_comparison_and_the_lines_on_show(page: Page, folder: Path, translator: Translator) -> None:
+def test_files_hold_the_comparison_and_the_lines_on_show(page: Page, folder: Path, answered: Answered) -> None:
     page.click('.wall-grid button[data-layer="1"][data-head="2"]', modifiers=["Shift"])
     page.click('.wall-grid button[data-layer="2"][data-head="4"]')
     path = save(page, "CSV", folder)
     assert path.name == "headlight-cross-2-3-and-3-5.csv"
     table = pd.read_csv(path, index_col=[0, 1], encoding="utf-8-sig")
-    cross = translator.translate(FIRST, beam_size=4, no_repeat=4).attention.cross
+    cross = answered(FIRST).attention.cross
     np.testing.assert_allclose(table.loc["A"].to_numpy(), cross[1, 2], atol=1e-6)
     np.testing.assert_allclose(table.loc["B"].to_numpy(), cross[2, 4], atol=1e-6)
     np.testing.assert_allclose(table.loc["A − B"].to_numpy(), cross[1, 2] - cross[2, 4], atol=2e-6)

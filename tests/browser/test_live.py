@@ -16,7 +16,7 @@ from headlight.viz.answers.line import Visitor
 from headlight.viz.tabs import translate as translate_tab
 from headlight.viz.tabs.translate import TranslateWidget
 from tests.browser.acting import modules, settled, state, translation
-from tests.browser.conftest import PATIENCE, Visit
+from tests.browser.conftest import PATIENCE, Answered, Visit
 
 SENTENCE = "Der alte Mann liest heute eine Zeitung."
 LONGER = "Der Mann, der gestern im Garten war, liest heute eine Zeitung und trinkt mit seiner Frau einen Kaffee."
@@ -91,7 +91,7 @@ def greedy(translator: Translator, text: str) -> str:
 
 
 def test_the_translation_follows_and_enter_makes_the_whole_answer(
-    visit: Visit, asked: Asked, translator: Translator
+    visit: Visit, asked: Asked, translator: Translator, answered: Answered
 ) -> None:
     page = visit(live=True)
     modules(page)
@@ -102,7 +102,7 @@ def test_the_translation_follows_and_enter_makes_the_whole_answer(
     assert page.locator(".explorer .columns .label").count() == len(state(page, "translation")["source"])
     page.press("#sentence", "Enter")
     page.wait_for_function("headlight.translation.request.options.beam_size === 4 && !headlight.busy")
-    assert translation(page) == translator.translate(SENTENCE, beam_size=4, no_repeat=4).text
+    assert translation(page) == answered(SENTENCE).text
     assert asked.texts[1:] == [(SENTENCE, 4)]
 
 

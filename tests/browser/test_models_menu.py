@@ -19,7 +19,7 @@ from headlight.viz.page import build_page, launch_page
 from headlight.viz.settings import ANY, Settings, hub_list
 from tests.browser.acting import held, modules, open_tab, settled, translate, translation
 from tests.browser.axe import SERIOUS, barriers
-from tests.browser.conftest import Visit, visiting
+from tests.browser.conftest import Answered, Visit, visiting
 from tests.browser.test_places import free_port
 from tests.hub_server import Hub, Repository, hub_of_our_own
 from tests.model.foreign import folders
@@ -398,13 +398,13 @@ def test_who_chose_another_model_in_the_meantime_keeps_it(page: Page, hub: Hub) 
 
 
 def test_an_address_with_a_model_that_is_not_here_offers_it_and_fetches_nothing_unasked(
-    visit: Visit, place: Place, hub: Hub, translator: Translator
+    visit: Visit, place: Place, hub: Hub, answered: Answered
 ) -> None:
     page = visit(f"#text=Guten+Tag.&model={LINKED}&beam_size=2&kind=encoder&layer=1&head=3")
     panel = offered(page)
     expect(panel).to_contain_text("Japanese → English · OPUS-MT")
     settled(page, HELLO)
-    assert translation(page) == translator.translate(HELLO, beam_size=2, no_repeat=4).text  # by the usual model
+    assert translation(page) == answered(HELLO, beam_size=2).text  # by the usual model
     assert files_asked(hub) == []
     panel.get_by_role("button", name="Download").click()
     came(page, LINKED)

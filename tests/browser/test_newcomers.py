@@ -12,7 +12,7 @@ from headlight import Translator
 from headlight.model.records import FloatArray
 from headlight.viz.settings import MODELS
 from tests.browser.acting import held, open_tab, settled, state, title, translate, translation
-from tests.browser.conftest import Visit
+from tests.browser.conftest import Answered, Visit
 
 ENGLISH = "The dog is sleeping under the table now."
 GERMAN = "Der Hund schläft unter dem Tisch."
@@ -69,12 +69,12 @@ def test_an_answer_that_was_made_before_tells_nobody_elses_seconds(visit: Visit)
 
 
 def test_ones_own_translation_is_scored_beside_the_models_and_never_called_too_hard(
-    page: Page, translator: Translator
+    page: Page, translator: Translator, answered: Answered
 ) -> None:
     mine = "Dog the seen yesterday banana."
     text = GERMAN
     translate(page, text)
-    own = translator.translate(text, beam_size=4, no_repeat=4)
+    own = answered(text)
     forced = translator.translate(text, target=mine)
     page.get_by_role("button", name="Options").click()
     page.fill("[data-field=target]", mine)

@@ -15,7 +15,7 @@ from headlight.model.records import KINDS, BeamTree, Translation
 from headlight.viz.answers.examples import EXAMPLES
 from tests.browser.acting import at_rest, drawn, held, modules, open_tab, state
 from tests.browser.axe import barriers
-from tests.browser.conftest import Visit, visiting
+from tests.browser.conftest import Answered, Visit, visiting
 
 NEAR = 1.01 / 20_000  # a weight travels as one letter, known to a unit of the fourth decimal
 ROUNDED = 5e-5  # four decimals are shown
@@ -119,6 +119,28 @@ def test_arrow_keys_walk_the_tree_and_what_was_dropped_opens_with_its_attention(
     page.wait_for_function("(text) => !headlight.busy && headlight.translation.text === text", arg=example.text)
 
 
+def test_what_was_read_back_is_told_beside_each_translation_and_an_option_turns_it_off(visit: Visit) -> None:
+    page = visit(
+        "#text=%C3%9Cbermorgen+habe+ich+um+14:15+Uhr+einen+Termin+beim+Zahnarzt.&tab=decoding",
+        drawn=".headlight-decoding .finished li",
+    )
+    first = page.locator(".headlight-decoding .finished li").first
+    expect(first).to_contain_text("the day after tomorrow")
+    expect(first).to_contain_text("chosen")
+    told = page.locator(".headlight-decoding .finished li", has_text="read-back")
+    expect(told).to_have_count(4)
+    sums = [float(text.split("together ")[1].split()[0].replace("−", "-")) for text in told.all_inner_texts()]
+    assert sums == sorted(sums, reverse=True)
+    rule = page.get_by_text("score + 0.3 × read-back")
+    expect(rule).to_be_visible()
+    page.evaluate(
+        "dispatchEvent(new CustomEvent('headlight-request', { detail: { way_back: 0, prefix: null, target: null } }))"
+    )
+    expect(first).not_to_contain_text("the day after tomorrow")
+    expect(told).to_have_count(0)
+    expect(rule).to_have_count(0)
+
+
 TREE, NODE = ".headlight-decoding .tree", ".headlight-decoding .node"
 
 
@@ -167,9 +189,9 @@ def test_the_tree_fits_the_width_and_shows_what_was_asked_for(page: Page, exampl
     assert barriers(page, ".headlight-decoding .search") == []
 
 
-def test_what_can_no_longer_win_can_be_hidden(visit: Visit, translator: Translator) -> None:
+def test_what_can_no_longer_win_can_be_hidden(visit: Visit, answered: Answered) -> None:
     text = next(example.text for example in EXAMPLES if example.name == "separable")
-    nodes = translator.translate(text, beam_size=4, no_repeat=4).tree.nodes
+    nodes = answered(text).tree.nodes
     best = max((at for at, node in enumerate(nodes) if node.outcome == "finished"), key=lambda at: nodes[at].score)
     kept = [at for at, node in enumerate(nodes) if node.outcome != "dropped" and node.step <= nodes[best].step]
     page = visit("#" + urlencode({"text": text, "tab": "decoding"}), drawn=NODE)

@@ -16,7 +16,7 @@ from headlight.model.records import KINDS, Progress, TranslationRequest
 from headlight.viz.tabs import translate as translate_tab
 from headlight.viz.tabs.translate import TranslateWidget
 from tests.browser.acting import held, modules, settled, state, translation
-from tests.browser.conftest import PATIENCE, Visit
+from tests.browser.conftest import PATIENCE, Answered, Visit
 from tests.viz.loaded import translator_of
 
 LONG = (
@@ -152,16 +152,16 @@ def test_a_stop_before_the_first_word_leaves_the_last_translation(page: Page, ru
     assert state(page, "busy") is False
 
 
-def test_another_sentence_ends_the_translation_that_still_runs(page: Page, run: Run, translator: Translator) -> None:
+def test_another_sentence_ends_the_translation_that_still_runs(page: Page, run: Run, answered: Answered) -> None:
     ask(page, LONG, beam=4)
     read_first_steps(page, run)
     ask(page, SHORT, beam=4)
     assert_ends_within_a_step(run)
     settled(page, SHORT)
-    assert translation(page) == translator.translate(SHORT, beam_size=4, no_repeat=4).text
+    assert translation(page) == answered(SHORT).text
 
 
-def test_a_visitor_who_leaves_ends_their_own_work_alone(visit: Visit, run: Run, translator: Translator) -> None:
+def test_a_visitor_who_leaves_ends_their_own_work_alone(visit: Visit, run: Run, answered: Answered) -> None:
     stays, leaves = visit(), visit()
     ask(leaves, LONG, beam=10)
     read_first_steps(leaves, run)
@@ -171,4 +171,4 @@ def test_a_visitor_who_leaves_ends_their_own_work_alone(visit: Visit, run: Run, 
     assert not run.stop.is_set()
     leaves.close()
     assert_ends_within_a_step(run)
-    assert translation(stays) == translator.translate(SHORT, beam_size=4, no_repeat=4).text
+    assert translation(stays) == answered(SHORT).text
