@@ -43,7 +43,7 @@ WHOLE_RANGES: Mapping[str, tuple[int, int]] = MappingProxyType(
     }
 )
 REAL_RANGES: Mapping[str, tuple[float, float]] = MappingProxyType(
-    {"length_penalty": (0.0, 10.0), "temperature": (0.0, 10.0), "top_p": (0.0, 1.0), "way_back": (0.0, 10.0)}
+    {"length_penalty": (0.0, 10.0), "temperature": (0.0, 10.0), "top_p": (0.0, 1.0), "back_weight": (0.0, 10.0)}
 )
 
 
@@ -61,9 +61,9 @@ class DecodingOptions:
     seed: int = 0
     no_repeat: int = 0  # no n-gram of this length is written twice; 0: no such rule
     alternatives: int = 5  # how many candidates of each step are reported
-    # A beam's hypotheses are ranked by their score + way_back × how well the sentence can be guessed from them, which a
-    # model of the way back tells (`model/translate/choosing.py`). 0: by their score alone.
-    way_back: float = 0.0
+    # A beam's hypotheses are ranked by score + back_weight × how well the sentence can be guessed from them, which
+    # a model of the way back tells (`model/translate/choosing.py`). 0: by their score alone.
+    back_weight: float = 0.0
 
     def __post_init__(self) -> None:
         for name, (low, high) in WHOLE_RANGES.items():
@@ -184,6 +184,7 @@ class Hypothesis:
     ids: tuple[int, ...]  # with the end token, where it was reached
     score: float  # log probability / length ** length_penalty
     log_probability: float
+    ended: bool = True  # by itself; else it was cut off
     back: float | None = None  # log probability of the sentence given this, a token; None: nobody asked
 
 

@@ -91,7 +91,7 @@ REQUEST: tuple[Field, ...] = (
     _request("source_language", Text(LANGUAGE), link=True, api=BOTH),
     _request("target_language", Text(LANGUAGE), link=True, api=BOTH),
     _request("interventions", Changes(), api=BOTH),
-    _request("way_back", Real(*REAL_RANGES["way_back"]), link=True, page=True, api=BOTH),
+    _request("back_weight", Real(*REAL_RANGES["back_weight"]), link=True, page=True, api=BOTH),
 )
 # fmt: on
 

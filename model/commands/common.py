@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from headlight.model.errors import CheckpointError, CommandError
 from headlight.model.folders.shipped import MODELS, find_folder, shipped_models
 from headlight.model.foreign import FAMILIES
+from headlight.model.text.languages import languages_of
 from headlight.model.translate.choosing import WEIGHT
 from headlight.model.translate.translator import Translator
 
@@ -82,8 +83,14 @@ def load_way_back(arguments: argparse.Namespace) -> tuple[Translator | None, dic
     beam = BEAM if arguments.beam is None else arguments.beam
     if beam < 2:
         raise CommandError(f"--way-back chooses among the translations of a beam, but --beam is {beam}. Widen it.")
-    reverse = Translator.load(model_folder(arguments.way_back), arguments.device)
-    return reverse, {"beam_size": beam, "way_back": WEIGHT}
+    folder = model_folder(arguments.way_back)
+    forth, back = (languages_of(Path(each).resolve().name) for each in (arguments.model, folder))
+    if forth and back and back != forth[::-1]:
+        raise CommandError(
+            f"--way-back {folder.name} does not translate what {Path(arguments.model).name} writes back."
+        )
+    reverse = Translator.load(folder, arguments.device)
+    return reverse, {"beam_size": beam, "back_weight": WEIGHT}
 
 
 def load(arguments: argparse.Namespace) -> Translator:

@@ -76,7 +76,7 @@ def _translator(arguments: argparse.Namespace) -> tuple[str, str]:
     )
     decoding = f"beam {arguments.beam}, length penalty {arguments.length_penalty:g}"
     if reverse is not None:
-        decoding += f", read back by {reverse.name} with weight {choosing['way_back']:g}"
+        decoding += f", read back by {reverse.name} with weight {choosing['back_weight']:g}"
     return f"{arguments.model} on {arguments.source}, {decoding}\n{scores}", scores.to_json()
 
 

@@ -134,7 +134,7 @@ def answers_to(pairs: Sequence[tuple[str, str]], translator: Translator, reverse
     progress, answers = ProgressLine(len(pairs)), dict[int, Answer]()
     weight = WEIGHT if reverse else 0.0
     for places in batches_by_length(lengths, BATCH_TOKENS // int(WAY["beam_size"])):
-        translations = translator.translate_batch([pairs[place][0] for place in places], **WAY, way_back=weight)
+        translations = translator.translate_batch([pairs[place][0] for place in places], **WAY, back_weight=weight)
         if reverse:
             translations = choose_all(reverse, translator, translations)
         backs = read_all_back(reverse, translations) if reverse else [None] * len(places)

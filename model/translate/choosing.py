@@ -4,7 +4,7 @@ A model of the way back says how well it could guess the sentence from each hypo
 "tomorrow" it could not, however fluent that is. The weighed sum of both scores ranks them: Bayes' rule, known as the
 noisy channel (Yee et al. 2019, arXiv:1908.05731).
 
-    translation = translator.translate(text, beam_size=4, way_back=WEIGHT)
+    translation = translator.translate(text, beam_size=4, back_weight=WEIGHT)
     translation = choose(reverse, translator, translation)
 """
 
@@ -60,22 +60,37 @@ def _request(reverse: Translator, sentence: str, text: str) -> tuple[Translation
 # ------------------------------------------------------------ the choice
 
 
-def ranked(hypotheses: Sequence[Hypothesis], guesses: Guesses, weight: float) -> tuple[Hypothesis, ...]:
-    """Best first, by both scores; those from which nothing can be guessed come last, in the order of the search."""
-    told = [replace(each, back=back) for each, back in zip(hypotheses, guesses, strict=True)]
-    return tuple(sorted(told, key=lambda each: (each.back is None, -each.score - weight * (each.back or 0.0))))
-
-
 def has_choice(translation: Translation) -> bool:
     """Whether the way back is to choose, and there is more than one hypothesis."""
-    return translation.request.options.way_back > 0 and len(translation.hypotheses) > 1
+    return translation.request.options.back_weight > 0 and len(translation.hypotheses) > 1
+
+
+def sentence_read(translation: Translation) -> str:
+    """The sentence as its model read it: without the words that were hidden from it."""
+    text, hidden = translation.source_text, set(translation.attention.hidden)
+    for place in sorted(hidden, reverse=True):
+        token = translation.source_tokens[place]
+        if token.piece == 0:  # the pieces of one character share its place
+            text = text[: token.start] + text[token.end :]
+    return " ".join(text.split())
+
+
+def ranked(hypotheses: Sequence[Hypothesis], guesses: Guesses, weight: float) -> tuple[Hypothesis, ...]:
+    """Best first, by both scores. What was cut off stands behind what ended, as in the search; what nobody could guess
+    from comes last of all, in the order of the search.
+    """
+
+    def order(each: Hypothesis) -> tuple[bool, bool, float]:
+        return each.back is None, not each.ended, -each.score - weight * (each.back or 0.0)
+
+    return tuple(sorted((replace(each, back=back) for each, back in zip(hypotheses, guesses, strict=True)), key=order))
 
 
 def with_choice(
     translation: Translation, guesses: Guesses, capture: Callable[[TranslationRequest], Translation]
 ) -> Translation:
     """The translation that both models choose; `capture(request)` looks at it, where it is not the first one."""
-    found = ranked(translation.hypotheses, guesses, translation.request.options.way_back)
+    found = ranked(translation.hypotheses, guesses, translation.request.options.back_weight)
     if found[0].ids == translation.hypotheses[0].ids:
         return replace(translation, hypotheses=found)
     return _chosen(translation, found, capture(_request_of(translation, found[0])))
@@ -95,7 +110,7 @@ def _chosen(searched: Translation, found: tuple[Hypothesis, ...], captured: Tran
         request=searched.request,
         hypotheses=found,
         tree=searched.tree,
-        stopped="end" if captured.target_tokens[-1].special else "length",
+        stopped="end" if found[0].ended else "length",
         timing=Timing(**seconds),
     )
 
@@ -110,27 +125,31 @@ def choose(reverse: Translator, translator: Translator, translation: Translation
 
 def choose_all(reverse: Translator, translator: Translator, translations: Sequence[Translation]) -> list[Translation]:
     """Many, in as few passes as their lengths allow."""
-    open_ones = [each for each in translations if has_choice(each)]
-    guesses = iter(
-        guess_all(reverse, [(each.source_text, other.text) for each in open_ones for other in each.hypotheses])
-    )
-    found = {id(each): [next(guesses) for _ in each.hypotheses] for each in open_ones}
-    wanted: list[TranslationRequest] = []
-    # First which ones must be captured anew, all at once; then each gets its own.
-    for each in open_ones:
-        best = ranked(each.hypotheses, found[id(each)], each.request.options.way_back)[0]
-        if best.ids != each.hypotheses[0].ids:
-            wanted.append(_request_of(each, best))
-    captured = dict(zip(wanted, translator.translate_batch(wanted), strict=True))
-    return [
-        with_choice(each, found[id(each)], captured.__getitem__) if id(each) in found else each for each in translations
+    places = [place for place, each in enumerate(translations) if has_choice(each)]
+    pairs = [
+        (sentence_read(translations[place]), each.text) for place in places for each in translations[place].hypotheses
     ]
+    guesses = iter(guess_all(reverse, pairs))
+    answers, moved = list(translations), dict[int, tuple[Hypothesis, ...]]()
+    for place in places:
+        own = translations[place]
+        found = ranked(own.hypotheses, [next(guesses) for _ in own.hypotheses], own.request.options.back_weight)
+        if found[0].ids == own.hypotheses[0].ids:
+            answers[place] = replace(own, hypotheses=found)
+        else:
+            moved[place] = found
+    wanted = [_request_of(translations[place], found[0]) for place, found in moved.items()]
+    for (place, found), captured in zip(moved.items(), translator.translate_batch(wanted), strict=True):
+        answers[place] = _chosen(translations[place], found, captured)
+    return answers
 
 
 def translate_lines(reverse: Translator, translator: Translator, lines: Sequence[str], **options: Any) -> list[str]:
     """`Translator.translate_lines`, chosen by both models where the options name a weight of the way back."""
     found = translator.hypotheses_of_lines(lines, **options)
-    weight = options.get("way_back", 0.0)
+    weight = options.get("back_weight", 0.0)
+    if not weight:
+        return [own[0].text if own else "" for own in found]
     pairs = [(line, each.text) for line, own in zip(lines, found, strict=True) for each in own]
     guesses = iter(guess_all(reverse, pairs))
     texts = []

@@ -78,7 +78,7 @@ def answered(translator: Translator) -> Answered:
     reverse = Translator.load(MODELS / "en-de", "cpu")
 
     def answer(text: str, beam_size: int = 4) -> Translation:
-        searched = translator.translate(text, beam_size=beam_size, no_repeat=4, way_back=WEIGHT)
+        searched = translator.translate(text, beam_size=beam_size, no_repeat=4, back_weight=WEIGHT)
         return choose(reverse, translator, searched)
 
     return answer

@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, Page, expect
 import headlight
 from headlight.model.records import KINDS, FloatArray, Translation
 from headlight.viz.theme import THEMES, colour_scale
-from tests.browser.acting import drawn, title
+from tests.browser.acting import at_rest, drawn, title
 from tests.browser.axe import barriers
 from tests.browser.conftest import PATIENCE, Visit, Watch
 
@@ -158,6 +158,20 @@ def test_a_link_is_copied(page: Page) -> None:
     page.get_by_role("menuitem", name="Link").click()
     expect(page.locator(".toast")).to_contain_text("Link copied")
     assert page.evaluate("navigator.clipboard.readText()").startswith(page.url.split("#")[0])
+
+
+def test_python_computes_the_map_of_a_translation_that_another_model_chose(visit: Visit) -> None:
+    page = visit("#text=%C3%9Cbermorgen+habe+ich+um+14:15+Uhr+einen+Termin+beim+Zahnarzt.")
+    expect(page.locator(".translate")).to_contain_text("the day after tomorrow")
+    at_rest(page)
+    page.click(".take-away > .link")
+    page.get_by_role("menuitem", name="Python").click()
+    expect(page.locator(".toast")).to_contain_text("Python copied")
+    *lines, last, _ = page.evaluate("navigator.clipboard.readText()").split("\n")
+    known: dict[str, Any] = {}
+    exec("\n".join(lines), known)  # noqa: S102 - what a reader would paste
+    assert "the day after tomorrow" in known["result"].text
+    np.testing.assert_allclose(eval(last, known).weights, drawn(page), atol=NEAR)  # noqa: S307
 
 
 def test_a_head_stands_alone_in_a_frame_and_python_computes_the_same(page: Page, visit: Visit) -> None:

@@ -133,9 +133,13 @@ def test_what_was_read_back_is_told_beside_each_translation_and_an_option_turns_
     assert sums == sorted(sums, reverse=True)
     rule = page.get_by_text("score + 0.3 × read-back")
     expect(rule).to_be_visible()
-    page.evaluate(
-        "dispatchEvent(new CustomEvent('headlight-request', { detail: { way_back: 0, prefix: null, target: null } }))"
-    )
+    open_tab(page, "heads")
+    modules(page)
+    page.click("[aria-controls=options]")
+    page.fill("#options [data-field=back_weight]", "0")
+    page.press("#options [data-field=back_weight]", "Enter")
+    page.wait_for_function("!headlight.busy && !headlight.translation.text.includes('the day after tomorrow')")
+    open_tab(page, "decoding")
     expect(first).not_to_contain_text("the day after tomorrow")
     expect(told).to_have_count(0)
     expect(rule).to_have_count(0)
@@ -189,12 +193,12 @@ def test_the_tree_fits_the_width_and_shows_what_was_asked_for(page: Page, exampl
     assert barriers(page, ".headlight-decoding .search") == []
 
 
-def test_what_can_no_longer_win_can_be_hidden(visit: Visit, answered: Answered) -> None:
+def test_what_can_no_longer_win_can_be_hidden(visit: Visit, translator: Translator) -> None:
     text = next(example.text for example in EXAMPLES if example.name == "separable")
-    nodes = answered(text).tree.nodes
+    nodes = translator.translate(text, beam_size=4, no_repeat=4).tree.nodes
     best = max((at for at, node in enumerate(nodes) if node.outcome == "finished"), key=lambda at: nodes[at].score)
     kept = [at for at, node in enumerate(nodes) if node.outcome != "dropped" and node.step <= nodes[best].step]
-    page = visit("#" + urlencode({"text": text, "tab": "decoding"}), drawn=NODE)
+    page = visit("#" + urlencode({"text": text, "tab": "decoding", "back_weight": 0}), drawn=NODE)
     hide = page.get_by_label("Hide what can no longer win")
     expect(hide).to_be_visible()
     assert len(shown(page)) > len(kept)  # the search went on behind the best
@@ -202,6 +206,17 @@ def test_what_can_no_longer_win_can_be_hidden(visit: Visit, answered: Answered) 
     assert shown(page) == kept
     hide.uncheck()
     assert len(shown(page)) > len(kept)
+
+
+def test_what_was_read_back_could_win_until_the_last_of_it_ended(visit: Visit, answered: Answered) -> None:
+    text = "Übermorgen habe ich um 14:15 Uhr einen Termin beim Zahnarzt."
+    found = answered(text)
+    ends = [len(each.ids) - 1 for each in found.hypotheses]
+    assert (
+        ends[0] < max(ends) == max(node.step for node in found.tree.nodes)
+    )  # one that was not chosen ended last of all
+    page = visit("#" + urlencode({"text": text, "tab": "decoding"}), drawn=NODE)
+    expect(page.get_by_label("Hide what can no longer win")).to_be_hidden()
 
 
 def test_the_search_is_played_step_by_step_and_a_token_is_lit_in_tree_and_bars(

@@ -58,7 +58,7 @@ def plain_model_defaults(settings: Settings, *, read_back: bool = False) -> Mode
     """The defaults of the page, for a model without its own; `read_back`: a model of the way back is here to choose."""
     decoding = default_options(settings)
     if read_back and decoding.beam_size > 1:
-        decoding = replace(decoding, way_back=WEIGHT)
+        decoding = replace(decoding, back_weight=WEIGHT)
     return ModelDefaults(decoding=decoding)
 
 

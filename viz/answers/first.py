@@ -67,7 +67,8 @@ def key_of(service: Service) -> str:
     sample = _made_up(service.default)
     best = {"layer": 0, "head": 3, "shift": 1}
     form = translation_json(sample, {"best_head": best}, cached=True, hint=None, way_back="")
-    decides = [revision, _rule_of(service), first_request(service), model_of(service, sample), form]
+    weights = [revision, service.partner_revision(service.default)]
+    decides = [*weights, _rule_of(service), first_request(service), model_of(service, sample), form]
     return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:16]
 
 

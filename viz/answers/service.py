@@ -7,6 +7,7 @@ reads one. An expected error becomes a `PageError`.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import astuple, dataclass, replace
@@ -20,7 +21,7 @@ from headlight.model.foreign.hub import Plan
 from headlight.model.foreign.hub import Progress as Arrived
 from headlight.model.records import Judgement, Progress, Reliability, Translation, TranslationRequest
 from headlight.model.text.cleaning import is_blank
-from headlight.model.translate.choosing import guess_sentence, has_choice, with_choice
+from headlight.model.translate.choosing import guess_sentence, has_choice, sentence_read, with_choice
 from headlight.model.translate.outline import Outline
 from headlight.model.translate.read_back import read_back
 from headlight.model.translate.translator import Translator
@@ -184,7 +185,7 @@ class Service:
             with self._shared(request) as turn:
                 if turn.found is not None:
                     return turn.found
-                made.append(turn.keep(self._choose(self.run(request.model, Translator.translate, request))))
+                made.append(self._choose(self.run(request.model, Translator.translate, request), turn))
                 return made[0]
 
         try:
@@ -227,7 +228,7 @@ class Service:
                     while not stop.is_set() and (progress := next(steps, None)) is not None:
                         lead.alive()
                         if progress.translation is not None:
-                            made = lead.done(turn.keep(self._choose(progress.translation)))
+                            made = lead.done(self._choose(progress.translation, turn))
                             progress = last_progress(made)
                         yield progress
         except Exception:
@@ -239,14 +240,25 @@ class Service:
             else:
                 self.tallies.ended(request.model or self.default, "page", "failed" if failed else "stopped")
 
-    def _choose(self, translation: Translation) -> Translation:
-        """The hypothesis that the way back chooses, too, where the request wants that and its model is here."""
-        name = self._reverse(translation)
-        if not name or not has_choice(translation):
-            return translation
+    def _choose(self, translation: Translation, turn: Turn) -> Translation:
+        """The hypothesis that the way back chooses, too, where the request wants that and its model is here.
+
+        Where that model fails, the search's own choice stands: a visitor who has waited for it gets it.
+        """
+        name = self._reverse(translation.request) if has_choice(translation) else ""
+        if not name:
+            return turn.keep(translation)
         texts = [each.text for each in translation.hypotheses]
-        guesses = self.run(name, guess_sentence, translation.source_text, texts)
-        return with_choice(translation, guesses, partial(self.run, translation.request.model, Translator.translate))
+        started = time.perf_counter()
+        try:
+            guesses = self.run(name, guess_sentence, sentence_read(translation), texts)
+            spent = replace(translation.timing, decode=translation.timing.decode + time.perf_counter() - started)
+            translation = replace(translation, timing=spent)
+            capture = partial(self.run, translation.request.model, Translator.translate)
+            return turn.keep(with_choice(translation, guesses, capture))
+        except PageError:
+            LOG.exception("%s could not read an answer back, so the search chose alone.", name)
+            return translation
 
     @contextmanager
     def _shared(self, request: TranslationRequest, left: Event | None = None) -> Iterator[Turn]:
@@ -269,10 +281,10 @@ class Service:
 
     def way_back(self, translation: Translation) -> str:
         """The model that translates an answer back, by name; empty where none is here, or the answer is not judged."""
-        return self._reverse(translation) if translation.judges_way_back else ""
+        return self._reverse(translation.request) if translation.judges_way_back else ""
 
-    def _reverse(self, translation: Translation) -> str:
-        return self.catalogue.reverse_of(translation.request.model or self.default)
+    def _reverse(self, request: TranslationRequest) -> str:
+        return self.catalogue.reverse_of(request.model or self.default)
 
     def read_back(self, translation: Translation) -> Reliability | None:
         """How far an answer can be relied on, with the translation read back where a model for that is here."""
@@ -284,7 +296,15 @@ class Service:
     def key(self, request: TranslationRequest) -> Key:
         """What decides the answer to a checked request: the same for requests that name the default model or none."""
         card = self._card(request.model)
-        return Key(card.revision, replace(request, model=card.name))
+        revision = card.revision
+        if request.options.back_weight > 0 and request.options.beam_size > 1:  # another model chooses, too
+            revision += f"+{self.partner_revision(card.name)}"
+        return Key(revision, replace(request, model=card.name))
+
+    def partner_revision(self, name: str) -> str:
+        """The revision of the model that reads back what this one writes; empty where none is here."""
+        partner = self.catalogue.reverse_of(name)
+        return self.catalogue.card(partner).revision if partner else ""
 
     # ------------------------------------------------------------ judging
 

@@ -46,7 +46,7 @@ def search_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]
             ],
             "finished": (ended := finished(translation.tree, ends, translation.hypotheses)),
             "backs": backs(translation, ended),
-            "way_back": translation.request.options.way_back,
+            "back_weight": translation.request.options.back_weight,
             "written": {
                 "ids": [token.id for token in translation.target_tokens],
                 "text": translation.text,

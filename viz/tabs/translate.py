@@ -40,7 +40,7 @@ LIVE_PATIENCE = 1.0  # seconds until who types is told that others are served fi
 LIVE: Mapping[str, Any] = {
     "beam_size": 1,
     "n_best": 1,
-    "way_back": 0.0,
+    "back_weight": 0.0,
     "temperature": 0.0,
     "target": None,
     "prefix": None,

@@ -146,6 +146,8 @@ def pruned_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]
 
     def find_change(values: Mapping[str, Any]) -> dict[str, Any]:
         own = service.check({**(values.get("request") or {}), "interventions": None})
+        # The model's own choice on both sides: another model's would hide what its heads do.
+        own = replace(own, options=replace(own.options, back_weight=0.0))
         plain = service.translate(own)
         order = values.get("order")
         heads = heads_of(service.outline(own.model).model.config)

@@ -18,6 +18,7 @@ from headlight.model.translate.choosing import (
     guess_sentence,
     has_choice,
     ranked,
+    sentence_read,
     translate_lines,
     with_choice,
 )
@@ -39,7 +40,7 @@ def model(name: str) -> Translator:
 
 @pytest.fixture(scope="module")
 def searched() -> list[Translation]:
-    return model("de-en").translate_batch(SENTENCES, **WAY, way_back=WEIGHT)
+    return model("de-en").translate_batch(SENTENCES, **WAY, back_weight=WEIGHT)
 
 
 def hypothesis(text: str, score: float) -> Hypothesis:
@@ -85,6 +86,28 @@ def test_the_weighed_sum_ranks_and_nothing_is_lost() -> None:
     assert [each.text for each in ranked(found, [-3.0, -1.0, -0.9], 0.01)] == [each.text for each in found]
 
 
+def test_what_was_cut_off_stands_behind_what_ended_however_well_it_is_guessed_from() -> None:
+    found = [hypothesis("ended", -0.9), replace(hypothesis("cut", -0.1), ended=False)]
+    assert [each.text for each in ranked(found, [-9.0, -0.1], 0.3)] == ["ended", "cut"]
+    cut = model("de-en").translate(SENTENCES[3], **WAY, back_weight=WEIGHT, max_length=10)
+    assert {each.ended for each in cut.hypotheses} == {True, False}
+    chosen = choose(model("en-de"), model("de-en"), cut)
+    assert (chosen.stopped, chosen.hypotheses[0].ended) == ("end", True)
+
+
+def test_a_hidden_word_is_no_part_of_the_sentence_that_is_guessed() -> None:
+    plain = model("de-en").translate("Der Hund schläft nicht.", beam_size=2, back_weight=WEIGHT)
+    assert sentence_read(plain) == "Der Hund schläft nicht."
+    masked = model("de-en").translate(
+        "Der Hund schläft nicht.",
+        beam_size=2,
+        back_weight=WEIGHT,
+        interventions=[{"action": "mask", "start": 4, "end": 8}],
+    )
+    assert masked.source_text == "Der Hund schläft nicht."
+    assert sentence_read(masked) == "Der schläft nicht."
+
+
 def test_what_nobody_could_guess_from_comes_last_and_equals_keep_their_order() -> None:
     found = [hypothesis("…", -0.1), hypothesis("b", -0.5), hypothesis("cc", -0.5)]
     assert [each.text for each in ranked(found, [None, -1.0, -1.0], 0.3)] == ["b", "cc", "…"]
@@ -93,7 +116,11 @@ def test_what_nobody_could_guess_from_comes_last_and_equals_keep_their_order() -
 
 def test_only_a_beam_of_which_a_weight_is_wanted_has_a_choice(searched: list[Translation]) -> None:
     assert has_choice(searched[0])
-    for options in ({"beam_size": 4}, {"way_back": WEIGHT}, {"beam_size": 4, "way_back": WEIGHT, "target": "Day."}):
+    for options in (
+        {"beam_size": 4},
+        {"back_weight": WEIGHT},
+        {"beam_size": 4, "back_weight": WEIGHT, "target": "Day."},
+    ):
         assert not has_choice(model("de-en").translate(SENTENCES[1], **options))
 
 
@@ -117,7 +144,7 @@ def test_the_choice_is_the_best_sum_and_is_captured_as_itself(searched: list[Tra
 
 
 def test_a_day_that_the_likeliest_translation_loses_comes_back() -> None:
-    first = model("de-en").translate(SENTENCES[0], **WAY, way_back=WEIGHT)
+    first = model("de-en").translate(SENTENCES[0], **WAY, back_weight=WEIGHT)
     assert "the day after tomorrow" not in first.text
     assert "the day after tomorrow" in choose(model("en-de"), model("de-en"), first).text
 
@@ -139,7 +166,7 @@ def test_nothing_is_captured_anew_where_the_first_one_stays(searched: list[Trans
 
 def test_interventions_stay_and_the_beginning_is_part_of_the_choice() -> None:
     change = {"action": "remove", "kind": "cross", "layer": 0, "head": 3}
-    options = {**WAY, "way_back": WEIGHT, "interventions": [change], "prefix": "I have"}
+    options = {**WAY, "back_weight": WEIGHT, "interventions": [change], "prefix": "I have"}
     first = model("de-en").translate(SENTENCES[0], **options)
     other = replace(first.hypotheses[-1])
     guesses = [*(-9.0 for _ in first.hypotheses[1:]), -0.01]
@@ -154,7 +181,7 @@ def test_interventions_stay_and_the_beginning_is_part_of_the_choice() -> None:
 
 def test_lines_are_chosen_as_sentences_are(searched: list[Translation]) -> None:
     lines = [SENTENCES[0], "", *SENTENCES[1:]]
-    texts = translate_lines(model("en-de"), model("de-en"), lines, **WAY, way_back=WEIGHT)
+    texts = translate_lines(model("en-de"), model("de-en"), lines, **WAY, back_weight=WEIGHT)
     chosen = [each.text for each in choose_all(model("en-de"), model("de-en"), searched)]
     assert texts == [chosen[0], "", *chosen[1:]]
     plain = model("de-en").translate_lines(lines, **WAY)

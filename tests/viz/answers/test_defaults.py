@@ -83,7 +83,7 @@ def test_a_model_is_used_as_its_makers_wish_where_nobody_says_otherwise(
     defaults = alone.generation_defaults
     assert (defaults.length_penalty, defaults.no_repeat) == ((1.0, 0) if name == MANY else (0.7, 3))
     usual = {"beam_size": 4, "length_penalty": defaults.length_penalty, "no_repeat": defaults.no_repeat}
-    assert answer["model"]["usual"] == usual | {"temperature": 0.0, "seed": 0, "way_back": 0.0}
+    assert answer["model"]["usual"] == usual | {"temperature": 0.0, "seed": 0, "back_weight": 0.0}
 
 
 def test_what_a_visitor_changes_counts_more_than_habits(service: Service) -> None:

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from headlight.model.training.mistaken import try_mistakes
 from headlight.model.translate.choosing import WEIGHT
+from headlight.viz.answers.cards import ModelCard
 from headlight.viz.answers.model_values import default_request, translators
 from headlight.viz.answers.service import Service
 from headlight.viz.answers.stored import pack_translation, unpack_translation
@@ -16,10 +18,11 @@ from headlight.viz.api.endpoints import Endpoints
 from headlight.viz.errors import PageError
 from headlight.viz.settings import Settings
 from headlight.viz.tabs.decoding import search_of
+from headlight.viz.tabs.whatif import pruned_of
 
 SENTENCE = "Übermorgen habe ich um 14:15 Uhr einen Termin beim Zahnarzt."
 CHOSEN = "the day after tomorrow"
-PAGE = {"text": SENTENCE, "model": "de-en", "beam_size": 4, "no_repeat": 4, "way_back": WEIGHT}
+PAGE = {"text": SENTENCE, "model": "de-en", "beam_size": 4, "no_repeat": 4, "back_weight": WEIGHT}
 
 
 @pytest.fixture(scope="module")
@@ -28,17 +31,17 @@ def service() -> Service:
 
 
 def test_it_counts_by_default_where_its_model_is_here(service: Service) -> None:
-    weights = {each["name"]: each["defaults"]["way_back"] for each in translators(service)}
+    weights = {each["name"]: each["defaults"]["back_weight"] for each in translators(service)}
     assert {name: weights[name] for name in ("de-en", "en-de", "zh-en", "en-zh")} == dict.fromkeys(
         ("de-en", "en-de", "zh-en", "en-zh"), WEIGHT
     )
     assert weights["fr-en"] == weights["toy"] == 0.0
-    assert default_request(service)["way_back"] == WEIGHT
+    assert default_request(service)["back_weight"] == WEIGHT
 
 
 def test_without_a_beam_there_is_nothing_to_choose_by_default() -> None:
     alone = Service(Settings(max_beam=1))
-    assert alone.translate(alone.check({"text": "Ja."}, model_defaults=True)).request.options.way_back == 0.0
+    assert alone.translate(alone.check({"text": "Ja."}, model_defaults=True)).request.options.back_weight == 0.0
 
 
 def test_the_answer_is_the_chosen_one_and_a_program_that_wants_none_gets_the_first(service: Service) -> None:
@@ -46,7 +49,7 @@ def test_the_answer_is_the_chosen_one_and_a_program_that_wants_none_gets_the_fir
     found = service.translate(asked)
     assert CHOSEN in found.text
     assert found.request == asked
-    assert CHOSEN not in service.translate(service.check({**PAGE, "way_back": 0})).text
+    assert CHOSEN not in service.translate(service.check({**PAGE, "back_weight": 0})).text
 
 
 def test_a_stream_ends_with_the_chosen_one(service: Service) -> None:
@@ -62,7 +65,7 @@ def test_a_stream_ends_with_the_chosen_one(service: Service) -> None:
 
 def test_a_model_without_a_way_back_answers_as_ever(service: Service) -> None:
     values = {"text": "Il fait beau aujourd'hui.", "model": "fr-en", "beam_size": 4}
-    found = service.translate(service.check({**values, "way_back": WEIGHT}))
+    found = service.translate(service.check({**values, "back_weight": WEIGHT}))
     assert found.text == service.translate(service.check(values)).text
     assert all(each.back is None for each in found.hypotheses)
 
@@ -77,32 +80,86 @@ def test_what_read_back_says_is_kept_with_the_answer(service: Service) -> None:
 def test_decoding_tells_how_it_was_chosen(service: Service) -> None:
     found = search_of(service)({"request": PAGE, "theme": "light", "language": "en"})
     nodes, ends, backs = found["nodes"], found["finished"], found["backs"]
-    assert found["way_back"] == WEIGHT
+    assert found["back_weight"] == WEIGHT
     sums = [nodes[node][7] + WEIGHT * back for node, back in zip(ends, backs, strict=True) if back is not None]
     assert len(sums) == 4
     assert sums == sorted(sums, reverse=True)
     scores = [nodes[node][7] for node in ends]
     assert scores != sorted(scores, reverse=True)  # the search alone would have chosen another
-    plain = search_of(service)({"request": {**PAGE, "way_back": 0.0}, "theme": "light", "language": "en"})
+    plain = search_of(service)({"request": {**PAGE, "back_weight": 0.0}, "theme": "light", "language": "en"})
     assert set(plain["backs"]) == {None}
 
 
 def test_programs_may_ask_for_it(service: Service) -> None:
     endpoints = Endpoints(service)
     asked: dict[str, Any] = {"text": SENTENCE, "model": "de-en", "beam_size": 4}
-    assert CHOSEN in endpoints.translate({**asked, "way_back": WEIGHT})["text"]
+    assert CHOSEN in endpoints.translate({**asked, "back_weight": WEIGHT})["text"]
     assert CHOSEN not in endpoints.translate(asked)["text"]
 
 
 @pytest.mark.parametrize("given", [-0.1, 10.5, "much", True, None])
 def test_a_weight_that_is_none_is_refused(service: Service, given: Any) -> None:
     with pytest.raises(PageError) as caught:
-        service.check({**PAGE, "way_back": given})
-    assert caught.value.field == "way_back"
+        service.check({**PAGE, "back_weight": given})
+    assert caught.value.field == "back_weight"
+
+
+def test_where_the_way_back_fails_the_search_chooses_alone(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh = Service(Settings())
+    load = fresh.loaded.load
+
+    def fails(card: ModelCard) -> Any:
+        if card.name == "en-de":
+            raise PageError("model", "model_cannot_load", {"given": card.name})
+        return load(card)
+
+    monkeypatch.setattr(fresh.loaded, "load", fails)
+    alone = service.translate(service.check({**PAGE, "back_weight": 0}))
+    found = fresh.translate(fresh.check(PAGE))
+    assert (found.text, [each.back for each in found.hypotheses]) == (alone.text, [None] * 4)
+
+
+def test_what_chooses_is_part_of_the_key(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen, alone = (service.key(service.check({**PAGE, **more})) for more in ({}, {"beam_size": 1}))
+    monkeypatch.setattr(service.catalogue, "reverse_of", lambda name: "")
+    assert service.key(service.check(PAGE)).revision != chosen.revision
+    assert service.key(service.check({**PAGE, "beam_size": 1})) == alone
+
+
+def test_heads_that_go_off_in_order_are_compared_with_what_the_model_chooses_alone(service: Service) -> None:
+    config = service.outline("de-en").model.config
+    heads = [
+        {"kind": kind, "layer": layer, "head": head}
+        for kind, layers in (
+            ("encoder", config.encoder_layers),
+            ("decoder", config.decoder_layers),
+            ("cross", config.decoder_layers),
+        )
+        for layer in range(layers)
+        for head in range(config.heads)
+    ]
+    asked: list[Any] = []
+
+    def run(name: str, work: Any, request: Any, text: str, *more: Any) -> None:
+        asked.append((request, text))
+
+    translated = service.translate(service.check({**PAGE, "back_weight": 0})).text
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(service, "run", run)
+        pruned_of(service)({"request": PAGE, "order": heads})
+    ((request, text),) = asked
+    assert request.options.back_weight == 0
+    assert text == translated
+
+
+def test_a_mistake_that_changes_nothing_in_writing_writes_the_chosen_one(service: Service) -> None:
+    found = service.translate(service.check(PAGE))
+    told = service.run("de-en", try_mistakes, found, ["softmax"])
+    assert CHOSEN in told.written.text == found.text
 
 
 def test_who_types_is_answered_without_it(service: Service) -> None:
     from headlight.viz.tabs.translate import LIVE
 
     asked = service.check({**PAGE, **LIVE}, model_defaults=True)
-    assert replace(asked.options, no_repeat=0) == replace(asked.options, no_repeat=0, beam_size=1, way_back=0.0)
+    assert replace(asked.options, no_repeat=0) == replace(asked.options, no_repeat=0, beam_size=1, back_weight=0.0)

@@ -334,7 +334,7 @@ def test_the_documentation_has_types_defaults_and_words_and_hides_the_inside(ser
         "source_language": ("str", ""),
         "target_language": ("str", ""),
         "interventions": ("list[dict(str, Any)]", []),
-        "way_back": ("float", 0.0),
+        "back_weight": ("float", 0.0),
     }
     head = next(each for each in about["/attention"]["parameters"] if each["parameter_name"] == "head")
     assert (head["python_type"]["type"], head["parameter_default"]) == ("int | str", "mean")

@@ -52,7 +52,9 @@ export function secondRequest(config, translation, second) {
   const model = secondModel(config, translation, second);
   const back = modeOf(config, translation, second) === 'back';
   const request = { text: back ? translation.text : asked.text, model: model.name };
-  for (const name of changeable()) if (asked[name] !== defaults[name]) request[name] = asked[name];
+  // Without a beam nothing is read back, whatever its weight: that says nothing about the second model.
+  const names = changeable().filter((name) => name !== 'back_weight' || asked.beam_size > 1);
+  for (const name of names) if (asked[name] !== defaults[name]) request[name] = asked[name];
   const beam =
     state.besideBeam ?? otherBeam(config, translation, model) ?? (asked.beam_size === defaults.beam_size ? null : asked.beam_size);
   if (beam !== null && !(asked.temperature > 0)) request.beam_size = Math.min(beam, config.beam);

@@ -41,6 +41,8 @@ export class Translation {
   hint;
   /** @type {any} what each head does: by kind, `[layer][head]` a role's name, its share, and how many tokens a row covers */
   roles;
+  /** @type {{ text: string, back: number | null }[]} of the search, the best first */
+  hypotheses;
   /** @type {boolean} it came while its sentence was typed */
   live = false;
 

@@ -91,12 +91,13 @@ class Decoding {
   offered() {
     const defaults = state.defaultRequest ?? {};
     this.searched = null;
-    this.request(this.given ? {} : { beam_size: defaults.beam_size, temperature: 0, prefix: this.asked.prefix });
+    const { back_weight } = state.translation.model.defaults ?? defaults;
+    this.request(this.given ? {} : { beam_size: defaults.beam_size, temperature: 0, prefix: this.asked.prefix, back_weight });
   }
 
   // ---------------------------------------------------------------- drawing
 
-  draw(plotly, asked, { nodes, beam, finished, samples, backs, way_back: weight }, sure) {
+  draw(plotly, asked, { nodes, beam, finished, samples, backs, back_weight: weight }, sure) {
     const same = JSON.stringify(this.asked) === JSON.stringify(asked);
     this.asked = asked;
     this.drawn = { tree: new SearchTree(nodes), beam, finished, best: finished[0], penalty: asked.length_penalty, backs, weight };

@@ -42,7 +42,12 @@ export class Finished {
     ];
     const named = [
       ['decoding_score', score],
-      ...(back === null ? [['decoding_log_probability', log_probability]] : [['decoding_guess', back], ['decoding_together', score + weight * back]]),
+      ...(back === null
+        ? [['decoding_log_probability', log_probability]]
+        : [
+            ['decoding_guess', back],
+            ['decoding_together', score + weight * back],
+          ]),
     ];
     const numbers = named.map(([name, value]) => `${t(name)} ${minus(value)}`).join(' · ');
     const said = tags

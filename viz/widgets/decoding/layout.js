@@ -14,18 +14,26 @@ export function probabilities(tree) {
   return tree.nodes.map((node) => Math.min(1, Math.exp(node.log_probability - before(node))));
 }
 
-/** The nodes that are drawn: `dropped`: also what was dropped; `late`: also what came once the best had ended; the path of `chosen` always. */
-export function visible({ tree, best }, { dropped, late, chosen }) {
+/** The step after which nothing can win any more: all that could be chosen has ended. */
+function lastOf({ tree, finished, backs }) {
+  const read = finished.filter((_node, rank) => backs[rank] !== null);
+  const could = read.length ? read : finished.slice(0, 1);
+  return could.length ? Math.max(...could.map((node) => tree.nodes[node].step)) : Infinity;
+}
+
+/** The nodes that are drawn: `dropped`: also what was dropped; `late`: also what could no longer win; the path of `chosen` always. */
+export function visible(search, { dropped, late, chosen }) {
+  const { tree } = search;
   const path = new Set(chosen === undefined ? [] : tree.path(chosen));
-  const last = best === undefined ? Infinity : tree.nodes[best].step;
+  const last = lastOf(search);
   return tree.nodes.flatMap(({ outcome, step }, place) => {
     const there = (dropped || outcome !== 'dropped') && (late || step <= last);
     return there || path.has(place) ? [place] : [];
   });
 }
 
-/** Whether any node came once the best had ended. */
-export const isLate = ({ tree, best }) => best !== undefined && tree.nodes.some(({ step }) => step > tree.nodes[best].step);
+/** Whether any node came too late to win. */
+export const isLate = (search) => search.tree.nodes.some(({ step }) => step > lastOf(search));
 
 /** Places of boxes, their size, and the size of all. `down`: the tree grows downward. */
 export function layout(tree, shown, width, down) {

@@ -93,13 +93,20 @@ export function mountExportMenu(server) {
 
 const nameOf = (form) => (has(`form_${form}`) ? t(`form_${form}`) : form.toUpperCase());
 
+/** The request of what is shown. A translation that another model chose, too, is named by its tokens: alone, its own would choose otherwise. */
+function givenAgain(translation) {
+  const asked = translation.asked();
+  const chosen = translation.hypotheses.some(({ back }) => back !== null);
+  return chosen ? { ...asked, prefix: null, target: translation.target.map(({ id }) => id) } : asked;
+}
+
 const COPIES = {
   link: () => new URL(writeLink(), location.href).href,
   iframe() {
     const { layer, head } = shown(state);
     return frameOf(addressOf(writeLink(), { alone: true }), `${t(`kind_${state.kind}`)}, ${headName(layer, head)}`);
   },
-  python: () => pythonOf(state.translation.asked(), { kind: state.kind, ...shown(state) }),
+  python: () => pythonOf(givenAgain(state.translation), { kind: state.kind, ...shown(state) }),
 };
 
 async function save(form, server) {
