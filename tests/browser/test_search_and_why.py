@@ -212,9 +212,7 @@ def test_what_was_read_back_could_win_until_the_last_of_it_ended(visit: Visit, a
     text = "Übermorgen habe ich um 14:15 Uhr einen Termin beim Zahnarzt."
     found = answered(text)
     ends = [len(each.ids) - 1 for each in found.hypotheses]
-    assert (
-        ends[0] < max(ends) == max(node.step for node in found.tree.nodes)
-    )  # one that was not chosen ended last of all
+    assert ends[0] < max(ends) == max(node.step for node in found.tree.nodes)  # not the chosen one ended last
     page = visit("#" + urlencode({"text": text, "tab": "decoding"}), drawn=NODE)
     expect(page.get_by_label("Hide what can no longer win")).to_be_hidden()
 
