@@ -97,7 +97,10 @@ _MEANINGS = {
         "which models of the Hub may be asked for: ids with commas between, `*` for any, `none`",
         "those of `assets/models/hub.json`; where only this computer is served, any",
     ),
-    "models_mb": ("megabytes of loaded models to keep; one in use always stays", ""),
+    "models_mb": (
+        "megabytes of loaded models to keep; what is in use stays, and an answer that is read back uses two",
+        "",
+    ),
     "hub_mb": ("megabytes of models that the app fetched from the Hub; the least recently used is deleted first", ""),
     "backend": ("where answers are computed: `here`, or `ray`: on a cluster ([scale.md](scale.md))", "here"),
     "ray_address": ("the address of the Ray Serve application, with `HEADLIGHT_BACKEND=ray`", ""),
