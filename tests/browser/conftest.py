@@ -77,8 +77,8 @@ def answered(translator: Translator) -> Answered:
     """What the page answers where nobody changes anything."""
     reverse = Translator.load(MODELS / "en-de", "cpu")
 
-    def answer(text: str, beam_size: int = 4) -> Translation:
-        searched = translator.translate(text, beam_size=beam_size, no_repeat=4, back_weight=WEIGHT)
+    def answer(text: str, beam_size: int = 4, **more: Any) -> Translation:
+        searched = translator.translate(text, beam_size=beam_size, no_repeat=4, back_weight=WEIGHT, **more)
         return choose(reverse, translator, searched)
 
     return answer

@@ -16,7 +16,7 @@ from headlight.model.records import Translation
 from headlight.viz.answers.examples import EXAMPLES
 from headlight.viz.tabs import whatif as whatif_tab
 from tests.browser.acting import at_rest, modules, open_tab, state, traces
-from tests.browser.conftest import PATIENCE, Visit
+from tests.browser.conftest import PATIENCE, Answered, Visit
 
 TAB = ".headlight-whatif"
 TEXT = EXAMPLES[0].text
@@ -68,7 +68,7 @@ def held(translator: Translator, example: Translation, changes: object) -> Trans
 
 
 def test_a_click_switches_a_head_off_and_another_one_on_again(
-    page: Page, translator: Translator, example: Translation
+    page: Page, translator: Translator, answered: Answered, example: Translation
 ) -> None:
     expect(page.locator(f"{TAB} .answer.unchanged")).to_be_visible()
     thumb(page, 0, 3)
@@ -76,7 +76,7 @@ def test_a_click_switches_a_head_off_and_another_one_on_again(
     off = [{"action": "remove", "kind": "cross", "layer": 0, "head": 3}]
     loss = held(translator, example, off).log_probability - example.log_probability
     assert sum_of(page) == pytest.approx(loss, abs=0.006)
-    changed = translator.translate(TEXT, interventions=off, **DEFAULTS)
+    changed = answered(TEXT, interventions=off)
     assert re.sub(r"\W", "", now(page)) == re.sub(r"\W", "", changed.text)
     assert chips(page) == ["Cross L1·H4: off"]
     drawn = page.evaluate(f"document.querySelector('{TAB} .head .plot').data[0].z")
@@ -134,7 +134,7 @@ def test_everything_can_be_done_by_keyboard(page: Page) -> None:
     expect(page.locator(f"{TAB} .answer.unchanged")).to_be_visible()
 
 
-def test_a_word_is_masked_swapped_and_shown_again(page: Page, translator: Translator) -> None:
+def test_a_word_is_masked_swapped_and_shown_again(page: Page, answered: Answered) -> None:
     word = page.locator(f"{TAB} .source-word", has_text="Hund")
     word.click()
     page.click(f"{TAB} .asks button:has-text('Mask')")
@@ -152,7 +152,7 @@ def test_a_word_is_masked_swapped_and_shown_again(page: Page, translator: Transl
     page.press(f"{TAB} .asks input", "Enter")
     told(page)
     assert chips(page) == ["“Hund” → “Kater”"]
-    other = translator.translate(TEXT.replace("Hund", "Kater"), **DEFAULTS).text
+    other = answered(TEXT.replace("Hund", "Kater")).text
     assert re.sub(r"\W", "", now(page)) == re.sub(r"\W", "", other)
     total = page.locator(f"{TAB} .total")
     expect(total.locator(".sum")).to_be_empty()  # of another sentence
@@ -167,7 +167,7 @@ def test_a_word_is_masked_swapped_and_shown_again(page: Page, translator: Transl
 
 
 def test_a_head_copies_another_and_borrows_from_a_sentence_and_a_pair_is_one_step(
-    page: Page, translator: Translator, example: Translation
+    page: Page, translator: Translator, answered: Answered, example: Translation
 ) -> None:
     page.click(f"{TAB} .brushes button:has-text('copy')")
     page.select_option(f"{TAB} .giver select", "1.2")
@@ -196,7 +196,7 @@ def test_a_head_copies_another_and_borrows_from_a_sentence_and_a_pair_is_one_ste
     page.press(f"{TAB} .pair textarea", "Enter")
     told(page)
     assert chips(page) == ["“Der” → “Die”", "“Hund” → “Katze”", "“den” → “die”"]
-    written = translator.translate(other, **DEFAULTS).text
+    written = answered(other).text
     assert re.sub(r"\W", "", now(page)) == re.sub(r"\W", "", written)
     expect(page.locator(f"{TAB} .difference-map .plot .main-svg").first).to_be_visible()
     page.click(f"{TAB} .steps button:has-text('Undo')")  # one step
