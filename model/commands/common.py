@@ -13,12 +13,12 @@ from headlight.model.folders.shipped import MODELS, find_folder, shipped_models
 from headlight.model.foreign import FAMILIES
 from headlight.model.text.languages import languages_of
 from headlight.model.translate.choosing import WEIGHT
+from headlight.model.translate.read_back import WAY
 from headlight.model.translate.translator import Translator
 
 if TYPE_CHECKING:
     from headlight.model.foreign.hub import Plan, Progress
 
-BEAM = 4  # where the way back chooses
 LANGUAGES = ("source_language", "target_language")
 DEFAULT_MODEL = next((name for name in ("de-en", "toy") if (MODELS / name / "config.json").exists()), "de-en")
 
@@ -80,7 +80,7 @@ def load_way_back(arguments: argparse.Namespace) -> tuple[Translator | None, dic
     """The model that `--way-back` names, and the options that let it choose: none without it."""
     if arguments.way_back is None:
         return None, {}
-    beam = BEAM if arguments.beam is None else arguments.beam
+    beam = WAY["beam_size"] if arguments.beam is None else arguments.beam
     if beam < 2:
         raise CommandError(f"--way-back chooses among the translations of a beam, but --beam is {beam}. Widen it.")
     folder = model_folder(arguments.way_back)

@@ -101,8 +101,7 @@ def finished(tree: BeamTree, ends: Collection[int], hypotheses: Sequence[Hypothe
     ranks = {each.ids: rank for rank, each in enumerate(hypotheses) if each.back is not None}
 
     def order(place: int) -> tuple[int, bool, float]:
-        rank = ranks.get(tree.path(place), len(ranks)) if ranks else 0
-        return rank, nodes[place].id not in ends, -nodes[place].score
+        return ranks.get(tree.path(place), len(ranks)), nodes[place].id not in ends, -nodes[place].score
 
     return sorted((place for place, node in enumerate(nodes) if node.outcome == "finished"), key=order)
 

@@ -33,7 +33,10 @@ export function visible(search, { dropped, late, chosen }) {
 }
 
 /** Whether any node came too late to win. */
-export const isLate = (search) => search.tree.nodes.some(({ step }) => step > lastOf(search));
+export function isLate(search) {
+  const last = lastOf(search);
+  return search.tree.nodes.some(({ step }) => step > last);
+}
 
 /** Places of boxes, their size, and the size of all. `down`: the tree grows downward. */
 export function layout(tree, shown, width, down) {
