@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -112,54 +112,30 @@ def _spread(seconds: list[float]) -> dict[str, float]:
 
 
 class _Wire:
-    """The server as a page speaks to it: a job joins the queue, and a stream tells what comes of it."""
+    """The server as a page speaks to it: the response to a request tells what comes of it."""
 
     def __init__(self) -> None:
         self.base = f"http://127.0.0.1:{PORT}"
         self.client = httpx.Client(timeout=60, limits=httpx.Limits(max_connections=None))  # threads share it
         config = self.client.get(f"{self.base}/config").json()
-        self.function = next(
-            each["id"] for each in config["dependencies"] if any(event == "submit" for _, event in each["targets"])
-        )
-        props = next(
-            each["props"] for each in config["components"] if each["props"].get("elem_id") == "widget-translate"
-        )
-        self.request = json.loads(props["props"]["config"])["defaults"]
+        widget = next(each for each in config["components"] if each["props"].get("elem_id") == "widget-translate")
+        self.widget = widget["id"]
+        self.request = json.loads(widget["props"]["props"]["config"])["defaults"]
 
-    def ask(self, session: str, **values: Any) -> None:
-        """A request, as the page's widget sends it."""
-        request = json.dumps({**self.request, **values})
+    def ask(self, session: str, patience: float, **values: Any) -> Iterator[dict[str, Any]]:
+        """A request as the page's widget sends it, and its messages, until there is no more, or none for so long."""
         body = {
-            "data": [],
-            "event_data": {"request": request},
-            "fn_index": self.function,
-            "trigger_id": None,
+            "component_id": self.widget,
+            "fn_name": "ask",
             "session_hash": session,
+            "data": json.dumps({**self.request, **values}),
         }
-        self.client.post(f"{self.base}/gradio_api/queue/join", json=body).raise_for_status()
-
-    def listen(
-        self, session: str, patience: float, closed: Callable[[], None] = lambda: None
-    ) -> Iterator[dict[str, Any]]:
-        """The messages to a session, until nothing more is owed to it, or none came for so many seconds.
-
-        `closed()` is called before the connection goes: the server takes no request of the session until then.
-        """
-        address = f"{self.base}/gradio_api/queue/data?session_hash={session}"
-        with self.client.stream("GET", address, timeout=patience) as stream:
-            try:
-                for line in stream.iter_lines():
-                    if not line.startswith("data:"):
-                        continue
-                    event = json.loads(line[5:])
-                    if event.get("msg", "close_stream") == "close_stream":
-                        return
-                    for value in (event.get("output") or {}).get("data") or []:
-                        text = value[0][2] if isinstance(value, list) and value and len(value[0]) == 3 else value
-                        if isinstance(text, str) and text.startswith("{"):
-                            yield json.loads(text)
-            finally:
-                closed()
+        address = f"{self.base}/gradio_api/component_server/"
+        with self.client.stream("POST", address, json=body, timeout=patience) as response:
+            response.raise_for_status()
+            for line in response.iter_lines():
+                if line.startswith("data:"):
+                    yield json.loads(line[5:])
 
 
 # ---------------------------------------------------------------- who types
@@ -179,7 +155,6 @@ class _Typist(threading.Thread):
         self.due: float | None = None  # when the sentence is looked at
         self.asked: tuple[int, str, float] | None = None
         self.missed = False
-        self.hears = False  # a stream of this session is open: one at a time, as a page has it
         self.lock = threading.RLock()
 
     def run(self) -> None:
@@ -224,17 +199,8 @@ class _Typist(threading.Thread):
 
     def _ask(self, turn: int, text: str) -> None:
         with contextlib.suppress(httpx.HTTPError):
-            self.wire.ask(self.session, text=text, turn=turn, live=True)
-            with self.lock:
-                if self.hears:
-                    return
-                self.hears = True
-            for message in self.wire.listen(self.session, PATIENCE, self._closed):
+            for message in self.wire.ask(self.session, PATIENCE, text=text, turn=turn, live=True):
                 self._hear(message)
-
-    def _closed(self) -> None:
-        with self.lock:
-            self.hears = False
 
     def _hear(self, message: dict[str, Any]) -> None:
         now = time.monotonic()
@@ -283,8 +249,7 @@ def _full(wire: _Wire, seconds: float) -> list[float]:
         text = f"{HUNDRED[: HUNDRED.index('.') + 1][:-1]} um {turn} Uhr {uuid.uuid4().hex[:4]}."
         start, took = time.monotonic(), FULL_PATIENCE
         with contextlib.suppress(httpx.HTTPError):
-            wire.ask(session, text=text, turn=turn)
-            for message in wire.listen(session, FULL_PATIENCE):
+            for message in wire.ask(session, FULL_PATIENCE, text=text, turn=turn):
                 if message["what"] == "answer" and message.get("turn") == turn:
                     took = time.monotonic() - start
         times.append(took)

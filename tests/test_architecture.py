@@ -33,7 +33,7 @@ ROOMS = {
     "viz/api/*": "fastapi gradio numpy starlette",
     "viz/notebook/*": "anywidget numpy plotly traitlets",
     "viz/export/*": "numpy pandas plotly",
-    "viz/wire/*": "gradio plotly prometheus_client starlette",
+    "viz/wire/*": "anyio gradio plotly prometheus_client starlette",
     "viz/answers/*": "markdown_it numpy ray spaces starlette valkey",
     "viz/figures/*": "numpy plotly",
     "viz/fields.py": "",

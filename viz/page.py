@@ -9,6 +9,7 @@ from typing import Any
 import gradio as gr
 
 from headlight import __version__
+from headlight.viz.answers.collector import spare_the_collector
 from headlight.viz.answers.line import MOST_LIVE
 from headlight.viz.answers.service import Service
 from headlight.viz.api.endpoints import register_api
@@ -79,6 +80,7 @@ def launch_page(page: gr.Blocks, settings: Settings | None = None, **more: Any) 
         **more,
     )
     if told is not None:
+        spare_the_collector()
         stay(page, told)
 
 

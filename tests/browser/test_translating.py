@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from headlight import DecodingOptions, Translator
 from headlight.viz.answers.examples import EXAMPLES
@@ -174,10 +174,27 @@ def test_two_visitors_at_once_get_their_own_answers(visit: Visit, translator: Tr
         assert translation(one) == expected(translator, sentence)
 
 
-def test_a_large_answer_is_fetched_and_a_lost_one_is_told(
-    visit: Visit, translator: Translator, translate_widget: TranslateWidget, monkeypatch: pytest.MonkeyPatch
+def through_queue(route: Route) -> None:
+    """The page as a server sends it that is lent a GPU."""
+    response = route.fetch()
+    told = response.text().replace('\\"through_queue\\": false', '\\"through_queue\\": true')
+    assert told != response.text()
+    route.fulfill(response=response, body=told)
+
+
+def test_where_a_gpu_is_lent_requests_go_through_gradios_queue(
+    visit: Visit,
+    address: str,
+    translator: Translator,
+    translate_widget: TranslateWidget,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     page = visit()
+    page.route(address, through_queue)
+    page.reload()
+    page.wait_for_selector(".explorer .plot .main-svg")
+    with page.expect_request("**/queue/join*"):
+        assert translate(page, "Der Zug ist schon weg.") == expected(translator, "Der Zug ist schon weg.")
     monkeypatch.setattr(translate_tab, "LARGE", 1000)
     assert translate(page, SENTENCE) == expected(translator, SENTENCE)
     assert len(translate_widget.parcels._texts) > 0  # it was fetched by its name

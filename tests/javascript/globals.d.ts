@@ -14,5 +14,5 @@ declare var headlightShown: any;
 declare var Plotly: any;
 interface Window {
   Plotly?: any;
-  gradio_config?: { root?: string };
+  gradio_config?: { root?: string; components?: { id: number; props: { elem_id?: string } }[] };
 }

@@ -21,6 +21,8 @@ from headlight.viz.answers.work import Work
 class Backend(Protocol):
     """A place with models. Threads may share it."""
 
+    through_queue: bool  # whether requests must come through Gradio's queue, which says for whom they are
+
     def run(self, card: ModelCard, work: Work, *given: Any) -> Any:
         """`work(model, *given)`, where the model of the card is."""
 
@@ -39,6 +41,8 @@ class Backend(Protocol):
 
 class Here:
     """In this process: the default."""
+
+    through_queue = False
 
     def __init__(self, models: LoadedModels) -> None:
         self.models = models

@@ -60,6 +60,8 @@ class GoneError(LostError):
 class Cluster:
     """A Ray Serve application at an address. Threads may share it."""
 
+    through_queue = False
+
     def __init__(self, address: str, models: LoadedModels) -> None:
         self.address, self.models = address, models
         self._place = urlsplit(address)

@@ -21,6 +21,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from headlight.viz.answers.calls import ALIVE, FAULT, Call, frame, frames_of, read_call
 from headlight.viz.answers.catalogue import Catalogue
+from headlight.viz.answers.collector import spare_the_collector
 from headlight.viz.answers.loaded import LoadedModels
 from headlight.viz.answers.stored import PackedError
 from headlight.viz.errors import PageError
@@ -40,6 +41,7 @@ class Answers:
     def __init__(self) -> None:
         self.loaded = LoadedModels(Catalogue(read_settings()), 0)
         self.threads = ThreadPoolExecutor(AT_ONCE + 1, thread_name_prefix="answers")
+        spare_the_collector()
 
     @serve.multiplexed(max_num_models_per_replica=MODELS)  # type: ignore[untyped-decorator]
     async def model(self, model_id: str) -> Any:

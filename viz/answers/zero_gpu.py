@@ -21,6 +21,8 @@ SECONDS = 15  # the limit of one call; a translation takes less than one
 class LentGpu(Here):
     """On the GPU of a call, in a process that is forked for it: models are loaded before, in this process."""
 
+    through_queue = True  # the page's own client adds the visitor's right to a GPU
+
     def __init__(self, models: LoadedModels, gpu: Any) -> None:
         super().__init__(models)
         self._gpu = gpu

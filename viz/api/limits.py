@@ -24,12 +24,20 @@ from headlight.viz.answers.line import Visitor
 from headlight.viz.api.addresses import address, is_served
 from headlight.viz.api.arguments import bind, check_names, check_plain, parsed
 from headlight.viz.api.endpoints import ENDPOINTS
-from headlight.viz.api.streams import EVENTS, all_messages, error_event, one_answer
+from headlight.viz.api.streams import all_messages, error_event, one_answer
 from headlight.viz.api.widget_calls import called_function, check_session, no_larger_than, place_in, say, say_written
 from headlight.viz.errors import PageError, shown
 from headlight.viz.settings import Settings
-from headlight.viz.wire.gradio_inside import function_named, functions_of, is_gone, is_unknown_function, page_of
+from headlight.viz.wire.gradio_inside import (
+    function_named,
+    functions_of,
+    is_gone,
+    is_unknown_function,
+    page_of,
+    threads_of,
+)
 from headlight.viz.wire.listening import queue_of
+from headlight.viz.wire.told import EVENTS, tell_all
 from headlight.viz.wire.visitors import ADDRESS, VISITOR, address_of
 
 Scope = MutableMapping[str, Any]
@@ -178,6 +186,9 @@ class RequestLimits:
         function = called_function(page, values)
         visitor = Visitor(scope[ADDRESS], values["session_hash"])
         VISITOR.set(visitor)
+        if getattr(function, "tells", False):
+            await tell_all(function, values["data"], threads_of(page), receive, send)
+            return
         most = self.settings.max_answer_mb * 1_000_000
         send = no_larger_than(most, send)
         if getattr(function, "written", False):

@@ -17,6 +17,7 @@ from urllib.parse import parse_qs
 
 from headlight.viz.errors import PageError
 from headlight.viz.wire.listening import ListeningQueue
+from headlight.viz.wire.told import EVENTS
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -24,7 +25,6 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-EVENTS = b"text/event-stream"
 GLANCE = 1.0  # seconds between two looks at whether a stream has pending messages
 LETTING_GO = 10.0  # seconds that a reader has for its last message to arrive: a phone's line may be slow
 CLOSE = b'data: {"msg":"close_stream","event_id":null}\n\n'

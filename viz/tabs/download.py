@@ -79,7 +79,7 @@ class DownloadWidget(OneEach):
         """The download of one visitor, as messages: its progress, then the models that are here now."""
         turn = None
         try:
-            values, turn = asked_of(event)
+            values, turn = asked_of(getattr(event, "request", None))
             name, visitor = _name(values), VISITOR.get()._replace(session=request.session_hash or "")
             with self._one_of(visitor, name), self._only(visitor.session) as stop:
                 for message in self._messages(name, stop):

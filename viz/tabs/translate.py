@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from threading import Event
 from typing import Any
@@ -29,6 +29,7 @@ from headlight.viz.fields import OPTIONS
 from headlight.viz.settings import ANY
 from headlight.viz.wire.parcels import LARGE, Parcels
 from headlight.viz.wire.rpc import answering, asked_of
+from headlight.viz.wire.told import telling
 from headlight.viz.wire.visitors import GONE, VISITOR, OneEach, with_turn
 from headlight.viz.wire.widget import widget
 
@@ -61,7 +62,8 @@ class TranslateWidget(OneEach):
     def build(self) -> gr.HTML:
         """Inside a `gr.Blocks`."""
         first = first_answer(self.service)
-        server = [answering(self.read_back, background=True), answering(self.collect, computes=False, written=True)]
+        server: list[Callable[..., Any]] = [telling(self.ask), answering(self.read_back, background=True)]
+        server.append(answering(self.collect, computes=False, written=True))
         made = widget("translate/translate", value=first, server=server, config=self._config())
         quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "api_name": False}
         # The line decides who computes. "multiple": otherwise a browser keeps a request to itself while its last runs.
@@ -81,6 +83,7 @@ class TranslateWidget(OneEach):
             "options": [row.as_json(settings) for row in OPTIONS if row.page],
             "defaults": default_request(self.service),
             "any_model": ANY in settings.models,
+            "through_queue": self.service.backend.through_queue,
         }
 
     def _config(self) -> str:
@@ -97,25 +100,34 @@ class TranslateWidget(OneEach):
         """An answer that was too large for a message."""
         return self.parcels.take(values.get("name"))
 
+    def ask(self, asked: str, stop: Event) -> Generator[str]:
+        """The messages of one request, as the middleware sends them, until `stop` is set."""
+        with closing(self._answered(asked, VISITOR.get().session, stop)) as found:
+            for message, turn in found:
+                yield with_turn(message, turn)
+
     def tell(self, event: gr.EventData, request: gr.Request) -> Iterator[Any]:
-        """The messages for Gradio, which would repeat the last one at the end, after messages of a later request."""
-        yield from self.translate(event, request)
+        """The same for Gradio's queue, which would repeat the last one at the end, after those of a later request."""
+        asked, session = getattr(event, "request", None), request.session_hash or ""
+        with closing(self._answered(asked, session, Event())) as found:
+            for message, turn in found:
+                small = len(message) < LARGE
+                yield with_turn(message if small else parcel_json(self.parcels.keep(message)), turn)
         yield gr.skip()
 
-    def translate(self, event: gr.EventData, request: gr.Request) -> Iterator[str]:
-        """One request of one visitor, as messages, until the visitor sends another one."""
+    def _answered(self, asked: object, session: str, stop: Event) -> Generator[tuple[str, Any]]:
+        """One request of one visitor, as messages with its number, until the visitor sends another one."""
         try:
-            values, turn = asked_of(event)
+            values, turn = asked_of(asked)
         except PageError as error:
-            yield error_json(error.field, error.word, error.values)
+            yield error_json(error.field, error.word, error.values), None
             return
         messages = self._live if values.pop("live", None) is True else self._in_line
-        with self._only(request.session_hash or "", turn) as stop, closing(messages(values, stop)) as found:
+        with self._only(session, turn, stop), closing(messages(values, stop)) as found:
             for message in found:
                 if stop.is_set():
                     return
-                small = len(message) < LARGE
-                yield with_turn(message if small else parcel_json(self.parcels.keep(message)), turn)
+                yield message, turn
 
     def _in_line(self, values: dict[str, Any], stop: Event) -> Generator[str]:
         """How many requests are before this one, until its turn comes; then its messages."""

@@ -44,6 +44,11 @@ def queue_of_page(page: Any) -> Any:
     return getattr(page, "_queue", None)
 
 
+def threads_of(page: Any) -> Any:
+    """How many threads a page may use, as anyio's limiter; `None`, anyio's own, where there is none."""
+    return getattr(page, "limiter", None)
+
+
 def kinds_of(page: Any) -> frozenset[str]:
     """The kinds of components on a page, by Gradio's names for them."""
     components = (getattr(page, "config", None) or {}).get("components", [])

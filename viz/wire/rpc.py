@@ -61,7 +61,7 @@ def _values(asked: Any) -> Mapping[str, Any]:
     return values
 
 
-def asked_of(event: object) -> tuple[dict[str, Any], Any]:
-    """The values that a widget sends with an event, and the number of its request. A browser may send anything."""
-    values = dict(_values(getattr(event, "request", None)))
+def asked_of(asked: object) -> tuple[dict[str, Any], Any]:
+    """The values that a widget sends, and the number of its request. A browser may send anything."""
+    values = dict(_values(asked))
     return values, values.pop("turn", None)

@@ -39,12 +39,12 @@ class OneEach:
             running[0].set()
 
     @contextmanager
-    def _only(self, visitor: str, turn: Any = None) -> Iterator[Event]:
-        """Stop the visitor's last job. The event is set when this job must stop.
+    def _only(self, visitor: str, turn: Any = None, stop: Event | None = None) -> Iterator[Event]:
+        """Stop the visitor's last job. The event, the given one if there is one, is set when this job must stop.
 
         `turn`: the number of the request. Threads may begin two jobs in either order: the later request goes on.
         """
-        stop, number = Event(), turn if is_turn(turn) else 0
+        stop, number = stop or Event(), turn if is_turn(turn) else 0
         with self._lock:
             last, later = self._running.get(visitor, (None, number))
             if later > number:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from threading import Event
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,8 +22,14 @@ OTHER = Visitor("198.51.100.7", "s")
 
 
 def asked(widget: TranslateWidget, **values: Any) -> Iterator[str]:
-    event = SimpleNamespace(request=json.dumps(default_request(widget.service) | {"live": True} | values))
-    return widget.translate(event, SimpleNamespace(session_hash="one"))  # type: ignore[arg-type]
+    return widget.ask(json.dumps(default_request(widget.service) | {"live": True} | values), Event())
+
+
+@pytest.fixture(autouse=True)
+def _one_visitor() -> Iterator[None]:
+    before = VISITOR.set(Visitor(session="one"))
+    yield
+    VISITOR.reset(before)
 
 
 def messages(widget: TranslateWidget, **values: Any) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ import pytest
 from headlight.model.records import KINDS
 from headlight.viz.answers.examples import EXAMPLES
 from headlight.viz.answers.first import FIRST, first_answer, key_of, make_first
+from headlight.viz.answers.line import Visitor
 from headlight.viz.answers.model_values import default_request
 from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError
@@ -23,7 +24,7 @@ from headlight.viz.tabs import translate as translate_tab
 from headlight.viz.tabs.translate import TranslateWidget
 from headlight.viz.wire.parcels import Parcels
 from headlight.viz.wire.rpc import answering
-from headlight.viz.wire.visitors import with_turn
+from headlight.viz.wire.visitors import VISITOR, with_turn
 from tests.letters import NEAR, decoded
 
 SENTENCE = "Der alte Mann liest seiner Frau am Abend aus der Zeitung vor."
@@ -31,8 +32,21 @@ SENTENCE = "Der alte Mann liest seiner Frau am Abend aus der Zeitung vor."
 
 def ask(translate_widget: TranslateWidget, visitor: str = "one", **values: Any) -> list[dict[str, Any]]:
     """All messages of one request, as the browser reads them."""
-    event = SimpleNamespace(request=json.dumps(default_request(translate_widget.service) | values))
-    return [json.loads(message) for message in translate_widget.translate(event, SimpleNamespace(session_hash=visitor))]  # type: ignore[arg-type]
+    asked = json.dumps(default_request(translate_widget.service) | values)
+    before = VISITOR.set(Visitor(session=visitor))
+    try:
+        return [json.loads(message) for message in translate_widget.ask(asked, Event())]
+    finally:
+        VISITOR.reset(before)
+
+
+def ask_through_queue(translate_widget: TranslateWidget, **values: Any) -> list[dict[str, Any]]:
+    """The same as Gradio's queue gets it."""
+    event: Any = SimpleNamespace(request=json.dumps(default_request(translate_widget.service) | values))
+    visitor: Any = SimpleNamespace(session_hash="one")
+    *messages, end = translate_widget.tell(event, visitor)
+    assert end == gr.skip()
+    return [json.loads(message) for message in messages]
 
 
 def numbers(answer: dict[str, Any], kind: str) -> np.ndarray:
@@ -49,12 +63,20 @@ def test_the_last_message_is_the_answer(translate_widget: TranslateWidget, servi
     assert messages[-1]["model"]["source"] == "de"
 
 
-def test_an_answer_too_large_for_a_message_is_fetched_by_its_name(
+def test_gradios_queue_hears_the_same(translate_widget: TranslateWidget) -> None:
+    straight, queued = (
+        way(translate_widget, text=SENTENCE, turn=7)[-1] | {"seconds": 0, "cached": True}
+        for way in (ask, ask_through_queue)
+    )
+    assert straight == queued
+
+
+def test_an_answer_too_large_for_gradios_queue_is_fetched_by_its_name(
     translate_widget: TranslateWidget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (*_, whole) = ask(translate_widget, text=SENTENCE, turn=1)
     monkeypatch.setattr(translate_tab, "LARGE", 1000)
-    (*_, parcel) = ask(translate_widget, text=SENTENCE, turn=2)
+    (*_, parcel) = ask_through_queue(translate_widget, text=SENTENCE, turn=2)
     assert {name: parcel[name] for name in ("turn", "what")} == {"turn": 2, "what": "parcel"}
     collect = answering(translate_widget.collect, computes=False, written=True)
     fetched = json.loads(collect(json.dumps({"name": parcel["name"]})))
@@ -134,10 +156,12 @@ def test_nothing_is_kept_of_a_visitor_for_whom_nothing_runs(translate_widget: Tr
 @pytest.mark.parametrize(
     "request_", [None, 7, "", "null", "[1]", "[" * 100_000, '{"turn":' + "9" * 5000 + "}"], ids=str
 )
-def test_an_event_without_a_request_is_told_so(translate_widget: TranslateWidget, request_: Any) -> None:
+def test_what_is_no_request_is_told_so(translate_widget: TranslateWidget, request_: Any) -> None:
     event: Any = SimpleNamespace(request=request_)
-    (message,) = translate_widget.translate(event, SimpleNamespace(session_hash="one"))  # type: ignore[arg-type]
+    visitor: Any = SimpleNamespace(session_hash="one")
+    (message,), (queued, _) = translate_widget.ask(request_, Event()), translate_widget.tell(event, visitor)
     assert json.loads(message)["word"] in ("not_json", "not_names")
+    assert queued == message
 
 
 @pytest.mark.parametrize("turn", [10**4000, -(10**4000), "7", [1], None, True, 2.5])

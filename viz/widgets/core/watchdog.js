@@ -3,6 +3,7 @@
 import { asset } from './boot.js';
 
 const SILENCE = 3000; // milliseconds without a message
+const PAUSE = 2000; // milliseconds between two looks whether a lost server is back
 const PATIENCE = 10_000; // milliseconds until a server that gives no sign counts as gone
 
 /** Calls `lost` when a server that owes us a message has gone. */
@@ -23,11 +24,24 @@ export class Watchdog {
     this.timer = timer;
   }
 
+  /** The line to the server broke. */
+  lose() {
+    this.end();
+    this.lost();
+  }
+
   /** Nothing more is to come. */
   end() {
     clearTimeout(this.timer);
     this.timer = null;
   }
+}
+
+/** Once the server answers again: whether it is still wanted then. */
+export async function returned(wanted) {
+  do await new Promise((over) => setTimeout(over, PAUSE));
+  while (wanted() && !(await reachable()));
+  return wanted();
 }
 
 /** Whether the server that served this page still answers. */

@@ -33,7 +33,7 @@ class TranslateWidget {
     this.server = server;
     this.config = JSON.parse(props.config);
     this.cut = false;
-    this.turns = new Turns(trigger, () => this.lose());
+    this.turns = new Turns(this.config, trigger, { hear: (message) => this.hear(message), lost: () => this.lose() });
     this.readBack = new ReadBack(server, (translation) => this.judge(translation));
     state.defaultRequest = this.config.defaults;
     this.build();
@@ -54,10 +54,9 @@ class TranslateWidget {
   }
 
   build() {
-    const { config } = this;
-    const options = mountOptions(config, () => this.translate());
+    const options = mountOptions(this.config, () => this.translate());
     const take = (model) => this.take(model, this.field.text);
-    this.chooser = new Chooser(config, { take, ask: (waits) => this.askAgain(waits), again: () => this.translate() });
+    this.chooser = new Chooser(this.config, { take, ask: (waits) => this.askAgain(waits), again: () => this.translate() });
     const { menu, offer, rules } = this.chooser;
     const [reads, writes] = this.chooser.languages;
     const goOn = (ids) => this.translate({ prefix: ids, target: null });
@@ -66,8 +65,8 @@ class TranslateWidget {
       this.translate();
     };
     this.written = new Written({ language: writes, goOn, undo });
-    this.field = new SentenceField({ limit: config.limits.characters, alike: this.written.text, translate: () => this.translate() });
-    this.examples = new Examples(config.examples, (model, text) => this.take(model, text));
+    this.field = new SentenceField({ limit: this.config.limits.characters, alike: this.written.text, translate: () => this.translate() });
+    this.examples = new Examples(this.config.examples, (model, text) => this.take(model, text));
     this.looks = new LooksLike({ go: (offer) => this.takeOffer(offer), text: () => this.field.text });
     this.field.element.addEventListener('input', () => this.looks.draw());
     const about = { model: () => this.chooser.model, pending: () => (state.busy ? this.asked.text : null) };
@@ -147,11 +146,12 @@ class TranslateWidget {
     this.following = following;
   }
 
-  /** Gradio loads the page anew once the server is back: its address then says what was asked for. */
-  lose() {
+  /** Once the server is back, it is asked again, or the page loaded anew: its address says what was asked for. */
+  async lose() {
     set({ unanswered: this.asked });
     this.drop();
     this.fail({ field: 'text', word: 'unreachable' });
+    if (await this.turns.isBack()) this.ask(this.asked);
   }
 
   /** Nothing comes of what was asked; the last translation stands. */

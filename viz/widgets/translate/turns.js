@@ -1,13 +1,14 @@
 // One translation at a time: each request has its number, and only messages of the last one count.
 
+import { wayOf } from './asking.js';
 import { line } from '../core/line.js';
-import { Watchdog } from '../core/watchdog.js';
+import { returned, Watchdog } from '../core/watchdog.js';
 import { set, state } from '../core/state.js';
 
 export class Turns {
-  /** `trigger` reaches the server; `lost()` is called when it has gone with a translation that it owes. */
-  constructor(trigger, lost) {
-    this.trigger = trigger;
+  /** `hear(message)` gets what the server says; `lost()` is called when it has gone with a translation that it owes. */
+  constructor(config, trigger, { hear, lost }) {
+    this.way = wayOf(config, trigger, hear, (turn) => this.breaks(turn));
     this.watchdog = new Watchdog(lost);
     this.number = 0;
     this.live = false; // whether the last request came from typing alone
@@ -30,7 +31,7 @@ export class Turns {
   send(request, live) {
     this.number += 1;
     this.live = live;
-    this.trigger('submit', { request: JSON.stringify({ turn: this.number, ...request }) });
+    this.way.send({ turn: this.number, ...request });
   }
 
   /** Whether a message belongs to the last request; if so, the server answers, and more messages are to come. */
@@ -40,6 +41,17 @@ export class Turns {
     line.tell(this, message.what === 'waiting' ? message.before : null);
     if (state.busy) this.watchdog.wait();
     return true;
+  }
+
+  /** The line of this request broke. Of what was typed, the next sentence tells. */
+  breaks(turn) {
+    if (turn === this.number && state.busy) this.watchdog.lose();
+  }
+
+  /** Whether the server has come back, and nothing else was asked for since. */
+  isBack() {
+    const { number } = this;
+    return returned(() => number === this.number);
   }
 
   /** The translation is here. */
@@ -57,7 +69,7 @@ export class Turns {
 
   /** The same, and the server need not go on. */
   stop() {
-    this.trigger('stop', { turn: this.number });
+    this.way.stop(this.number);
     this.drop();
   }
 }
