@@ -36,10 +36,14 @@ TEXTS = {  # below --data, by the language beside English: everyday sentences, c
     "zh": ("tatoeba-cmn/val", "captions-zh/val", "pud/dev"),
 }
 SHARES = (5, 1, 1)  # of the sentences: what visitors type is everyday text
-PLAIN = ASSETS / "corpora" / "plain.tsv"
-JUDGED = (ASSETS / "corpora" / "plain-judged.tsv", ASSETS / "corpora" / "read.tsv")
+CORPORA = ASSETS / "corpora"
+# Written for the translators to learn from, but for every so many lines: nothing is more like what visitors type.
+EVERYDAY = ("everyday-more.tsv", "everyday-extra.tsv", "everyday-further.tsv", "everyday-zh.tsv")
+HELD_OUT = 32
+PLAIN = CORPORA / "plain.tsv"
+JUDGED = (CORPORA / "plain-judged.tsv", CORPORA / "read.tsv")
 BATCH_TOKENS = 1500
-TO_READ = 400  # answers that `--unread` offers beside those to plain sentences
+TO_READ = 400  # answers of either kind that `--unread` offers, beside those to plain sentences
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -90,12 +94,14 @@ def run(arguments: argparse.Namespace) -> int:
         _write_unread(arguments.unread, f"{source}-{target}", plain, verdicts)
         print(_said(_measure_plain(known, plain, verdicts)))
         return 0
-    pairs = list(_pairs(arguments, source, target))
+    everyday = [] if arguments.texts else list(_everyday(source, target))
+    pairs = [*everyday, *_pairs(arguments, source, target)]
     if len(pairs) < 4 * len(WITH_BACK):
         raise CommandError(f"There are {len(pairs)} sentences, too few to fit {len(WITH_BACK)} weights.")
     plain = _plain_answers(translator, reverse, source, target)
     answers = answers_to(pairs, translator, reverse)
-    some = answers[:: max(1, len(answers) // TO_READ)]
+    kinds = answers[: len(everyday)], answers[len(everyday) :]
+    some = [each for kind in kinds for each in kind[:: max(1, round(len(kind) / TO_READ))]]
     _write_unread(arguments.unread, f"{source}-{target}", [*plain, *some], verdicts)
     rule = fit_rule(answers, source, target, verdicts, arguments.bound)
     rule = replace(rule, measured={**rule.measured, "plain": _measure_plain(rule, plain, verdicts)})
@@ -128,6 +134,19 @@ def _pairs(arguments: argparse.Namespace, source: str, target: str) -> Iterator[
         yield from list(zip(sources, references, strict=True))[::step][:most]
 
 
+def _everyday(source: str, target: str) -> Iterator[tuple[str, str]]:
+    """The everyday sentences of both languages that no translator has learnt from."""
+    for name in EVERYDAY:
+        rows = _rows(CORPORA / name)
+        if source in rows[0] and target in rows[0]:
+            yield from ((row[source], row[target]) for row in rows[::HELD_OUT])
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
 def answers_to(pairs: Sequence[tuple[str, str]], translator: Translator, reverse: Translator | None) -> list[Answer]:
     """The answers to all sentences, each translated as the page does, and translated back."""
     _, lengths = translator.checker.lines([source for source, _ in pairs], translator.checker.options(WAY))
@@ -148,8 +167,7 @@ def answers_to(pairs: Sequence[tuple[str, str]], translator: Translator, reverse
 
 
 def _plain_answers(translator: Translator, reverse: Translator | None, source: str, target: str) -> list[Answer]:
-    with PLAIN.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    rows = _rows(PLAIN)
     if source not in rows[0] or target not in rows[0]:
         return []
     return answers_to([(row[source], row[target]) for row in rows], translator, reverse)
