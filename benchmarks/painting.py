@@ -1,7 +1,8 @@
 """How much later than the model an answer is painted: sentences of four lengths, in a browser on the same machine.
 
 What lies between the model and the frame is told in stages: what the server does beside the model (checks, tokens,
-letters, JSON), the way (Gradio, its queue, the wire), reading (JSON and letters become arrays), and drawing.
+letters, JSON), the way (threads, the wire, and what every view draws before the answer counts as there), reading (JSON
+and letters become arrays), and drawing.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.arithmetic import summary
-from benchmarks.page import MODULES, PAINTED, PORT, STATE, TWENTY, Say, _open, _served
+from benchmarks.page import ALLOWED, LIMITS, MODULES, PAINTED, PORT, STATE, TWENTY, Say, _open, _served
 from tests.browser.browsers import find_chromium
 
 FURTHER = (
@@ -32,8 +33,6 @@ SENTENCES = {
     "60": " ".join([TWENTY, *FURTHER[:2]]),
     "200": " ".join([TWENTY, *FURTHER]),
 }
-# The page's own limits are lower than the longest sentence.
-LIMITS = {"max_characters": 5_000, "max_tokens": 1_000}
 REST_MS = 3_000
 PATIENCE = 60_000  # milliseconds: an answer that never comes is an error, not a wait without end
 # Milliseconds of the model's own, until the answer is there, and until the frame with it is painted.
@@ -80,10 +79,9 @@ def measure(repetitions: int, say: Say) -> dict[str, Any]:
     from headlight.viz.answers.service import Service
     from headlight.viz.settings import Settings
 
-    settings = {f"HEADLIGHT_{name.upper()}": str(most) for name, most in LIMITS.items()}
     service = Service(Settings(**LIMITS))  # type: ignore[arg-type]
     cases = []
-    with sync_playwright() as playwright, _served([sys.executable, "app.py"], PORT, **settings):
+    with sync_playwright() as playwright, _served([sys.executable, "app.py"], PORT, **ALLOWED):
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox", "--disable-gpu"])
         page = _open(browser, PORT)
         for name, text in SENTENCES.items():

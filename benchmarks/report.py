@@ -276,7 +276,7 @@ def in_browser(result: Result) -> str:
     timed = {
         "translate": "a click on Translate, 20 tokens, until the answer is painted",
         "switch_30": f"another head, {result['switch_30_tokens']} tokens, until painted",
-        "switch_100": f"another head, {result['switch_100_tokens']} tokens, until painted",
+        "switch_200": f"another head, {result['switch_200_tokens']} tokens, until painted",
     }
     cold = result["cold_start"]["median"]
     row = ["a cold process, until it has sent the first page", f"{cold:.1f} s", f"below {goals['cold_start']:.0f} s"]
@@ -302,7 +302,8 @@ def in_browser(result: Result) -> str:
     return "\n".join(
         [
             "## The page\n",
-            "Chromium without a GPU on the same machine as the server; medians. Painted: after the next frame.\n",
+            "Chromium without a GPU on the same machine as the server; medians. Painted: after the next frame; another "
+            "head is clicked at any moment between two frames.\n",
             table(["", "measured", "goal", ""], rows),
             f"{visitors['count']} visitors at once, {visitors['answers']} answers through `/translate`: {wrong} wrong "
             f"or missing; half within {visitors['p50']:.2f} s, 95% within {visitors['p95']:.2f} s.\n",
@@ -341,9 +342,9 @@ def _stages(cases: Sequence[Result]) -> list[str]:
         for case in told
     ]
     return [
-        "Where the time after the model goes. Server: the check, tokens, letters, JSON; way: Gradio, its queue and the "
-        "wire, what is left of the time until it is there; reading: JSON and letters become arrays; drawing: from the "
-        "answer to the frame.\n",
+        "Where the time after the model goes. Server: the check, tokens, letters, JSON; way: threads, the wire and "
+        "all that views draw at once, what is left of the time until it is there; reading: JSON and letters become "
+        "arrays; drawing: from the answer to the frame.\n",
         table(["tokens", "server", "way", "reading", "drawing", "answer"], rows),
     ]
 

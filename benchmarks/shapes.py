@@ -125,8 +125,8 @@ TRAINING_GOALS = {"plain": 7.0, "buckets": 2.5}  # our target tokens/s over thos
 PAGE_GOALS = {  # at most, but for `plain`: at least so many times as fast as the page of `gr.Plot`
     "cold_start": 20.0,  # seconds, with the shipped models, files read from the disk
     "translate": 0.600,  # seconds from the click until it is painted
-    "switch_30": 0.025,
-    "switch_100": 0.050,
+    "switch_30": 0.016,
+    "switch_200": 0.033,
     "a_weight": 1.4,  # bytes, after 20 kB for everything else
     "heap": 10e6,
     "server": 50e6,

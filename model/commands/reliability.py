@@ -43,7 +43,7 @@ HELD_OUT = 32
 PLAIN = CORPORA / "plain.tsv"
 JUDGED = (CORPORA / "plain-judged.tsv", CORPORA / "read.tsv")
 BATCH_TOKENS = 1500
-TO_READ = 400  # answers of either kind that `--unread` offers, beside those to plain sentences
+TO_READ = (400, 200)  # answers to everyday and to other sentences that `--unread` offers beside the plain ones, about
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -100,8 +100,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise CommandError(f"There are {len(pairs)} sentences, too few to fit {len(WITH_BACK)} weights.")
     plain = _plain_answers(translator, reverse, source, target)
     answers = answers_to(pairs, translator, reverse)
-    kinds = answers[: len(everyday)], answers[len(everyday) :]
-    some = [each for kind in kinds for each in kind[:: max(1, round(len(kind) / TO_READ))]]
+    kinds = zip((answers[: len(everyday)], answers[len(everyday) :]), TO_READ, strict=True)
+    some = [each for kind, most in kinds for each in kind[:: max(1, round(len(kind) / most))]]
     _write_unread(arguments.unread, f"{source}-{target}", [*plain, *some], verdicts)
     rule = fit_rule(answers, source, target, verdicts, arguments.bound)
     rule = replace(rule, measured={**rule.measured, "plain": _measure_plain(rule, plain, verdicts)})
