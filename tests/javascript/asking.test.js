@@ -52,6 +52,7 @@ test('a request names its widget, and a newer one lets go of it', async () => {
   const first = way.send({ turn: 1, text: 'Guten Tag.' });
   const second = way.send({ turn: 2, text: 'Guten Tag!' });
   await Promise.all([first, second]);
+  assert.deepEqual(heard.at(-1), 2);
   assert.equal(asked[0].address, 'http://here/gradio_api/component_server/');
   assert.deepEqual([asked[0].body.component_id, asked[0].body.fn_name], [9, 'ask']);
   assert.deepEqual(JSON.parse(asked[0].body.data), { turn: 1, text: 'Guten Tag.' });
@@ -76,10 +77,56 @@ test('a line that breaks is told with its number; one that was let go is not', a
 });
 
 test('what the server refuses is said as an error of the request', async () => {
+  const said = async (body, status) => {
+    const heard = [];
+    globalThis.fetch = /** @type {any} */ (async () => inPieces([bytes(body)], status));
+    await new Direct((message) => heard.push(message), assert.fail).send({ turn: 5 });
+    return heard.map(({ what, word, turn }) => `${what} ${word} ${turn}`);
+  };
+  assert.deepEqual(await said(JSON.stringify({ word: 'leaving', field: 'data', values: {} }), 503), ['error leaving 5']);
+  assert.deepEqual(await said('<html>Too Many Requests', 429), ['error unreachable 5']); // a proxy has no words of ours
+  assert.deepEqual(await said(JSON.stringify({ detail: 'no' }), 403), ['error unreachable 5']);
+});
+
+test('a page of another version is loaded anew, and keeps what was asked for', async () => {
+  const lost = [];
+  globalThis.fetch = /** @type {any} */ (async () => inPieces([bytes(JSON.stringify({ word: 'unknown_endpoint', values: {} }))], 404));
+  const loaded = new Promise((done) => {
+    globalThis.location = /** @type {any} */ ({ reload: () => done(true) });
+  });
+  await new Direct(
+    () => {},
+    (turn) => lost.push(turn),
+  ).send({ turn: 6 });
+  assert.deepEqual(lost, [6]);
+  assert.ok(await loaded);
+});
+
+test('a response that ends without a last message is told as a fault of ours', async () => {
   const heard = [];
-  globalThis.fetch = /** @type {any} */ (
-    async () => inPieces([bytes(JSON.stringify({ word: 'leaving', field: 'data', values: {} }))], 503)
+  globalThis.fetch = /** @type {any} */ (async () => inPieces([bytes(lines({ what: 'progress', turn: 7 }))]));
+  await new Direct((message) => heard.push(message), assert.fail).send({ turn: 7 });
+  assert.deepEqual(
+    heard.map(({ what, word }) => word ?? what),
+    ['progress', 'our_fault'],
   );
-  await new Direct((message) => heard.push(message), assert.fail).send({ turn: 5 });
-  assert.deepEqual(heard, [{ what: 'error', word: 'leaving', field: 'text', values: {}, turn: 5 }]);
+});
+
+test('a fault of who hears a message is reported, and breaks no line', async () => {
+  const reported = [];
+  globalThis.reportError = (error) => reported.push(error.message);
+  globalThis.fetch = /** @type {any} */ (async () => inPieces([bytes(lines({ what: 'progress' }, { what: 'answer' }))]));
+  const heard = [];
+  const hear = ({ what }) => {
+    heard.push(what);
+    throw new Error(what);
+  };
+  await new Direct(hear, assert.fail).send({ turn: 8 });
+  assert.deepEqual(
+    [heard, reported],
+    [
+      ['progress', 'answer'],
+      ['progress', 'answer'],
+    ],
+  );
 });

@@ -23,7 +23,7 @@ from headlight.viz.answers.payload import (
     reliability_values,
     waiting_json,
 )
-from headlight.viz.answers.service import Cached, Service
+from headlight.viz.answers.service import MEGABYTE, Cached, Service
 from headlight.viz.errors import PageError
 from headlight.viz.fields import OPTIONS
 from headlight.viz.settings import ANY
@@ -124,10 +124,19 @@ class TranslateWidget(OneEach):
             return
         messages = self._live if values.pop("live", None) is True else self._in_line
         with self._only(session, turn, stop), closing(messages(values, stop)) as found:
+            if stop.is_set():  # a newer one has come first
+                return
             for message in found:
                 if stop.is_set():
                     return
-                yield message, turn
+                yield self._sized(message), turn
+
+    def _sized(self, message: str) -> str:
+        """The message, or an error where it is larger than anything that a visitor may get."""
+        most = self.service.settings.max_answer_mb
+        if len(message) <= most * MEGABYTE:
+            return message
+        return error_json("text", "answer_too_large", {"given": -(-len(message) // MEGABYTE), "limit": most})
 
     def _in_line(self, values: dict[str, Any], stop: Event) -> Generator[str]:
         """How many requests are before this one, until its turn comes; then its messages."""

@@ -24,6 +24,8 @@ Send = Callable[[Message], Awaitable[None]]
 Telling = Callable[[str, Event], Generator[str]]
 
 SLOWEST = 60.0  # seconds for the last message to arrive
+SILENCE = 15.0  # seconds between two messages: a proxy ends what says nothing for a minute
+ALIVE = b": \n\n"  # a comment
 EVENTS = b"text/event-stream"
 HEADERS = [
     (b"content-type", EVENTS + b"; charset=utf-8"),
@@ -57,19 +59,27 @@ async def tell_all(function: Telling, asked: str, limiter: Any, receive: Receive
     ready: asyncio.Queue[str | None] = asyncio.Queue()
     hearing, sending = asyncio.create_task(_hear(receive, stop)), asyncio.create_task(_send(ready, send))
     try:
-        try:
-            while (message := await anyio.to_thread.run_sync(next, messages, None, limiter=limiter)) is not None:
-                ready.put_nowait(message)
-        finally:
-            stop.set()
-            with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(messages.close, limiter=limiter)
+        while (message := await _next(messages, stop, limiter)) is not None:
+            ready.put_nowait(message)
         ready.put_nowait(None)
         with suppress(TimeoutError):
             await asyncio.wait_for(sending, SLOWEST)
     finally:
         hearing.cancel()
         sending.cancel()
+
+
+async def _next(messages: Generator[str], stop: Event, limiter: Any) -> str | None:
+    """The next message, made in a thread. Where nobody waits for it any more, the function stops and is closed."""
+    step: asyncio.Future[str | None] = asyncio.ensure_future(
+        anyio.to_thread.run_sync(next, messages, None, limiter=limiter)
+    )
+    try:
+        return await asyncio.shield(step)
+    except asyncio.CancelledError:  # the server ends; the step may still run
+        stop.set()
+        step.add_done_callback(lambda done: messages.close())
+        raise
 
 
 async def _hear(receive: Receive, stop: Event) -> None:
@@ -80,7 +90,16 @@ async def _hear(receive: Receive, stop: Event) -> None:
 
 
 async def _send(ready: asyncio.Queue[str | None], send: Send) -> None:
+    """Send what is ready; and a sign of life where nothing is, as proxies end what is silent."""
     await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
-    while (message := await ready.get()) is not None:
-        await send({"type": "http.response.body", "body": f"data: {message}\n\n".encode(), "more_body": True})
+    while True:
+        try:
+            message = await asyncio.wait_for(ready.get(), SILENCE)
+        except TimeoutError:
+            body = ALIVE
+        else:
+            if message is None:
+                break
+            body = f"data: {message}\n\n".encode()
+        await send({"type": "http.response.body", "body": body, "more_body": True})
     await send({"type": "http.response.body", "body": b""})

@@ -70,6 +70,19 @@ class Site:
         assert reply.status_code == 200, reply.text
         return json.loads(reply.json())
 
+    def told(
+        self, values: Any, *, session: str, then: Callable[[dict[str, Any]], None] = lambda said: None
+    ) -> list[Any]:
+        """What a request for a translation is told, as the page asks for it; `then` gets each message."""
+        said = []
+        body = {"data": json.dumps(values), "component_id": self.component("ask"), "fn_name": "ask"}
+        with self.http.stream("POST", "/gradio_api/component_server/", json=body | {"session_hash": session}) as reply:
+            for line in reply.iter_lines():
+                if line.startswith("data: "):
+                    said.append(json.loads(line.removeprefix("data: ")))
+                    then(said[-1])
+        return said
+
     def join(self, event_data: Any, *, session: str, function: str = "tell") -> httpx.Response:
         body = {"data": [], "fn_index": self.event(function), "session_hash": session, "event_data": event_data}
         return self.http.post("/gradio_api/queue/join", content=json.dumps(body).encode(), headers=JSON)
@@ -384,6 +397,51 @@ def test_the_page_hears_how_many_are_before_it(site: Site, monkeypatch: pytest.M
         first.result()
     assert waits in text
     assert "i want a beer ." in text
+
+
+def test_who_waits_for_a_translation_is_told_how_many_are_before(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = Held(monkeypatch)
+    with ThreadPoolExecutor(4) as pool:
+        first = pool.submit(site.ask, "export", exporting("ein bier"), session="told")
+        held.until(1)
+        asked = {"turn": 3, "text": BEER, "model": "toy"}
+        said = site.told(asked, session="told", then=lambda each: held.go.set() if each["what"] == "waiting" else None)
+        first.result()
+    assert {each["turn"] for each in said} == {3}
+    assert said[0]["what"] == "waiting"
+    assert said[-1]["text"] == "i want a beer ."
+
+
+def test_who_leaves_the_line_leaves_no_place_behind(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    held, line = Held(monkeypatch), site.page._queue.line
+
+    def leave(said: Any) -> None:
+        assert theirs() == 1
+        raise InterruptedError
+
+    def theirs() -> int:
+        return sum(place.visitor.session == "leaver" for place in (*line._waiting, *line._running))
+
+    with ThreadPoolExecutor(4) as pool:
+        first = pool.submit(site.ask, "export", exporting("ein bier"), session="stays")
+        held.until(1)
+        with pytest.raises(InterruptedError):
+            site.told({"turn": 1, "text": BEER, "model": "toy"}, session="leaver", then=leave)
+        until(lambda: theirs() == 0)
+        held.go.set()
+        first.result()
+
+
+@pytest.mark.parametrize("asked", [None, 7, [1], "text", {"text": " "}, {"turn": 1, "text": "x" * 501}])
+def test_a_strange_request_for_a_translation_is_told_so(site: Site, asked: Any) -> None:
+    (said,) = site.told(asked, session="strange")
+    assert said["what"] == "error"
+
+
+def test_an_answer_that_is_too_large_is_not_sent(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headlight.viz.tabs.translate.MEGABYTE", 1000)
+    (*_, said) = site.told({"turn": 1, "text": BEER, "model": "toy"}, session="large")
+    assert (said["what"], said["word"], said["values"]["limit"]) == ("error", "answer_too_large", 1)
 
 
 def test_a_file_that_is_too_large_is_not_sent(site: Site) -> None:

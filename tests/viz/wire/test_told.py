@@ -139,3 +139,65 @@ def test_a_fault_ends_the_work_and_is_passed_on() -> None:
     with pytest.raises(RuntimeError, match="broken"):
         within(lambda reader: reader.hears(breaks))
     assert closed.is_set()
+
+
+def test_a_silent_function_is_shown_to_live(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(told, "SILENCE", 0.01)
+    let = Event()
+
+    @telling
+    def thinks(asked: str, stop: Event) -> Generator[str]:
+        assert let.wait(PATIENCE)
+        yield "at last"
+
+    async def work(reader: Reader) -> None:
+        asking = asyncio.create_task(reader.hears(thinks))
+        while len(reader.arrived) < 4:
+            await asyncio.sleep(0.005)
+        let.set()
+        await asking
+
+    reader = within(work)
+    assert {each["body"] for each in reader.arrived[1:4]} == {told.ALIVE}
+    assert reader.said[-1] == "at last"
+
+
+def test_who_left_before_the_first_step_is_known_to_have_left() -> None:
+    @telling
+    def asks(asked: str, stop: Event) -> Generator[str]:
+        assert stop.wait(PATIENCE)
+        return
+        yield
+
+    async def work(reader: Reader) -> None:
+        reader.leaves.set()
+        await reader.hears(asks)
+
+    assert within(work).said == []
+
+
+def test_a_server_that_ends_stops_the_step_that_runs_and_closes_the_function() -> None:
+    begun, stopped, closed = Event(), Event(), Event()
+
+    @telling
+    def works(asked: str, stop: Event) -> Generator[str]:
+        try:
+            begun.set()
+            if stop.wait(PATIENCE):
+                stopped.set()
+            yield "nobody waits for this"
+        finally:
+            closed.set()
+
+    async def work(reader: Reader) -> None:
+        asking = asyncio.create_task(reader.hears(works))
+        while not begun.is_set():
+            await asyncio.sleep(0.005)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        while not closed.is_set():
+            await asyncio.sleep(0.005)
+
+    within(work)
+    assert stopped.is_set()

@@ -37,11 +37,14 @@ export class Watchdog {
   }
 }
 
-/** Once the server answers again: whether it is still wanted then. */
+/** Whether a server is back that was gone, and is still wanted then. One that was never gone has only refused. */
 export async function returned(wanted) {
-  do await new Promise((over) => setTimeout(over, PAUSE));
-  while (wanted() && !(await reachable()));
-  return wanted();
+  let gone = false;
+  while (wanted() && !(await reachable())) {
+    gone = true;
+    await new Promise((over) => setTimeout(over, PAUSE));
+  }
+  return gone && wanted();
 }
 
 /** Whether the server that served this page still answers. */

@@ -1,7 +1,11 @@
 // How a request reaches the server and its messages come back. The response to the request tells them as they come; where a
 // GPU is lent, Gradio's queue does, as it says whom the GPU is for.
 
+import { has } from '../core/words.js';
+
 const HEAD = 'data: ';
+const MOMENT = 1000; // milliseconds to read why the page is loaded anew
+const LAST = new Set(['answer', 'error', 'busy']); // with one of these a response ends
 
 const WIDGET = 'widget-translate';
 
@@ -41,20 +45,17 @@ export class Direct {
     this.stop();
     const running = new AbortController();
     this.running = running;
+    let last = null;
+    const hear = (message) => {
+      last = message;
+      this.hear(message);
+    };
     try {
-      const response = await fetch(this.address, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({
-          component_id: this.widget,
-          fn_name: 'ask',
-          session_hash: this.session,
-          data: JSON.stringify(request),
-        }),
-        signal: running.signal,
-      });
-      if (response.ok) await told(response, this.hear);
-      else this.refuse(await response.json(), request.turn);
+      const response = await this.fetch(request, running.signal);
+      if (response.ok) await told(response, hear);
+      else this.refuse(await faultOf(response), request, hear);
+      if (!running.signal.aborted && !LAST.has(last?.what))
+        this.hear({ what: 'error', field: 'text', word: 'our_fault', turn: request.turn });
     } catch {
       if (!running.signal.aborted) this.lost(request.turn);
     } finally {
@@ -62,9 +63,18 @@ export class Direct {
     }
   }
 
-  refuse(fault, turn) {
-    if (fault.word === 'unknown_endpoint') location.reload(); // another version of the page is served by now
-    this.hear({ ...fault, what: 'error', field: 'text', turn });
+  fetch(request, signal) {
+    const body = { component_id: this.widget, fn_name: 'ask', session_hash: this.session, data: JSON.stringify(request) };
+    const headers = { 'content-type': 'application/json' };
+    return fetch(this.address, { method: 'POST', headers, body: JSON.stringify(body), signal });
+  }
+
+  /** Of another version of the page, this server knows no such widget: it is loaded anew, and its address says what was asked for. */
+  refuse(fault, { turn, live }, hear) {
+    if (fault.word === 'unknown_endpoint' && !live) {
+      this.lost(turn);
+      setTimeout(() => location.reload(), MOMENT);
+    } else hear({ ...fault, what: 'error', field: 'text', turn });
   }
 
   /** Let go of what was asked: the server hears that. */
@@ -74,7 +84,18 @@ export class Direct {
   }
 }
 
-/** Hear every message of a response: a line of JSON each. */
+/** What a refused request is told, in a phrase of ours: by the server, or by something between us that has no words. */
+async function faultOf(response) {
+  try {
+    const { word, values } = await response.json();
+    if (has(`error_${word}`)) return { word, values };
+  } catch {
+    // It is a page of a proxy, or nothing.
+  }
+  return { word: 'unreachable', values: {} };
+}
+
+/** Hear every message of a response: a line of JSON each. A fault of who hears one is theirs, and the line goes on. */
 export async function told(response, hear) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   for (let held = []; ; ) {
@@ -84,8 +105,16 @@ export async function told(response, hear) {
     held.push(rest);
     for (const line of lines) {
       const message = held.join('');
-      if (message.startsWith(HEAD)) hear(JSON.parse(message.slice(HEAD.length)));
       held = [line];
+      if (message.startsWith(HEAD)) heard(JSON.parse(message.slice(HEAD.length)), hear);
     }
+  }
+}
+
+function heard(message, hear) {
+  try {
+    hear(message);
+  } catch (error) {
+    reportError(error);
   }
 }

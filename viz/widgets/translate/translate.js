@@ -120,9 +120,9 @@ class TranslateWidget {
     this.ask(this.fields.request(more, this.asked));
   }
 
-  ask(request, cut = false) {
+  ask(request, cut = false, following = null) {
     this.asked = request;
-    Object.assign(this, { cut, tokens: [], following: null });
+    Object.assign(this, { cut, tokens: [], following });
     this.fields.show(request);
     this.written.stopped('');
     this.live.replaced();
@@ -142,16 +142,16 @@ class TranslateWidget {
       this.take(request.model, this.field.text);
       return;
     }
-    this.ask(request);
-    this.following = following;
+    this.ask(request, false, following);
   }
 
-  /** Once the server is back, it is asked again, or the page loaded anew: its address says what was asked for. */
+  /** Once a server that was gone is back, it is asked again, unless another sentence stands there by then. */
   async lose() {
-    set({ unanswered: this.asked });
+    const { asked, following, cut } = this;
+    set({ unanswered: asked });
     this.drop();
     this.fail({ field: 'text', word: 'unreachable' });
-    if (await this.turns.isBack()) this.ask(this.asked);
+    if ((await this.turns.isBack()) && asked.text === this.field.text) this.ask(asked, cut, following);
   }
 
   /** Nothing comes of what was asked; the last translation stands. */
@@ -201,9 +201,8 @@ class TranslateWidget {
     if (field === 'model') {
       const { prefix, target } = asked;
       this.chooser.settle({ model: instead });
-      this.ask(this.fields.request({ prefix, target }, asked));
-    } else this.ask({ ...asked, [field]: instead });
-    this.following = following;
+      this.ask(this.fields.request({ prefix, target }, asked), false, following);
+    } else this.ask({ ...asked, [field]: instead }, false, following);
     return true;
   }
 

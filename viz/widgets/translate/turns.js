@@ -8,6 +8,7 @@ import { set, state } from '../core/state.js';
 export class Turns {
   /** `hear(message)` gets what the server says; `lost()` is called when it has gone with a translation that it owes. */
   constructor(config, trigger, { hear, lost }) {
+    this.hear = hear;
     this.way = wayOf(config, trigger, hear, (turn) => this.breaks(turn));
     this.watchdog = new Watchdog(lost);
     this.number = 0;
@@ -43,12 +44,14 @@ export class Turns {
     return true;
   }
 
-  /** The line of this request broke. Of what was typed, the next sentence tells. */
+  /** The line of this request broke. While one types, that is no fault: it is asked again, later. */
   breaks(turn) {
-    if (turn === this.number && state.busy) this.watchdog.lose();
+    if (turn !== this.number) return;
+    if (this.live) this.hear({ what: 'error', field: 'text', word: 'cluster_gone', turn });
+    else if (state.busy) this.watchdog.lose();
   }
 
-  /** Whether the server has come back, and nothing else was asked for since. */
+  /** Whether the server was gone and has come back, and nothing else was asked for since. */
   isBack() {
     const { number } = this;
     return returned(() => number === this.number);
