@@ -40,6 +40,7 @@ CORPORA = ASSETS / "corpora"
 # Written for the translators to learn from, but for every so many lines: nothing is more like what visitors type.
 EVERYDAY = ("everyday-more.tsv", "everyday-extra.tsv", "everyday-further.tsv", "everyday-zh.tsv")
 HELD_OUT = 32
+TYPED = CORPORA / "typed.tsv"  # like what visitors type: by these it is chosen where the grades begin
 PLAIN = CORPORA / "plain.tsv"
 JUDGED = (CORPORA / "plain-judged.tsv", CORPORA / "read.tsv")
 BATCH_TOKENS = 1500
@@ -86,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
         known = translator.rule
         if not isinstance(known, FittedRule):
             raise CommandError(f"{folder} has no {FILE} to measure. Fit one: leave out --plain.")
-        plain = _plain_answers(translator, reverse, source, target)
+        plain = _answers_of(PLAIN, translator, reverse, source, target)
         if not plain:
             raise CommandError(
                 f"The plain sentences are in German, English and Chinese; {folder.name} reads or writes another."
@@ -95,15 +96,17 @@ def run(arguments: argparse.Namespace) -> int:
         print(_said(_measure_plain(known, plain, verdicts)))
         return 0
     everyday = [] if arguments.texts else list(_everyday(source, target))
-    pairs = [*everyday, *_pairs(arguments, source, target)]
+    others = list(_pairs(arguments, source, target))
+    pairs = [*everyday, *others]
     if len(pairs) < 4 * len(WITH_BACK):
         raise CommandError(f"There are {len(pairs)} sentences, too few to fit {len(WITH_BACK)} weights.")
-    plain = _plain_answers(translator, reverse, source, target)
+    plain, typed = (_answers_of(table, translator, reverse, source, target) for table in (PLAIN, TYPED))
+    typed = [replace(each, typed=True) for each in typed]
     answers = answers_to(pairs, translator, reverse)
     kinds = zip((answers[: len(everyday)], answers[len(everyday) :]), TO_READ, strict=True)
     some = [each for kind, most in kinds for each in kind[:: max(1, round(len(kind) / most))]]
-    _write_unread(arguments.unread, f"{source}-{target}", [*plain, *some], verdicts)
-    rule = fit_rule(answers, source, target, verdicts, arguments.bound)
+    _write_unread(arguments.unread, f"{source}-{target}", [*plain, *typed, *some], verdicts)
+    rule = fit_rule([*typed, *answers], source, target, verdicts, arguments.bound)
     rule = replace(rule, measured={**rule.measured, "plain": _measure_plain(rule, plain, verdicts)})
     section = in_words(rule, arguments)
     print(section)
@@ -166,8 +169,11 @@ def answers_to(pairs: Sequence[tuple[str, str]], translator: Translator, reverse
 # ------------------------------------------------------------ answers that were read, and those that were not
 
 
-def _plain_answers(translator: Translator, reverse: Translator | None, source: str, target: str) -> list[Answer]:
-    rows = _rows(PLAIN)
+def _answers_of(
+    table: Path, translator: Translator, reverse: Translator | None, source: str, target: str
+) -> list[Answer]:
+    """The answers to a table's sentences; none where it lacks one of the languages."""
+    rows = _rows(table)
     if source not in rows[0] or target not in rows[0]:
         return []
     return answers_to([(row[source], row[target]) for row in rows], translator, reverse)
@@ -229,9 +235,11 @@ def in_words(rule: FittedRule, arguments: argparse.Namespace) -> str:
     """The section of the model's card."""
     known = rule.measured
     rows = [
-        _row(f"held out, {title}", known[name])
+        _row(f"{kind}, {title}", found)
         for name, title in (("alone", "alone"), ("with_back", "read back"))
         if name in known
+        for kind, found in (("held out", known[name]), ("of these as visitors type", known[name].get("typed")))
+        if found
     ]
     judge = f"chrF of {known['bound']:g} or more against the reference, with its numbers and names"
     how = (

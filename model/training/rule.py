@@ -32,6 +32,7 @@ from headlight.model.translate.reliability import FittedRule, Weights
 
 FOLDS = 5
 ENOUGH = 200  # answers that were read, from which on they measure the rule
+ENOUGH_TYPED = 100  # answers as visitors get them, from which on they choose where the grades begin
 UNREAD = 0.05  # what an answer judged by chrF counts beside one that was read
 SEED = 1
 
@@ -43,6 +44,7 @@ class Answer:
     translation: Translation
     reference: str
     back: ReadBack | None
+    typed: bool = False  # to a sentence like those that visitors type: these choose where the grades begin
 
     @property
     def fingerprint(self) -> str:
@@ -180,10 +182,17 @@ def _fit_and_measure(
         )
         chances |= {place: part.probability(rows[place]) for place in held_out}
     told, right = [chances[place] for place in places], [judged.right[place] for place in places]
-    right_from, doubt_below = grade_ends(np.array(told), np.array(right))
+    typed = [at for at, place in enumerate(places) if judged.answers[place].typed]
+    choosing = typed if len(typed) >= ENOUGH_TYPED else range(len(places))
+    right_from, doubt_below = grade_ends(
+        np.array([told[at] for at in choosing]), np.array([right[at] for at in choosing])
+    )
     fitted = replace(fit(rows, judged.right, features, counts), right=right_from, doubt=doubt_below)
     grades = [fitted.grade(chances[place], differs=rows[place]["numbers"] > 0) for place in places]
-    return fitted, measure(told, right, grades)
+    found = measure(told, right, grades)
+    if len(typed) >= ENOUGH_TYPED:
+        found["typed"] = measure([told[at] for at in typed], [right[at] for at in typed], [grades[at] for at in typed])
+    return fitted, found
 
 
 def _share(flagged: Sequence[bool], of: Sequence[bool]) -> float:
