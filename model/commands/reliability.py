@@ -22,7 +22,7 @@ from headlight.model.training.card_section import replace_section, sign_again
 from headlight.model.training.evaluate import read_test
 from headlight.model.training.files import write_text
 from headlight.model.training.reliability import bound_into
-from headlight.model.training.rule import Answer, fit_rule, measure
+from headlight.model.training.rule import ENOUGH, Answer, fit_rule, measure
 from headlight.model.training.verdicts import read_verdicts
 from headlight.model.translate.choosing import WEIGHT, choose_all
 from headlight.model.translate.evidence import WITH_BACK
@@ -95,16 +95,20 @@ def run(arguments: argparse.Namespace) -> int:
         _write_unread(arguments.unread, f"{source}-{target}", plain, verdicts)
         print(_said(_measure_plain(known, plain, verdicts)))
         return 0
-    everyday = [] if arguments.texts else list(_everyday(source, target))
-    others = list(_pairs(arguments, source, target))
-    pairs = [*everyday, *others]
+    kinds = [] if arguments.texts else list(_everyday(source, target)), list(_pairs(arguments, source, target))
+    offered = [
+        pair for pairs, most in zip(kinds, TO_READ, strict=True) for pair in pairs[:: max(1, round(len(pairs) / most))]
+    ]
+    # Where enough was read, what is not offered for reading would tell little: chrF alone would judge it.
+    pairs = offered if len(verdicts) >= ENOUGH and not arguments.texts else [*kinds[0], *kinds[1]]
     if len(pairs) < 4 * len(WITH_BACK):
         raise CommandError(f"There are {len(pairs)} sentences, too few to fit {len(WITH_BACK)} weights.")
-    plain, typed = (_answers_of(table, translator, reverse, source, target) for table in (PLAIN, TYPED))
+    plain = _answers_of(PLAIN, translator, reverse, source, target)
+    typed = [] if arguments.texts else _answers_of(TYPED, translator, reverse, source, target)
     typed = [replace(each, typed=True) for each in typed]
     answers = answers_to(pairs, translator, reverse)
-    kinds = zip((answers[: len(everyday)], answers[len(everyday) :]), TO_READ, strict=True)
-    some = [each for kind, most in kinds for each in kind[:: max(1, round(len(kind) / most))]]
+    wanted = set(offered)
+    some = [each for each, pair in zip(answers, pairs, strict=True) if pair in wanted]
     _write_unread(arguments.unread, f"{source}-{target}", [*plain, *typed, *some], verdicts)
     rule = fit_rule([*typed, *answers], source, target, verdicts, arguments.bound)
     rule = replace(rule, measured={**rule.measured, "plain": _measure_plain(rule, plain, verdicts)})

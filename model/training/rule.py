@@ -184,9 +184,11 @@ def _fit_and_measure(
     told, right = [chances[place] for place in places], [judged.right[place] for place in places]
     typed = [at for at, place in enumerate(places) if judged.answers[place].typed]
     choosing = typed if len(typed) >= ENOUGH_TYPED else range(len(places))
-    right_from, doubt_below = grade_ends(
-        np.array([told[at] for at in choosing]), np.array([right[at] for at in choosing])
-    )
+    # Where a number differs, an answer is flagged however likely it is.
+    flags = [0.0 if rows[places[at]]["numbers"] > 0 else told[at] for at in choosing]
+    right_from, _ = grade_ends(np.array(flags), np.array([right[at] for at in choosing]))
+    _, doubt_below = grade_ends(np.array(told), np.array(right))  # of what visitors type, too little is that wrong
+    doubt_below = min(0.75 * right_from, doubt_below)
     fitted = replace(fit(rows, judged.right, features, counts), right=right_from, doubt=doubt_below)
     grades = [fitted.grade(chances[place], differs=rows[place]["numbers"] > 0) for place in places]
     found = measure(told, right, grades)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from headlight.model.records import ReadBack, Translation
 from headlight.model.training import rule as fitting
-from headlight.model.training.rule import ENOUGH, Answer, fit_rule
+from headlight.model.training.rule import ENOUGH, ENOUGH_TYPED, Answer, fit_rule
 from headlight.model.translate.evidence import FEATURES, WITH_BACK, Evidence
 
 
@@ -57,6 +58,21 @@ def test_what_was_read_outweighs_chrf_and_alone_measures(answers: list[Answer]) 
     assert fitted.measured["alone"]["flagged_right"] == pytest.approx(0.12, abs=0.01)
     assert fitted.with_back is not None
     assert fitted.alone.right > fitted.alone.doubt > 0
+
+
+def test_grades_begin_where_those_that_visitors_type_say_so(answers: list[Answer]) -> None:
+    verdicts = verdicts_on(answers)
+    plain = fit_rule(answers, "de", "en", verdicts)
+    # Visitors type what the model finds easy: of the right answers to that, those below are likely ones elsewhere.
+    easy = sorted(range(800), key=lambda number: -mean_of(answers[number].translation))[: 3 * ENOUGH_TYPED]
+    typed = [replace(each, typed=number in easy) for number, each in enumerate(answers)]
+    fitted = fit_rule(typed, "de", "en", verdicts)
+    assert fitted.alone.weights == plain.alone.weights
+    assert fitted.alone.right > plain.alone.right
+    assert fitted.measured["alone"]["typed"]["answers"] == 3 * ENOUGH_TYPED
+    assert fitted.measured["alone"]["typed"]["flagged_right"] == pytest.approx(0.12, abs=0.01)
+    few = [replace(each, typed=number in easy[: ENOUGH_TYPED - 1]) for number, each in enumerate(answers)]
+    assert fit_rule(few, "de", "en", verdicts).alone.right == plain.alone.right
 
 
 def test_too_few_that_were_read_are_none_and_chrf_judges(answers: list[Answer]) -> None:

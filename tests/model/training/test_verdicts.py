@@ -56,6 +56,6 @@ def test_what_nobody_has_judged_yet_is_no_verdict(tmp_path: Path) -> None:
 def test_answers_of_every_translator_that_goes_both_ways_were_read(direction: str) -> None:
     plain, others = (read_verdicts((path,), direction) for path in JUDGED)
     assert len(plain) == 120
-    assert len(others) == 400
+    assert len(others) > 500
     assert not plain.keys() & others.keys()
-    assert 0.15 < sum(not right for right in others.values()) / 400 < 0.25
+    assert 0.25 < sum(not right for right in others.values()) / len(others) < 0.4
