@@ -35,7 +35,9 @@ def test_an_example_is_translated_right_or_says_that_it_is_not(service: Service,
     answer = service.translate(service.check({"text": example.text, "model": example.model}, model_defaults=True))
     if example.name in WRONG:
         assert WRONG[example.name] in say(f"example_{example.name}")
-        assert not {"Greek", "Dutch", "word", "thing", "nothing"} & set(answer.text.strip(".").split())  # else it may lose its mark
+        assert not {"Greek", "Dutch", "word", "thing", "nothing"} & set(
+            answer.text.strip(".").split()
+        )  # else it may lose its mark
     else:
         assert answer.text in RIGHT[example.name]
         assert answer.reliability is None or answer.reliability.grade != "doubt"
