@@ -9,6 +9,7 @@ import json
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,7 @@ from headlight.viz.theme import THEMES, colour_scale
 from tests.browser.acting import at_rest, drawn, title
 from tests.browser.axe import barriers
 from tests.browser.conftest import PATIENCE, Visit, Watch
+from tests.chosen import CHOSEN, SENTENCE
 
 NEAR = 1.01 / 20_000
 ROUNDED = 5e-4 + 1e-7  # three decimals are shown, and of one weight they are exact
@@ -161,8 +163,8 @@ def test_a_link_is_copied(page: Page) -> None:
 
 
 def test_python_computes_the_map_of_a_translation_that_another_model_chose(visit: Visit) -> None:
-    page = visit("#text=%C3%9Cbermorgen+habe+ich+um+14:15+Uhr+einen+Termin+beim+Zahnarzt.")
-    expect(page.locator(".translate")).to_contain_text("the day after tomorrow")
+    page = visit("#" + urlencode({"text": SENTENCE}))
+    expect(page.locator(".translate")).to_contain_text(CHOSEN)
     at_rest(page)
     page.click(".take-away > .link")
     page.get_by_role("menuitem", name="Python").click()
@@ -170,7 +172,7 @@ def test_python_computes_the_map_of_a_translation_that_another_model_chose(visit
     *lines, last, _ = page.evaluate("navigator.clipboard.readText()").split("\n")
     known: dict[str, Any] = {}
     exec("\n".join(lines), known)  # noqa: S102 - what a reader would paste
-    assert "the day after tomorrow" in known["result"].text
+    assert CHOSEN in known["result"].text
     np.testing.assert_allclose(eval(last, known).weights, drawn(page), atol=NEAR)  # noqa: S307
 
 

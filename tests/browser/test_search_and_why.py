@@ -16,6 +16,7 @@ from headlight.viz.answers.examples import EXAMPLES
 from tests.browser.acting import at_rest, drawn, held, modules, open_tab, state
 from tests.browser.axe import barriers
 from tests.browser.conftest import Answered, Visit, visiting
+from tests.chosen import CHOSEN, SENTENCE
 
 NEAR = 1.01 / 20_000  # a weight travels as one letter, known to a unit of the fourth decimal
 ROUNDED = 5e-5  # four decimals are shown
@@ -121,11 +122,11 @@ def test_arrow_keys_walk_the_tree_and_what_was_dropped_opens_with_its_attention(
 
 def test_what_was_read_back_is_told_beside_each_translation_and_an_option_turns_it_off(visit: Visit) -> None:
     page = visit(
-        "#text=%C3%9Cbermorgen+habe+ich+um+14:15+Uhr+einen+Termin+beim+Zahnarzt.&tab=decoding",
+        "#" + urlencode({"text": SENTENCE, "tab": "decoding"}),
         drawn=".headlight-decoding .finished li",
     )
     first = page.locator(".headlight-decoding .finished li").first
-    expect(first).to_contain_text("the day after tomorrow")
+    expect(first).to_contain_text(CHOSEN)
     expect(first).to_contain_text("chosen")
     told = page.locator(".headlight-decoding .finished li", has_text="read-back")
     expect(told).to_have_count(4)
@@ -140,7 +141,7 @@ def test_what_was_read_back_is_told_beside_each_translation_and_an_option_turns_
     page.press("#options [data-field=back_weight]", "Enter")
     page.wait_for_function("!headlight.busy && !headlight.translation.text.includes('the day after tomorrow')")
     open_tab(page, "decoding")
-    expect(first).not_to_contain_text("the day after tomorrow")
+    expect(first).not_to_contain_text(CHOSEN)
     expect(told).to_have_count(0)
     expect(rule).to_have_count(0)
 
@@ -209,11 +210,10 @@ def test_what_can_no_longer_win_can_be_hidden(visit: Visit, translator: Translat
 
 
 def test_what_was_read_back_could_win_until_the_last_of_it_ended(visit: Visit, answered: Answered) -> None:
-    text = "Übermorgen habe ich um 14:15 Uhr einen Termin beim Zahnarzt."
-    found = answered(text)
+    found = answered(SENTENCE)
     ends = [len(each.ids) - 1 for each in found.hypotheses]
     assert ends[0] < max(ends) == max(node.step for node in found.tree.nodes)  # not the chosen one ended last
-    page = visit("#" + urlencode({"text": text, "tab": "decoding"}), drawn=NODE)
+    page = visit("#" + urlencode({"text": SENTENCE, "tab": "decoding"}), drawn=NODE)
     expect(page.get_by_label("Hide what can no longer win")).to_be_hidden()
 
 

@@ -10,9 +10,8 @@ import pytest
 from headlight.model.commands.main import main
 from headlight.model.commands.reliability import answers_to
 from headlight.model.translate.translator import Translator
+from tests.chosen import CHOSEN, SENTENCE
 
-SENTENCE = "Übermorgen habe ich um 14:15 Uhr einen Termin beim Zahnarzt."
-CHOSEN = "the day after tomorrow"
 MODELS = ("--model", "de-en", "--device", "cpu")
 BACK = ("--way-back", "en-de", "--no-repeat", "4")
 
@@ -36,7 +35,7 @@ def test_inspect_captures_what_both_models_choose(tmp_path: Path, capsys: pytest
 def test_scores_are_of_what_both_models_choose(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("sacrebleu")
     (tmp_path / "a.de").write_text(f"{SENTENCE}\n", encoding="utf-8")
-    (tmp_path / "a.en").write_text("The day after tomorrow I have an appointment at 2:15 p.m.\n", encoding="utf-8")
+    (tmp_path / "a.en").write_text("Moritz plays the violin and Annika the drums.\n", encoding="utf-8")
     told = ["evaluate", *MODELS, "--source", str(tmp_path / "a.de"), "--target", str(tmp_path / "a.en")]
     assert main([*told, *BACK, "--hypotheses", str(tmp_path / "written")]) == 0
     assert "read back by en-de with weight 0.3" in capsys.readouterr().out

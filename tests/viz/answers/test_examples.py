@@ -16,8 +16,8 @@ RIGHT = {
     "separable": {"I'll call you tomorrow morning as soon as I get up.", "I'll call you tomorrow morning when I get up.", "I'll call you early tomorrow, as soon as I get up."},  # noqa: E501
     "question": {"Can you tell me where the station is?", "Could you tell me where the station is?", "Can you tell me where the train station is?", "Could you tell me where the train station is?"},  # noqa: E501
     "long": {"A man in a red hat is sitting on a bench reading a newspaper while two children play with a ball.", "A man with a red hat is sitting on a bench reading a newspaper while two children play with a ball.", "A man in a red hat sits on a bench and reads a newspaper while two children play with a ball.", "A man with a red hat sits on a bench and reads a newspaper while two children play with a ball.", "A man in a red hat is sitting on a bench and reading a newspaper while two children are playing with a ball.", "A man with a red hat is sitting on a bench and reading a newspaper while two children are playing with a ball."},  # noqa: E501
-    "english": {"Die Frau, die nebenan wohnt, hat mir ihr altes Fahrrad gegeben.", "Die Frau, die nebenan wohnt, gab mir ihr altes Fahrrad."},  # noqa: E501
-    "chinese": {"I like the book you bought yesterday.", "I like the book that you bought yesterday."},
+    "english": {"Die Frau, die nebenan wohnt, hat mir ihr altes Fahrrad gegeben.", "Die Frau, die nebenan wohnt, gab mir ihr altes Fahrrad.", "Die Frau, die nebenan wohnt, hat mir ihr altes Fahrrad geschenkt."},  # noqa: E501
+    "chinese": {"I like the book you bought yesterday.", "I like the book that you bought yesterday.", "I like the books you bought yesterday."},  # noqa: E501
     "into_chinese": {"我喜欢你昨天买的那本书。", "我喜欢你昨天买的书。"},
     "french": {"I don't know yet if I'll be able to come tomorrow night.", "I don't yet know if I'll be able to come tomorrow night.", "I don't know yet if I can come tomorrow evening.", "I don't know yet whether I'll be able to come tomorrow evening."},  # noqa: E501
     "toy": {"i want a beer ."},

@@ -19,9 +19,8 @@ from headlight.viz.errors import PageError
 from headlight.viz.settings import Settings
 from headlight.viz.tabs.decoding import search_of
 from headlight.viz.tabs.whatif import pruned_of
+from tests.chosen import CHOSEN, SENTENCE
 
-SENTENCE = "Übermorgen habe ich um 14:15 Uhr einen Termin beim Zahnarzt."
-CHOSEN = "the day after tomorrow"
 PAGE = {"text": SENTENCE, "model": "de-en", "beam_size": 4, "no_repeat": 4, "back_weight": WEIGHT}
 
 
