@@ -6,7 +6,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
+from threading import Event
 from typing import Any
 
 import pytest
@@ -42,9 +42,7 @@ def service(models: Path) -> Service:
 
 def ask(service: Service, **values: Any) -> dict[str, Any]:
     """What the page hears at last when it names nothing but this."""
-    event = SimpleNamespace(request=json.dumps(values))
-    visitor: Any = SimpleNamespace(session_hash="")
-    return [json.loads(message) for message in TranslateWidget(service).translate(event, visitor)][-1]
+    return [json.loads(message) for message in TranslateWidget(service).ask(json.dumps(values), Event())][-1]
 
 
 def call(endpoints: Endpoints, name: str, *given: Any, **named: Any) -> dict[str, Any]:
