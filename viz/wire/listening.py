@@ -18,7 +18,7 @@ from typing import Any
 import gradio as gr
 from gradio.queueing import Event, Queue
 
-from headlight.viz.answers.line import Line, Visitor
+from headlight.viz.answers.line import Line, Visitor, own_machine
 from headlight.viz.answers.lru import ByteLru
 from headlight.viz.errors import PageError
 from headlight.viz.wire.gradio_inside import page_of, queue_of_page
@@ -132,7 +132,7 @@ class ListeningQueue(Queue):
         address = request.scope.get(ADDRESS, "")
         unheard = [event for event in self._waiting() if not self._listeners[event.session_hash]]
         theirs = [event for event in unheard if event.request.scope.get(ADDRESS, "") == address]
-        if len(theirs) >= MOST_UNHEARD:
+        if len(theirs) >= MOST_UNHEARD and not own_machine(address):
             self._drop(theirs[0])
         elif len(self) >= MOST and unheard:
             self._drop(unheard[0])
