@@ -21,6 +21,7 @@ BOUND = 55.0  # of chrF, above which an answer counts as right
 BOUND_OF_CHINESE = 25.0  # which a reader agrees with in 86 of 120 answers: few characters say much
 RIDGE = 20.0  # the factor of half the squared weights: features without information stay near zero
 STEPS = 50
+APART = 0.75  # of where the best grade begins, the most at which the worst one ends: a grade is left between them
 FALSE_ALARMS = 0.12  # share of right answers that may be flagged
 
 
@@ -130,7 +131,7 @@ def grade_ends(
     shares = np.cumsum(right[ordered]) / np.arange(1, len(ordered) + 1)
     below = np.flatnonzero(shares <= doubt_right)
     second = float(chances[ordered[below[-1]]]) if below.size else 0.0
-    return round(first, 4), round(min(0.75 * first, second), 4)  # a grade between the two is left in any case
+    return round(first, 4), round(min(APART * first, second), 4)
 
 
 def area(chances: Sequence[float], right: Sequence[bool]) -> float:

@@ -18,6 +18,7 @@ import numpy as np
 
 from headlight.model.records import Grade, ReadBack, Translation
 from headlight.model.training.reliability import (
+    APART,
     area,
     bound_into,
     calibration,
@@ -188,7 +189,7 @@ def _fit_and_measure(
     flags = [0.0 if rows[places[at]]["numbers"] > 0 else told[at] for at in choosing]
     right_from, _ = grade_ends(np.array(flags), np.array([right[at] for at in choosing]))
     _, doubt_below = grade_ends(np.array(told), np.array(right))  # of what visitors type, too little is that wrong
-    doubt_below = min(0.75 * right_from, doubt_below)
+    doubt_below = min(APART * right_from, doubt_below)
     fitted = replace(fit(rows, judged.right, features, counts), right=right_from, doubt=doubt_below)
     grades = [fitted.grade(chances[place], differs=rows[place]["numbers"] > 0) for place in places]
     found = measure(told, right, grades)

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import APIResponse, Browser, Page, Request, Route, expect
 
 from headlight.model.records import Progress, TranslationRequest
 from headlight.viz.answers.examples import EXAMPLES
 from headlight.viz.settings import MODELS
 from headlight.viz.tabs.translate import TranslateWidget
-from tests.browser.acting import drawn, modules, open_tab, settled, state, title, translate, translation
+from tests.browser.acting import drawn, modules, open_tab, settled, state, through_queue, title, translate, translation
 from tests.browser.conftest import PATIENCE, Answered, Visit, Watch, newcomer
 from tests.browser.test_exporting import save
 
@@ -26,6 +26,7 @@ FIRST = EXAMPLES[0].text
 SENTENCE = "Die Katze schläft auf dem Sofa."
 OTHER = "Guten Tag."
 ASKING = "**/component_server/"
+STREAM, JOIN = "**/queue/data*", "**/queue/join*"  # where a GPU is lent
 ALIGNS = json.loads((MODELS / "de-en" / "heads.json").read_text(encoding="utf-8"))[0]
 BEST = f"Layer {ALIGNS['layer'] + 1} · Head {ALIGNS['head'] + 1}"
 LAST = "Layer 3 · Head 8"
@@ -222,6 +223,40 @@ def test_nothing_from_a_stopped_request_is_no_fault(
         page.press("#sentence", "Enter")
     settled(page, OTHER)
     assert state(page, "busy") is False
+
+
+def test_an_answer_that_overtakes_the_number_of_its_job_is_no_fault(page: Page, address: str, silent: Event) -> None:
+    # Where a GPU is lent: the stream of an earlier job brings it all; the browser then opens one for what is over.
+    held: list[tuple[Route, APIResponse]] = []
+    ended: list[Request] = []
+
+    def hold(route: Route) -> None:
+        held.append((route, route.fetch()))
+        silent.set()
+
+    def hear(request: Request) -> None:
+        ended.append(request)
+
+    through_queue(page, address)
+    modules(page)
+    with page.expect_request(STREAM):
+        page.fill("#sentence", SENTENCE)
+        page.press("#sentence", "Enter")
+    # All is told: Gradio lets go, unless the server has done so before.
+    ends: tuple[Any, ...] = ("requestfailed", "requestfinished")
+    for event in ends:
+        page.on(event, hear)
+    page.route(JOIN, hold)
+    page.fill("#sentence", OTHER)
+    page.press("#sentence", "Enter")
+    until(page, lambda: any("queue/data" in request.url for request in ended))
+    for event in ends:
+        page.remove_listener(event, hear)
+    ((route, response),) = held
+    route.fulfill(response=response)
+    settled(page, OTHER)
+    page.unroute(JOIN)
+    translate(page, FIRST)  # a fault on the console fails the test
 
 
 @pytest.mark.parametrize(

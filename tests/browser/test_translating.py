@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, expect
 
 from headlight import DecodingOptions, Translator
 from headlight.viz.answers.examples import EXAMPLES
 from headlight.viz.tabs import translate as translate_tab
 from headlight.viz.tabs.translate import TranslateWidget
-from tests.browser.acting import modules, settled, state, translate, translation
+from tests.browser.acting import modules, settled, state, through_queue, translate, translation
 from tests.browser.conftest import Visit
 
 USUAL = DecodingOptions(beam_size=4, no_repeat=4)
@@ -174,14 +174,6 @@ def test_two_visitors_at_once_get_their_own_answers(visit: Visit, translator: Tr
         assert translation(one) == expected(translator, sentence)
 
 
-def through_queue(route: Route) -> None:
-    """The page as a server sends it that is lent a GPU."""
-    response = route.fetch()
-    told = response.text().replace('\\"through_queue\\": false', '\\"through_queue\\": true')
-    assert told != response.text()
-    route.fulfill(response=response, body=told)
-
-
 def test_where_a_gpu_is_lent_requests_go_through_gradios_queue(
     visit: Visit,
     address: str,
@@ -190,9 +182,7 @@ def test_where_a_gpu_is_lent_requests_go_through_gradios_queue(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     page = visit()
-    page.route(address, through_queue)
-    page.reload()
-    page.wait_for_selector(".explorer .plot .main-svg")
+    through_queue(page, address)
     with page.expect_request("**/queue/join*"):
         assert translate(page, "Der Zug ist schon weg.") == expected(translator, "Der Zug ist schon weg.")
     monkeypatch.setattr(translate_tab, "LARGE", 1000)

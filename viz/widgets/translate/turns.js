@@ -1,9 +1,9 @@
 // One translation at a time: each request has its number, and only messages of the last one count.
 
-import { wayOf } from './asking.js';
 import { line } from '../core/line.js';
 import { returned, Watchdog } from '../core/watchdog.js';
 import { set, state } from '../core/state.js';
+import { wayOf } from './asking.js';
 
 export class Turns {
   /** `hear(message)` gets what the server says; `lost()` is called when it has gone with a translation that it owes. */
