@@ -11,7 +11,7 @@ import inspect
 import json
 import logging
 import re
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Mapping
 from typing import Any, get_type_hints
 
 import gradio as gr
@@ -19,6 +19,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headlight.viz.answers.line import Visitor
 from headlight.viz.api.addresses import address, is_served
@@ -39,12 +40,6 @@ from headlight.viz.wire.gradio_inside import (
 from headlight.viz.wire.listening import queue_of
 from headlight.viz.wire.told import EVENTS, tell_all
 from headlight.viz.wire.visitors import ADDRESS, VISITOR, address_of
-
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 BY_NAME = re.compile(r"/gradio_api/(?P<way>call/v2|call|run|api)/(?P<name>[^/]+)/?$")
 ANSWER = re.compile(r"/gradio_api/(?:call/(?:v2/)?[^/]+/(?P<event>[^/]+)|queue/data)/?$")
@@ -114,7 +109,7 @@ async def _wrong_field(_: Request, error: Any) -> JSONResponse:
 class RequestLimits:
     """Serve only what the page needs, refuse malformed requests, and hide the details of internal errors."""
 
-    def __init__(self, app: App, *, settings: Settings, endpoints: Mapping[str, inspect.Signature]) -> None:
+    def __init__(self, app: ASGIApp, *, settings: Settings, endpoints: Mapping[str, inspect.Signature]) -> None:
         self.app = app
         self.settings = settings
         self.most_bytes = settings.max_request_kb * 1000

@@ -10,25 +10,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 from urllib.parse import parse_qs
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headlight.viz.errors import PageError
 from headlight.viz.wire.listening import ListeningQueue
-from headlight.viz.wire.told import EVENTS
-
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
+from headlight.viz.wire.told import HEADERS
 
 GLANCE = 1.0  # seconds between two looks at whether a stream has pending messages
 LETTING_GO = 10.0  # seconds that a reader has for its last message to arrive: a phone's line may be slow
 CLOSE = b'data: {"msg":"close_stream","event_id":null}\n\n'
-HEADERS = [(b"content-type", EVENTS + b"; charset=utf-8"), (b"cache-control", b"no-cache")]
 
 
 def error_event(error: PageError) -> bytes:
@@ -37,7 +31,7 @@ def error_event(error: PageError) -> bytes:
 
 
 async def one_answer(
-    queue: ListeningQueue, event_id: str, app: App, scope: Scope, receive: Receive, send: Send
+    queue: ListeningQueue, event_id: str, app: ASGIApp, scope: Scope, receive: Receive, send: Send
 ) -> None:
     """The messages of one job, as programs fetch them by its number."""
     session = queue.session_of(event_id)
@@ -53,7 +47,7 @@ async def one_answer(
     await way.end()
 
 
-async def all_messages(queue: ListeningQueue, app: App, scope: Scope, receive: Receive, send: Send) -> None:
+async def all_messages(queue: ListeningQueue, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
     """The messages of a session, from now until none is pending."""
     query = parse_qs(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
     session = next(reversed(query.get("session_hash", [])), "")  # of several, Gradio reads the last

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Callable
 from typing import Any
+
+from starlette.types import Message, Send
 
 from headlight.viz.answers.line import Line, Place, Visitor
 from headlight.viz.answers.payload import error_json, waiting_json
 from headlight.viz.errors import PageError
-
-Message = MutableMapping[str, Any]
-Send = Callable[[Message], Awaitable[None]]
 
 PATIENCE = 1.0  # seconds until a waiting call returns its position, and the browser calls again
 GLANCE = 0.02  # seconds between two checks for the turn

@@ -7,20 +7,16 @@ a widget's module comes after them: with hints the browser loads all of them whi
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headlight.viz.wire.gradio_files import frontend_files
 from headlight.viz.wire.gradio_inside import kinds_of, page_of, theme_file
 from headlight.viz.wire.static import MODULES, place
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 PAGE = b"text/html"
 SMALL = 1000  # bytes; a smaller body is not worth compressing
@@ -34,7 +30,7 @@ THEME, OURS = '<link rel="preload" as="style" href="{}">', '<link rel="modulepre
 class FirstVisit:
     """Middleware around Gradio's page; other requests pass unchanged."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self.app = app
         self.compressed = GZipMiddleware(self._with_hints, minimum_size=SMALL, compresslevel=QUICK)
 
@@ -46,9 +42,9 @@ class FirstVisit:
 
     async def _with_hints(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Write the hints behind the page's `<base>`, where it has one: before its data, a fifth of a megabyte."""
-        start: MutableMapping[str, Any] = {}
+        start: Message = {}
 
-        async def sending(message: MutableMapping[str, Any]) -> None:
+        async def sending(message: Message) -> None:
             headers = message.get("headers", [])
             if message["type"] == "http.response.start" and dict(headers).get(b"content-type", b"").startswith(PAGE):
                 start.update(message)  # held back: its length changes

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Awaitable, Callable, Generator, MutableMapping
+from collections.abc import Callable, Generator
 from contextlib import suppress
 from threading import Event
 from typing import Any
 
 import anyio
 import anyio.to_thread
+from starlette.types import Receive, Send
 
 from headlight.viz.wire.visitors import GONE
 
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
 Telling = Callable[[str, Event], Generator[str]]
 
 SLOWEST = 60.0  # seconds for the last message to arrive

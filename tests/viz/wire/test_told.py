@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator, MutableMapping
+from collections.abc import Awaitable, Callable, Generator
 from threading import Event
-from typing import Any
 
 import pytest
+from starlette.types import Message
 
 from headlight.viz.wire import told
 from headlight.viz.wire.told import Telling, tell_all, telling
 from headlight.viz.wire.visitors import GONE
 
 PATIENCE = 30.0
-Message = MutableMapping[str, Any]
 
 
 class Reader:
