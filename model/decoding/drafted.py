@@ -2,13 +2,14 @@
 
 A drafter (the same decoder on weights of 8 or 16 bits) writes to the end of the sentence. Then one pass of the exact
 decoder over all of it says at every place which word it would have written itself. Up to the first place where they
-differ everything stands; there the exact word is taken, and a steadier drafter goes on behind it. So the result is what
+differ everything stands; there the exact word is taken, and drafting goes on behind it. So the result is what
 the exact model alone would have written, whatever the draft is: a bad drafter makes it late, never different (the idea:
 Leviathan et al. 2023, arXiv:2211.17192, and Chen et al. 2023, arXiv:2302.01318, there for sampling).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
@@ -28,11 +29,12 @@ SHORT, LONGER = 8, 4  # words of a draft after a wrong one, and how many more fo
 APART = 8  # words by which beginnings that are gone on with together may differ
 # A light drafter saves a quarter of a step; a wrong word of it costs half a sentence of steps and a pass. With 20 words
 # both are equal where one word in 47 is wrong, with 60 words one in 117.
+# So where wrong words are more than such chance would give, by two deviations: the first two may be bad luck.
 TOO_OFTEN, ENOUGH = 1 / 100, 2  # of the words that were verified, and so many wrong ones at least
 
 
 class Drafters:
-    """Two drafters of one model: a light one, as long as it is seldom wrong, and a steady one."""
+    """Two of one model: a light one, as long as it is seldom wrong, then a steady one; never both are in memory."""
 
     def __init__(self, light: DecoderStep, steady: Callable[[], DecoderStep]) -> None:
         self._light: DecoderStep | None = light
@@ -40,14 +42,15 @@ class Drafters:
         self.words = 0  # of the light one, verified
         self.wrong = 0  # of these
 
-    @cached_property
-    def steady(self) -> DecoderStep:
-        """What goes on where the light one was wrong, made when it is first needed."""
-        return self._make_steady()
+    @property
+    def current(self) -> DecoderStep:
+        """What drafts now."""
+        return self._light or self._steady
 
-    def first(self) -> DecoderStep:
-        """What begins a sentence."""
-        return self._light or self.steady
+    @cached_property
+    def _steady(self) -> DecoderStep:
+        """Made when the light one is given up."""
+        return self._make_steady()
 
     def note(self, drafter: DecoderStep, words: int, wrong: int) -> None:
         """So many words of a drafter were verified, so many of them were wrong."""
@@ -56,7 +59,8 @@ class Drafters:
         self.words += words
         self.wrong += wrong
         # A model's near-ties stay what they are, so this is for good; and its memory is free again.
-        if self.wrong >= ENOUGH and self.wrong > TOO_OFTEN * self.words:
+        expected = TOO_OFTEN * self.words
+        if self.wrong >= ENOUGH and self.wrong > expected + 2 * math.sqrt(expected):
             self._light = None
 
 
@@ -65,7 +69,6 @@ class Drafted:
 
     def __init__(self, plan: Plan, exact: Exact, *, drafters: Drafters | None = None, scored: bool) -> None:
         self.drafters = drafters or Drafters(plan.decoder, lambda: plan.decoder)
-        plan = plan._replace(decoder=self.drafters.first())
         self.plan = plan
         self.exact = exact
         self.scored = scored
@@ -75,7 +78,10 @@ class Drafted:
         self._best = [Row(sentence) for sentence in range(len(plan.limits))]
         self._rounds = [0] * len(plan.limits)
         self._waiting: list[list[Row]] = []  # verified beginnings of about one length, to be gone on with
-        self._draft = OneByOne(plan, choose_best, scored=scored)
+        # None between two drafts: a drafter that is given up is gone before the next one takes its memory.
+        self._draft: OneByOne | None = OneByOne(
+            plan._replace(decoder=self.drafters.current), choose_best, scored=scored
+        )
         self._drafted = list(range(len(plan.limits)))  # the sentences that the draft is about
 
     @property
@@ -85,37 +91,38 @@ class Drafted:
 
     def advance(self) -> bool:
         """Draft one more word, and verify drafts that are whole by it; False when no sentence is open any more."""
-        if not self._draft.rows:
+        if self._draft is None or not self._draft.rows:
             if not self._waiting:
                 return False
-            self._go_on(self._waiting.pop())
+            self._draft = self._further(self._waiting.pop())
         self._draft.advance()
         if not self._draft.rows:
-            self._verify()
+            self._verify(self._draft)
+            self._draft = None
         return True
 
     def best(self, sentence: int) -> Row:
         """What is written so far, the newest words of it perhaps unverified."""
         verified = self._best[sentence]
-        if sentence not in self._drafted:
+        if self._draft is None or sentence not in self._drafted:
             return verified
         drafted = self._draft.best(sentence)
         return drafted if len(drafted.ids) >= len(verified.ids) else verified
 
     # ------------------------------------------------------------ verifying
 
-    def _verify(self) -> None:
+    def _verify(self, draft: OneByOne) -> None:
         """Let the exact model read the drafts: what it would have written too is a result, of the rest a beginning."""
         corrected: list[Row] = []
-        for sentences in self._portions():
-            rows = [self._draft.best(sentence) for sentence in sentences]
+        for sentences in self._portions(draft):
+            rows = [draft.best(sentence) for sentence in sentences]
             logits = self.exact(sentences, [row.ids for row in rows])
             self.passes_made += 1
             for row, found in zip(rows, logits, strict=True):
                 verified, whole = self._verified(row, found[: len(row.ids)])
                 known = len(self._best[row.sentence].ids)
                 wrong = verified.ids != row.ids
-                self.drafters.note(self._draft.plan.decoder, len(verified.ids) - known, wrong)
+                self.drafters.note(draft.plan.decoder, len(verified.ids) - known, wrong)
                 self._best[row.sentence] = verified
                 if whole:
                     score = verified.log_probability / len(verified.ids)
@@ -126,9 +133,9 @@ class Drafted:
         self._drafted = []
         self._waiting += alike_in_length(corrected)
 
-    def _portions(self) -> Iterable[list[int]]:
+    def _portions(self, draft: OneByOne) -> Iterable[list[int]]:
         """All drafted sentences at once, or, where their logits would need much memory, some after the others."""
-        longest = max(len(self._draft.best(sentence).ids) for sentence in self._drafted)
+        longest = max(len(draft.best(sentence).ids) for sentence in self._drafted)
         count = max(1, AT_ONCE // (longest * self.plan.vocabulary))
         return [self._drafted[first : first + count] for first in range(0, len(self._drafted), count)]
 
@@ -150,8 +157,8 @@ class Drafted:
 
     # ------------------------------------------------------------ going on
 
-    def _go_on(self, begun: list[Row]) -> None:
-        """Draft further behind beginnings of about one length.
+    def _further(self, begun: list[Row]) -> OneByOne:
+        """A draft that goes on behind beginnings of about one length.
 
         What the shortest of them has the drafter reads in one step; the rest of the others it is told word by word, so
         that a batch stays one.
@@ -163,7 +170,7 @@ class Drafted:
         limits = list(self.plan.limits)
         for row in begun:
             self._rounds[row.sentence] += 1
-            # A second time: the steady drafter failed, too. Where all fail, long drafts are in vain.
+            # A second time: where drafts fail again and again, long ones are in vain.
             if self._rounds[row.sentence] > 1:
                 further = SHORT + LONGER * len(row.ids) // self._rounds[row.sentence]
                 limits[row.sentence] = min(limits[row.sentence], len(row.ids) + further)
@@ -180,9 +187,9 @@ class Drafted:
         copies = [
             Row(row.sentence, row.ids[:shortest], sum(row.gains[:shortest]), row.gains[:shortest]) for row in begun
         ]
-        plan = self.plan._replace(decoder=self.drafters.steady, state=state, limits=limits)
-        self._draft = OneByOne(plan, choose, scored=self.scored, begun=copies)
+        plan = self.plan._replace(decoder=self.drafters.current, state=state, limits=limits)
         self._drafted = [row.sentence for row in begun]
+        return OneByOne(plan, choose, scored=self.scored, begun=copies)
 
 
 def alike_in_length(rows: Iterable[Row]) -> list[list[Row]]:

@@ -120,10 +120,12 @@ def test_drafts_of_8_bits_are_rounded_and_what_is_written_is_not(
 ) -> None:
     monkeypatch.setattr(drafting, "WORTH_A_DRAFT", 1)
     plain, fast = tiny_translator(), tiny_translator(step_weights="float16")
-    assert (fast.drafters.first() is not fast.step) == can_pack_int8()
-    exact, drafted = steps(plain.model, plain.model.decoder).exp(), steps(plain.model, fast.drafters.first()).exp()
+    assert (fast.drafters.current is not fast.step) == can_pack_int8()
+    exact, drafted = steps(plain.model, plain.model.decoder).exp(), steps(plain.model, fast.drafters.current).exp()
     assert (float((drafted - exact).abs().max()) > FLOAT16) == can_pack_int8()  # 8 bits were at work, where they can be
-    steady = steps(plain.model, fast.drafters.steady)
+    given_up = tiny_translator(step_weights="float16")
+    given_up.drafters.note(given_up.drafters.current, 2, 2)
+    steady = steps(plain.model, given_up.drafters.current)
     same = steady.argmax(dim=-1) == exact.argmax(dim=-1)
     assert float(same.float().mean()) > 0.95  # its output of 8 bits only finds the words
     for options in ({}, {"no_repeat": 2}, {"prefix": "the"}):
@@ -173,11 +175,11 @@ def test_a_light_drafter_that_is_often_wrong_is_dropped_with_its_copies(
         assert drafting.draft_bytes(fast.model.decoder) == 0
         return
     assert fast.copied_bytes == fast.packing.step_bytes + fast.packing.pass_bytes + packed_entries()
-    light = weakref.ref(fast.drafters.first())
-    fast.drafters.note(fast.drafters.first(), 90, 2)
+    light = weakref.ref(fast.drafters.current)
+    fast.drafters.note(fast.drafters.current, 20, 2)
     gc.collect()
     assert light() is None
-    assert fast.drafters.first() is fast.drafters.steady is not fast.step
+    assert fast.drafters.current is not fast.step
     assert fast.translate(SENTENCES[0]).text == tiny_translator().translate(SENTENCES[0]).text
 
 
