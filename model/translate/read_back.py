@@ -27,6 +27,7 @@ def read_all_back(reverse: Translator, translations: Sequence[Translation]) -> l
             continue
         try:
             request = reverse.request(TranslationRequest(text=translation.text, target=translation.source_text))
+            reverse.checker.prepare_lines([request])
         except RequestError:
             continue
         places.append(place)

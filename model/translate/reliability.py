@@ -21,12 +21,13 @@ from typing import Any, Self
 from headlight.model.errors import CheckpointError
 from headlight.model.records import Grade, ReadBack, Reason, Reliability, Translation
 from headlight.model.text.identification import identify
-from headlight.model.translate.evidence import gather
+from headlight.model.text.numbers import LANGUAGES
+from headlight.model.translate.evidence import FEATURES, WITH_BACK, gather
 
 FILE = "reliability.json"
 # A sentence of another language, or one cut off, occurs in no test file, so no weight can be learnt for them.
 CERTAIN = {"language": 0.05, "unfinished": 0.05}  # the most that an answer can then have
-PLAIN = ("language", "unfinished", "numbers", "copied", "repeated")  # reasons that need no fitting
+PLAIN = {"unfinished", "copied", "repeated"}  # reasons that need no fitting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,9 +104,13 @@ class FittedRule:
         try:
             weights = {name: _weights(values[name]) for name in ("alone", "with_back") if values.get(name) is not None}
             rule = cls(**(values | weights))
-            rule.alone.probability(dict.fromkeys(rule.alone.features, 0.0))
+            rule.alone.probability(dict.fromkeys(FEATURES, 0.0))
             if rule.with_back is not None:
-                rule.with_back.probability(dict.fromkeys(rule.with_back.features, 0.0))
+                rule.with_back.probability(dict.fromkeys(WITH_BACK, 0.0))
+        except KeyError as error:
+            raise CheckpointError(
+                f"{origin} asks for {error}, which no answer has. Measure it again: headlight reliability."
+            ) from error
         except (AttributeError, TypeError, ValueError, CheckpointError) as error:
             raise CheckpointError(
                 f"{origin} holds no rule of reliability: {error}. Measure it again: headlight reliability."
@@ -131,7 +136,9 @@ class PlainRule:
             return None
         source, target = identify(translation.source_text) or "", identify(translation.text) or ""
         found = gather(translation, source, target, 0.0, back)
-        reasons: tuple[Reason, ...] = tuple(reason for reason in found.reasons if reason.kind in PLAIN)
+        # Of other languages digits alone are read, and not as they group them: nothing can be said of their numbers.
+        kinds = PLAIN | ({"numbers"} if {source, target} <= set(LANGUAGES) else set())
+        reasons: tuple[Reason, ...] = tuple(reason for reason in found.reasons if reason.kind in kinds)
         return Reliability(None, "check" if reasons else None, reasons, back and back.text)
 
 

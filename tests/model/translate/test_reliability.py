@@ -137,17 +137,19 @@ def test_a_translation_read_back_is_judged_by_weights_of_its_own(german: Transla
         1 / (1 + np.exp(-(0.25 + gather(answer, "de", "en", 0, found).features["back"])))
     )
     empty = replace(answer, text="")
-    assert read_all_back(back, [empty, answer]) == [None, found]
+    endless = replace(answer, text="word " * 600)
+    assert read_all_back(back, [empty, answer, endless]) == [None, found, None]
 
 
 @pytest.mark.parametrize(
     "text",
     ["{", "[]", "{}", RULE.to_json().replace("0.25", '"low"'), RULE.to_json().replace('"numbers"', '"other", "x"'),
-     RULE.to_json().replace('"scales": [\n   0.5', '"scales": [\n   0')],
+     RULE.to_json().replace('"scales": [\n   0.5', '"scales": [\n   0'),
+     RULE.to_json().replace('"numbers"', '"figures"')],
 )  # fmt: skip
 def test_a_broken_rule_is_explained(tmp_path: Path, text: str) -> None:
     (tmp_path / FILE).write_text(text, encoding="utf-8")
-    with pytest.raises(CheckpointError, match=r"is not JSON|holds no rule of reliability"):
+    with pytest.raises(CheckpointError, match=r"is not JSON|holds no rule of reliability|asks for 'figures'"):
         load_rule(tmp_path)
 
 
@@ -175,6 +177,10 @@ def test_a_model_without_a_rule_is_told_what_needs_no_fitting(german: Translator
     plain = replace(german.translate("Ich trinke ein Bier."), rule=PlainRule())
     assert plain.reliability is not None
     assert (plain.reliability.grade, plain.reliability.doubted) == (None, False)
+    french = forced(german, "Ich habe zwei Hunde und drei Katzen.", "J'ai deux chiens et trois chats.")
+    unread = replace(french, rule=PlainRule()).reliability
+    assert unread is not None
+    assert not unread.reasons  # no number of French is read
 
 
 def test_the_command_fits_measures_and_writes_into_the_folder(
