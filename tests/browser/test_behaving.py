@@ -297,6 +297,40 @@ def assert_says_that_the_server_is_gone(page: Page, silent: Event, answered: Ans
     context.set_offline(False)  # the page finds the server again, and asks again
     settled(page, SENTENCE)
     assert translation(page) == answered(SENTENCE).text
+    expect(page.locator("#sentence-error")).to_have_text("")
+
+
+def test_a_line_that_breaks_once_is_no_lost_answer(browser: Browser, address: str, answered: Answered) -> None:
+    broken: list[Route] = []
+
+    def break_once(route: Route) -> None:
+        asked = json.loads(route.request.post_data or "{}")
+        if asked.get("fn_name") == "ask" and OTHER in asked["data"] and "live" not in asked["data"] and not broken:
+            broken.append(route)
+            route.abort()
+        else:
+            route.continue_()
+
+    with newcomer(browser, address) as page:  # nobody watches: the browser complains of what broke
+        page.goto(address)
+        modules(page)
+        page.route(ASKING, break_once)
+        page.fill("#sentence", OTHER)
+        page.press("#sentence", "Enter")
+        settled(page, OTHER)
+        assert broken
+        assert translation(page) == answered(OTHER).text
+        expect(page.locator("#sentence-error")).to_have_text("")
+
+
+def test_a_sentence_that_was_emptied_while_it_was_translated_stays_so(page: Page, silent: Event) -> None:
+    modules(page)
+    page.fill("#sentence", SENTENCE)
+    page.press("#sentence", "Enter")
+    page.fill("#sentence", "")
+    silent.set()
+    settled(page, SENTENCE)
+    assert not page.input_value("#sentence")
 
 
 def test_what_a_stop_leaves_is_dimmed_where_it_belongs_to_another_sentence(page: Page, silent: Event) -> None:

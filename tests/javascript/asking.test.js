@@ -62,18 +62,31 @@ test('a request names its widget, and a newer one lets go of it', async () => {
 
 test('a line that breaks is told with its number; one that was let go is not', async () => {
   const lost = [];
-  const way = new Direct(assert.fail, (turn) => lost.push(turn));
+  const way = new Direct(assert.fail, (turn, broke) => lost.push([turn, broke]));
   globalThis.fetch = /** @type {any} */ (
     async () => {
       throw new TypeError('Failed to fetch');
     }
   );
   await way.send({ turn: 3 });
-  assert.deepEqual(lost, [3]);
+  assert.deepEqual(lost, [[3, true]]);
   const going = way.send({ turn: 4 });
   way.stop();
   await going;
-  assert.deepEqual(lost, [3]);
+  assert.deepEqual(lost, [[3, true]]);
+});
+
+test('a server that is gone behind its proxy is lost, and no line broke', async () => {
+  const lost = [];
+  for (const status of [502, 503, 504]) {
+    globalThis.fetch = /** @type {any} */ (async () => inPieces([bytes('<html>Bad Gateway')], status));
+    await new Direct(assert.fail, (turn, broke = false) => lost.push([turn, broke])).send({ turn: status });
+  }
+  assert.deepEqual(lost, [
+    [502, false],
+    [503, false],
+    [504, false],
+  ]);
 });
 
 test('what the server refuses is said as an error of the request', async () => {

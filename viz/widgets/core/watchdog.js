@@ -37,9 +37,8 @@ export class Watchdog {
   }
 }
 
-/** Whether a server is back that was gone, and is still wanted then. One that was never gone has only refused. */
-export async function returned(wanted) {
-  let gone = false;
+/** Whether a server is back that was `gone`, and is still wanted then. One that was never gone has only refused. */
+export async function returned(wanted, gone = false) {
   while (wanted() && !(await reachable())) {
     gone = true;
     await new Promise((over) => setTimeout(over, PAUSE));

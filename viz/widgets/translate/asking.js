@@ -4,12 +4,13 @@
 import { has } from '../core/words.js';
 
 const HEAD = 'data: ';
+const GONE = new Set([502, 503, 504]); // what a proxy answers for a server that does not
 const MOMENT = 1000; // milliseconds to read why the page is loaded anew
 const LAST = new Set(['answer', 'error', 'busy']); // with one of these a response ends
 
 const WIDGET = 'widget-translate';
 
-/** The way of this page. `hear(message)` gets each message, `lost(turn)` the number of a request whose line broke. */
+/** The way of this page. `hear(message)` gets each message, `lost(turn, broke)` the number of a request without an answer: its line `broke`, or nobody is there. */
 export function wayOf({ through_queue }, trigger, hear, lost) {
   return through_queue ? new Queued(trigger) : new Direct(hear, lost);
 }
@@ -52,12 +53,15 @@ export class Direct {
     };
     try {
       const response = await this.fetch(request, running.signal);
-      if (response.ok) await told(response, hear);
-      else this.refuse(await faultOf(response), request, hear);
+      if (!response.ok) {
+        this.refuse(response.status, await faultOf(response), request);
+        return;
+      }
+      await told(response, hear);
       if (!running.signal.aborted && !LAST.has(last?.what))
         this.hear({ what: 'error', field: 'text', word: 'our_fault', turn: request.turn });
     } catch {
-      if (!running.signal.aborted) this.lost(request.turn);
+      if (!running.signal.aborted) this.lost(request.turn, true);
     } finally {
       if (this.running === running) this.running = null;
     }
@@ -69,12 +73,16 @@ export class Direct {
     return fetch(this.address, { method: 'POST', headers, body: JSON.stringify(body), signal });
   }
 
-  /** Of another version of the page, this server knows no such widget: it is loaded anew, and its address says what was asked for. */
-  refuse(fault, { turn, live }, hear) {
-    if (fault.word === 'unknown_endpoint' && !live) {
+  /**
+   * Of another version of the page, this server knows no such widget: it is loaded anew, and its address says what was asked for.
+   * A proxy whose server has gone says so in words of its own.
+   */
+  refuse(status, fault, { turn, live }) {
+    if (fault.word === 'unreachable' && GONE.has(status)) this.lost(turn);
+    else if (fault.word === 'unknown_endpoint' && !live) {
       this.lost(turn);
       setTimeout(() => location.reload(), MOMENT);
-    } else hear({ ...fault, what: 'error', field: 'text', turn });
+    } else this.hear({ ...fault, what: 'error', field: 'text', turn });
   }
 
   /** Let go of what was asked: the server hears that. */

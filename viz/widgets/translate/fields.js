@@ -10,6 +10,7 @@ export class Fields {
     this.chooser = chooser;
     this.options = options;
     this.unfold = unfold;
+    this.begun = false; // whether an answer was shown
   }
 
   // ---------------------------------------------------------------- what they hold
@@ -60,7 +61,8 @@ export class Fields {
 
   /** The request that was answered, and the default options of its model. */
   settle({ request, model }) {
-    if (!this.sentence.text) this.sentence.write(request.text);
+    if (!this.begun && !this.sentence.text) this.sentence.write(request.text); // who has emptied it since types another
+    this.begun = true;
     this.chooser.settle(request);
     state.modelDefaults[model.name] ??= model.defaults;
     this.options.settle(state.modelDefaults[model.name]);

@@ -60,6 +60,8 @@ export class Offer {
     this.model = model;
     this.plan = null;
     this.done = 0;
+    this.total = null;
+    this.left = null;
     this.fault = null;
     this.wanted = true;
     this.phase = 'asking';

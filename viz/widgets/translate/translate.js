@@ -138,11 +138,8 @@ class TranslateWidget {
 
   /** What an address asked for, of a model that was not here then; a sentence that was typed since counts for more. */
   askAgain({ request, following }) {
-    if (request.text !== this.field.text) {
-      this.take(request.model, this.field.text);
-      return;
-    }
-    this.ask(request, false, following);
+    if (request.text === this.field.text) this.ask(request, false, following);
+    else this.take(request.model, this.field.text);
   }
 
   /** Once a server that was gone is back, it is asked again, unless another sentence stands there by then. */
@@ -151,7 +148,9 @@ class TranslateWidget {
     set({ unanswered: asked });
     this.drop();
     this.fail({ field: 'text', word: 'unreachable' });
-    if ((await this.turns.isBack()) && asked.text === this.field.text) this.ask(asked, cut, following);
+    if (!(await this.turns.isBack()) || asked.text !== this.field.text) return;
+    this.fields.clear();
+    this.ask(asked, cut, following);
   }
 
   /** Nothing comes of what was asked; the last translation stands. */

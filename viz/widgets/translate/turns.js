@@ -9,13 +9,16 @@ export class Turns {
   /** `hear(message)` gets what the server says; `lost()` is called when it has gone with a translation that it owes. */
   constructor(config, trigger, { hear, lost }) {
     this.hear = hear;
-    this.way = wayOf(config, trigger, hear, (turn) => this.breaks(turn));
+    this.way = wayOf(config, trigger, hear, (turn, broke) => this.breaks(turn, broke));
     this.watchdog = new Watchdog(lost);
     this.number = 0;
     this.live = false; // whether the last request came from typing alone
+    this.broken = null; // the request whose line broke
+    this.once = false; // whether it may be asked again at once
   }
 
   ask(request) {
+    this.asked = request;
     this.send(request, false);
     set({ busy: true, unanswered: null, written: null });
     this.watchdog.wait();
@@ -44,17 +47,22 @@ export class Turns {
     return true;
   }
 
-  /** The line of this request broke. While one types, that is no fault: it is asked again, later. */
-  breaks(turn) {
+  /** Nothing comes of this request; its line `broke`, or nobody is there. While one types, that is no fault: it is asked again, later. */
+  breaks(turn, broke) {
     if (turn !== this.number) return;
     if (this.live) this.hear({ what: 'error', field: 'text', word: 'cluster_gone', turn });
-    else if (state.busy) this.watchdog.lose();
+    else if (state.busy) {
+      this.once = broke && this.broken !== this.asked;
+      if (broke) this.broken = this.asked;
+      this.watchdog.lose();
+    }
   }
 
-  /** Whether the server was gone and has come back, and nothing else was asked for since. */
+  /** Whether to ask again: the server was gone and is back, or one line broke; and nothing else was asked for since. */
   isBack() {
-    const { number } = this;
-    return returned(() => number === this.number);
+    const { number, once } = this;
+    this.once = false;
+    return returned(() => number === this.number, once);
   }
 
   /** The translation is here. */
