@@ -29,7 +29,7 @@ CLEAR = 0.05  # of a loss
 
 # Of each model: a sentence that becomes another one where all is read anew without the mask.
 EXAMPLES = {
-    "de-en": "Danke für deine Einladung, wir kommen gern.",
+    "de-en": "Freut mich sehr, Sie nun persönlich kennenzulernen.",
     "en-de": "If I had more time, I would learn Italian.",
     "en-zh": "To speak German well, you have to practise a lot.",
     "zh-en": "虽然下雨，孩子们还在花园里玩。",

@@ -208,7 +208,7 @@ def test_what_is_right_is_computed_from_the_sentence(service: Service) -> None:
 
 
 def test_nothing_is_asked_where_the_numbers_are_unclear(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headlight.viz.lessons.asking.CLEAR", 2.0)
+    monkeypatch.setattr("headlight.viz.lessons.asking.CLEAR", 20.0)
     assert not {"cross", "next", "scale"} & set(questions(service, "walk"))
 
 
