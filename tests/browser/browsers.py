@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 
+SHELL = "chromium-headless-shell"  # the same engine without windows: a fifth less work
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # Chromium keeps its own sandbox from root, and small machines have little shared memory.
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
@@ -14,9 +15,10 @@ MISSING = (
 )
 
 
-def find_chromium() -> str:
-    """The path of one, or a complaint that says how to get it."""
-    found = os.environ.get("HEADLIGHT_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), "")
+def find_chromium(*, shell: bool = False) -> str:
+    """The path of one, or a complaint that says how to get it; with `shell`, rather of one without windows."""
+    names = (SHELL, *NAMES) if shell else (*NAMES, SHELL)
+    found = os.environ.get("HEADLIGHT_CHROMIUM") or next(filter(None, map(shutil.which, names)), "")
     if not found:
         raise RuntimeError(MISSING)
     return found
