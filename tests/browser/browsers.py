@@ -15,9 +15,9 @@ MISSING = (
 )
 
 
-def find_chromium(*, shell: bool = False) -> str:
-    """The path of one, or a complaint that says how to get it; with `shell`, rather of one without windows."""
-    names = (SHELL, *NAMES) if shell else (*NAMES, SHELL)
+def find_chromium(*, windowless: bool = False) -> str:
+    """The path of one, or a complaint that says how to get it; with `windowless`, rather of one without windows."""
+    names = (SHELL, *NAMES) if windowless else (*NAMES, SHELL)
     found = os.environ.get("HEADLIGHT_CHROMIUM") or next(filter(None, map(shutil.which, names)), "")
     if not found:
         raise RuntimeError(MISSING)

@@ -30,7 +30,7 @@ PATIENCE = 60_000  # milliseconds until something that never comes counts as mis
 @pytest.fixture(scope="package")
 def chromium() -> str:
     """Without one the tests fail: they are the page's only proof."""
-    return find_chromium(shell=True)
+    return find_chromium(windowless=True)
 
 
 # Playwright keeps an event loop running in this thread; tests elsewhere run their own.
