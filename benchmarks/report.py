@@ -227,7 +227,7 @@ def memory(result: Result) -> str:
                 ],
                 rows,
             ),
-            f"Goal: below {MEMORY_GOAL}.\n",
+            f"Goal: below {MEMORY_GOAL}, as a further model; a first one also brings libraries along.\n",
         ]
     )
 

@@ -92,6 +92,13 @@ def nodes(source: str) -> list[ast.AST]:
     return list(ast.walk(ast.parse(source)))
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _forgotten() -> Iterator[None]:
+    """All nodes take more than 100 MB: no test after these has to carry them."""
+    yield
+    nodes.cache_clear()
+
+
 def imports(source: str, path: str) -> Iterator[str]:
     """What code imports, wherever in it, as dotted names; from packages, the names that are taken, too."""
     for node in nodes(source):

@@ -29,7 +29,7 @@ SHORT, LONGER = 8, 4  # words of a draft after a wrong one, and how many more fo
 APART = 8  # words by which beginnings that are gone on with together may differ
 # A light drafter saves a quarter of a step; a wrong word of it costs half a sentence of steps and a pass. With 20 words
 # both are equal where one word in 47 is wrong, with 60 words one in 117.
-# So where wrong words are more than such chance would give, by two deviations: the first two may be bad luck.
+# So where wrong words are more than such chance would give, by two deviations: two of sixty may be bad luck.
 TOO_OFTEN, ENOUGH = 1 / 100, 2  # of the words that were verified, and so many wrong ones at least
 
 

@@ -10,8 +10,9 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 # Chromium keeps its own sandbox from root, and small machines have little shared memory.
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
 MISSING = (
-    "No Chromium was found, and the page is tried in a real one. Install it (Debian, Ubuntu: apt-get install chromium; "
-    "macOS: brew install chromium), or name one in HEADLIGHT_CHROMIUM."
+    "No Chromium was found, and the page is tried in a real one. Install it (Debian: apt-get install "
+    "chromium-headless-shell; Ubuntu: apt-get install chromium; macOS: brew install chromium), "
+    "or name one in HEADLIGHT_CHROMIUM."
 )
 
 
