@@ -40,7 +40,7 @@ def guess_all(reverse: Translator, pairs: Sequence[Pair]) -> list[float | None]:
     lengths: dict[int, int] = {}
     for place, pair in enumerate(pairs):
         try:
-            requests[place], lengths[place] = _request(reverse, *pair)
+            requests[place], lengths[place] = request_back(reverse, *pair)
         except RequestError:
             continue  # it is empty, or longer than the model reads
     for places in batches_by_length(lengths, BATCH_TOKENS):
@@ -50,8 +50,11 @@ def guess_all(reverse: Translator, pairs: Sequence[Pair]) -> list[float | None]:
     return found
 
 
-def _request(reverse: Translator, sentence: str, text: str) -> tuple[TranslationRequest, int]:
-    """What asks for the sentence given its translation, and the tokens of the longer of the two."""
+def request_back(reverse: Translator, sentence: str, text: str) -> tuple[TranslationRequest, int]:
+    """What asks for the sentence given its translation, and the tokens of the longer of the two.
+
+    A translation that is empty, or longer than the model reads, raises an error.
+    """
     request = reverse.checker.request(TranslationRequest(text=text, target=sentence))
     batch = reverse.checker.prepare_lines([request])
     return request, max(batch.source_ids.shape[1], len(batch.targets[0] or ()))

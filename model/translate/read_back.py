@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from headlight.model.errors import RequestError
-from headlight.model.records import ReadBack, Translation, TranslationRequest
+from headlight.model.records import ReadBack, Translation
 from headlight.model.text.cleaning import is_blank
+from headlight.model.translate.choosing import request_back
 from headlight.model.translate.translator import Translator
 
 WAY: dict[str, Any] = {"beam_size": 4, "no_repeat": 4}  # as the page translates
@@ -26,8 +27,7 @@ def read_all_back(reverse: Translator, translations: Sequence[Translation]) -> l
         if is_blank(translation.text):
             continue
         try:
-            request = reverse.request(TranslationRequest(text=translation.text, target=translation.source_text))
-            reverse.checker.prepare_lines([request])
+            request, _ = request_back(reverse, translation.source_text, translation.text)
         except RequestError:
             continue
         places.append(place)
