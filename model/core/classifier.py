@@ -106,7 +106,7 @@ class SelfAttentionClassifier(Classifier):
 
 
 def classification_loss(log_odds: Tensor, positive: Tensor) -> Tensor:
-    """−log p of the right class, summed over texts: `[batch]`, `[batch]` of 0 and 1 → `[]`."""
+    """Cross-entropy summed over texts; of 0 and 1, −log p of the right class: `[batch]`, `[batch]` of 0 to 1 → `[]`."""
     return nn.functional.binary_cross_entropy_with_logits(log_odds.float(), positive.float(), reduction="sum")
 
 

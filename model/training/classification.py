@@ -18,14 +18,14 @@ from headlight.model.training.prepare import Text, Tokenizers, encode_all
 from headlight.model.training.recipe import Recipe
 from headlight.model.training.validation import BATCH_TOKENS, HeldOut
 
-LABELS = {"0": 0, "1": 1}
+WHOLE = 1000  # a probability as a whole number, which rows of ids can hold
 
 
 class ClassifierBatch(NamedTuple):
     """What one step sees."""
 
     ids: Tensor  # [batch, tokens]: tokens, end, padding
-    positive: Tensor  # [batch]: 0 or 1
+    positive: Tensor  # [batch]: 0, 1 or a teacher's probability
 
     def to(self, device: torch.device) -> ClassifierBatch:
         """On that device."""
@@ -43,21 +43,32 @@ def make_classifier(recipe: Recipe, tokenizers: Tokenizers) -> SelfAttentionClas
 
 
 def encode(text: Text, tokenizers: Tokenizers, recipe: Recipe) -> Sentences:
-    """Texts as ids, long ones shortened, and labels as rows of one id."""
+    """Texts as ids, long ones shortened, and labels as rows of one whole number."""
     most = recipe.classifier_config(vocabulary=tokenizers.source.vocabulary_size).max_length
-    strange = sorted({pair.target for pair in text.pairs} - set(LABELS))
-    if strange:
-        raise TrainingError(f"A label is {strange[0]!r}, but must be 0 (negative) or 1 (positive). Check the columns.")
     whole = encode_all([pair.source for pair in text.pairs], tokenizers.source.encode_batch)
     sources = Ragged([shortened(row.tolist(), most - 1) for row in whole])  # one place is the end token's
-    labels = Ragged([[LABELS[pair.target]] for pair in text.pairs])
+    labels = Ragged([[round(WHOLE * probability_of(pair.target))] for pair in text.pairs])
     return Sentences(sources, labels, np.array(text.corpus, dtype=np.int32), text.weights)
+
+
+def probability_of(label: str) -> float:
+    """A label as a probability: 0, 1, or what a teacher gave between them."""
+    try:
+        value = float(label)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise TrainingError(
+            f"A label is {label!r}, but must be 0 (negative), 1 (positive) or a probability between them. "
+            "Check the columns."
+        )
+    return value
 
 
 def make_batch(sentences: Sentences, rows: RowArray, special: SpecialIds) -> ClassifierBatch:
     """Padded texts and their labels."""
     ids = pad_rows([[*sentences.source[row].tolist(), special.source_end] for row in rows], special.pad)
-    return ClassifierBatch(ids, torch.tensor([int(sentences.target[row][0]) for row in rows]))
+    return ClassifierBatch(ids, torch.tensor([float(sentences.target[row][0]) for row in rows]) / WHOLE)
 
 
 class ClassifierLosses(nn.Module):
@@ -72,9 +83,8 @@ class ClassifierLosses(nn.Module):
     def forward(self, batch: ClassifierBatch) -> Losses:
         """The sums of a batch; smoothing takes half of ε from the right class and gives it to the other."""
         log_odds = self.model(self._with_gaps(batch.ids))
-        positive = batch.positive.float()
-        wished = positive * (1 - self.smoothing) + self.smoothing / 2
-        return Losses(classification_loss(log_odds, wished), classification_loss(log_odds.detach(), positive))
+        wished = batch.positive * (1 - self.smoothing) + self.smoothing / 2
+        return Losses(classification_loss(log_odds, wished), classification_loss(log_odds.detach(), batch.positive))
 
     def _with_gaps(self, ids: Tensor) -> Tensor:
         """The texts with some tokens taken for padding, `[batch, tokens]`: no verdict may hang on one word alone."""
@@ -97,7 +107,7 @@ def validate(
             batch = make_batch(held.sentences, rows, tokenizers.special).to(device)
             log_odds = model(batch.ids)
             loss += float(classification_loss(log_odds, batch.positive))
-            right += int(((log_odds > 0) == (batch.positive == 1)).sum())
+            right += int(((log_odds > 0) == (batch.positive > 0.5)).sum())
         count = len(held.sentences.source)
         values[f"loss {held.name}"] = loss / count
         values[f"accuracy {held.name}"] = 100 * right / count

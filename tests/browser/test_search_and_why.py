@@ -14,6 +14,7 @@ from headlight import Translator
 from headlight.model.experiments.inside import parts_of_logit
 from headlight.model.records import KINDS, BeamTree, Translation
 from headlight.viz.answers.examples import EXAMPLES
+from headlight.viz.words import words
 from tests.browser.acting import at_rest, drawn, held, modules, open_tab, state
 from tests.browser.axe import barriers
 from tests.browser.conftest import Answered, Visit, visiting
@@ -147,6 +148,28 @@ def test_what_was_read_back_is_told_beside_each_translation_and_an_option_turns_
     expect(first).not_to_contain_text(CHOSEN)
     expect(told).to_have_count(0)
     expect(rule).to_have_count(0)
+
+
+def test_the_weight_of_the_read_back_is_offered_where_it_does_something(visit: Visit) -> None:
+    page = visit("#" + urlencode({"text": "Je bois de l'eau.", "model": "fr-en"}))
+    page.click("[aria-controls=options]")
+    weight, beam = (page.locator(f"#options [data-field={name}]") for name in ("back_weight", "beam_size"))
+    expect(weight).to_be_disabled()  # no model translates back into French
+    expect(weight).to_have_attribute("title", words("en")["option_back_weight_off"])
+    page = visit("#" + urlencode({"text": "Ich trinke ein Bier.", "model": "de-en"}))
+    page.click("[aria-controls=options]")
+    weight, beam = (page.locator(f"#options [data-field={name}]") for name in ("back_weight", "beam_size"))
+    expect(weight).to_be_enabled()
+    expect(weight).to_have_attribute("title", "")
+    beam.fill("1")
+    expect(weight).to_be_disabled()  # of one translation nothing is chosen
+    beam.fill("3")
+    expect(weight).to_be_enabled()
+    page.fill("#options [data-field=temperature]", "0.7")
+    expect(weight).to_be_disabled()
+    page.fill("#options [data-field=temperature]", "0")
+    expect(weight).to_be_enabled()
+    expect(weight).to_have_value("0.3")
 
 
 TREE, NODE = ".headlight-decoding .tree", ".headlight-decoding .node"

@@ -16,11 +16,11 @@ from headlight.model.foreign.loading import load_checkpoint
 from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.training.batches import Ragged, Sentences
 from headlight.model.training.beginning import begin_with_vectors, require_start
-from headlight.model.training.classification import ClassifierLosses, make_batch
+from headlight.model.training.classification import WHOLE, ClassifierLosses, encode, make_batch, probability_of
 from headlight.model.training.classification import make_classifier as make_fresh
-from headlight.model.training.corpora import CorpusSpec, read_pairs
+from headlight.model.training.corpora import CorpusSpec, Pair, read_pairs
 from headlight.model.training.evaluate import read_labelled
-from headlight.model.training.prepare import Tokenizers
+from headlight.model.training.prepare import Text, Tokenizers
 from headlight.model.training.recipe import Recipe
 from headlight.model.translate.judge import Judge
 from tests.compare import assert_close
@@ -38,12 +38,13 @@ def write_reviews(path: Path) -> None:
     path.write_text("label\ttext\n" + "".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
+COLUMNS: dict[str, Any] = {"source_column": 1, "target_column": 0, "header": True}
 FIELDS: dict[str, Any] = {
     "name": "reviews",
     "task": "classification",
     "source_language": "en",
-    "corpora": [{"source": "reviews.tsv", "source_column": 1, "target_column": 0, "header": True, "weight": 8.0}],
-    "validation": [{"source": "reviews.tsv", "source_column": 1, "target_column": 0, "header": True}],
+    "corpora": [{"source": "reviews.tsv", **COLUMNS, "weight": 8.0}],
+    "validation": [{"source": "reviews.tsv", **COLUMNS}],
     "cleaning": {"max_ratio": 1000.0},
     "tokenizer": {"vocabulary": 300, "minimum_frequency": 1},
     "model": {"d_model": 16, "heads": 2, "head_width": 8, "dropout": 0.0},
@@ -70,10 +71,45 @@ def test_reviews_are_learnt_by_heart_exported_and_evaluated(
     capsys.readouterr()
     assert main(["evaluate", "--model", str(folder), "--source", str(tmp_path / "reviews.tsv")]) == 0
     assert "accuracy 100.00% of 10 texts" in capsys.readouterr().out
+    long_ones = [f"1\t{'. '.join(PRAISE)}.", "0\tToo short.", f"0\t{'! '.join(COMPLAINT)}! A warm film!"]
+    (tmp_path / "long.tsv").write_text("label\ttext\n" + "".join(f"{each}\n" for each in long_ones), encoding="utf-8")
+    asked = ["data", "judged", "long", "long.tsv", "--data", str(tmp_path), "--by", str(folder), str(folder)]
+    assert main(asked) == 0
+    assert "judged/long.tsv: 10 sentences" in capsys.readouterr().out.replace("\\", "/")
+    pairs = list(read_pairs(CorpusSpec(source="judged/long.tsv", **COLUMNS), tmp_path))
+    assert [pair.source.rstrip(".!") for pair in pairs] == [text.lower() for text in PRAISE + COMPLAINT]  # each once
+    alone = judge.probabilities([pair.source for pair in pairs])
+    assert [float(pair.target) for pair in pairs] == pytest.approx([each[-1] for each in alone], abs=6e-4)
+    assert main([*asked, "--but-one-in", "3"]) == 0  # without the first and the fourth review
+    assert "judged/long.tsv: 6 sentences" in capsys.readouterr().out.replace("\\", "/")
+    assert main(["data", "judged", "none", "reviews.tsv", "--data", str(tmp_path), "--by", str(TOY)]) != 0
+    (tmp_path / "short.tsv").write_text("label\ttext\n1\tFine.\n", encoding="utf-8")
+    assert main(["data", "judged", "none", "short.tsv", "--data", str(tmp_path), "--by", str(folder)]) != 0
+    assert "No sentence of 3 to 40 words" in capsys.readouterr().err
+    assert not (tmp_path / "judged" / "none.tsv").exists()
+
+
+def test_a_label_may_be_a_teachers_probability() -> None:
+    words = Tokenizer.train(PRAISE + COMPLAINT, 300, minimum_frequency=1)
+    model, recipe, tokenizers = make_classifier(vocabulary=300), make_recipe(**FIELDS), Tokenizers(words, words)
+    pairs = [Pair("fine", "0.25"), Pair("dull", "0"), Pair("warm", "1")]
+    sentences = encode(Text(pairs, [0, 0, 0], (1.0,), ""), tokenizers, recipe)
+    batch = make_batch(sentences, torch.tensor([0, 1, 2]).numpy(), SPECIAL)
+    assert batch.positive.tolist() == [0.25, 0, 1]
+    of_positive = torch.nn.functional.logsigmoid(model(batch.ids))
+    of_negative = torch.nn.functional.logsigmoid(-model(batch.ids))
+    expected = -(0.25 * of_positive[0] + 0.75 * of_negative[0] + of_negative[1] + of_positive[2])
+    assert float(ClassifierLosses(model, 0.0)(batch).plain) == pytest.approx(float(expected), abs=1e-5)
+
+
+@pytest.mark.parametrize("label", ["1.5", "-0.1", "good", "", "nan"])
+def test_a_label_that_is_no_probability_is_named(label: str) -> None:
+    with pytest.raises(TrainingError, match=re.escape(repr(label))):
+        probability_of(label)
 
 
 def test_a_batch_holds_texts_with_their_end_and_their_labels() -> None:
-    sentences = Sentences(Ragged([[5, 6, 7], [8]]), Ragged([[1], [0]]), torch.zeros(2).numpy(), (1.0,))
+    sentences = Sentences(Ragged([[5, 6, 7], [8]]), Ragged([[WHOLE], [0]]), torch.zeros(2).numpy(), (1.0,))
     batch = make_batch(sentences, torch.tensor([1, 0]).numpy(), SPECIAL)
     end, pad = SPECIAL.source_end, SPECIAL.pad
     assert batch.ids.tolist() == [[8, end, pad, pad], [5, 6, 7, end]]
@@ -83,7 +119,7 @@ def test_a_batch_holds_texts_with_their_end_and_their_labels() -> None:
 def test_smoothing_shares_a_part_of_the_right_class_with_the_other() -> None:
     model = make_classifier()
     batch = make_batch(
-        Sentences(Ragged([[5, 6, 7]]), Ragged([[1]]), torch.zeros(1).numpy(), (1.0,)),
+        Sentences(Ragged([[5, 6, 7]]), Ragged([[WHOLE]]), torch.zeros(1).numpy(), (1.0,)),
         torch.tensor([0]).numpy(),
         SPECIAL,
     )
@@ -98,7 +134,7 @@ def test_tokens_that_are_left_out_tell_nothing_and_the_end_stays() -> None:
     model = make_classifier()
     text = list(range(4, 12)) * 25
     batch = make_batch(
-        Sentences(Ragged([text]), Ragged([[1]]), torch.zeros(1).numpy(), (1.0,)), torch.tensor([0]).numpy(), SPECIAL
+        Sentences(Ragged([text]), Ragged([[WHOLE]]), torch.zeros(1).numpy(), (1.0,)), torch.tensor([0]).numpy(), SPECIAL
     )
     seen: list[torch.Tensor] = []
     model.register_forward_pre_hook(lambda _, given: seen.append(given[0]))
@@ -215,7 +251,7 @@ def test_strange_labels_are_named(tmp_path: Path) -> None:
 
 def test_one_file_serves_to_train_and_to_validate(tmp_path: Path) -> None:
     write_reviews(tmp_path / "reviews.tsv")
-    columns: dict[str, Any] = {"source": "reviews.tsv", "source_column": 1, "target_column": 0, "header": True}
+    columns: dict[str, Any] = {"source": "reviews.tsv", **COLUMNS}
     whole = list(read_pairs(CorpusSpec(**columns), tmp_path))
     kept = list(read_pairs(CorpusSpec(**columns, one_in=4), tmp_path))
     others = list(read_pairs(CorpusSpec(**columns, but_one_in=4), tmp_path))

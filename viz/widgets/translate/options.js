@@ -57,15 +57,21 @@ export function mountOptions(config, submit) {
     if (event.key === 'Enter' && event.target.tagName === 'INPUT' && !event.isComposing) submit();
   });
 
-  const { beam_size: beam, temperature } = fields;
+  const { beam_size: beam, temperature, back_weight: weight } = fields;
   let width = config.defaults.beam_size; // of the beam, while chance decides: it comes back afterwards
+  let readsBack = config.defaults.back_weight > 0; // a model of the way back is here
   const follow = () => {
     const chance = Number(temperature.input.value) > 0;
     if (chance && !beam.input.disabled) [width, beam.input.value] = [beam.input.value, 1];
     if (!chance && beam.input.disabled) beam.input.value = width;
     beam.input.disabled = chance;
+    weight.input.disabled = !readsBack || beam.read() <= 1; // of one translation nothing is chosen
+    drawWeight();
   };
-  temperature.input.addEventListener('input', follow);
+  const drawWeight = () => {
+    weight.input.title = weight.input.disabled ? t('option_back_weight_off') : '';
+  };
+  for (const { input } of [temperature, beam]) input.addEventListener('input', follow);
   const take = (name, value) => {
     changed.add(name);
     fields[name].write(value);
@@ -94,13 +100,17 @@ export function mountOptions(config, submit) {
       temperature.input.value = values.temperature ?? 0;
       follow();
       for (const name of names) fields[name].write(values[name]);
+      follow();
       fields.target.input.value = typeof values.target === 'string' ? values.target : '';
     },
     /** The defaults of the model that answered, where the visitor changed nothing. */
     settle(defaults) {
+      readsBack = defaults.back_weight > 0;
       for (const name of names) {
-        if (!changed.has(name) && !fields[name].input.disabled && name in defaults) fields[name].write(defaults[name]);
+        const isSetByChance = fields[name] === beam && beam.input.disabled;
+        if (!changed.has(name) && !isSetByChance && name in defaults) fields[name].write(defaults[name]);
       }
+      follow();
     },
     clearTarget() {
       fields.target.input.value = '';
@@ -122,6 +132,7 @@ export function mountOptions(config, submit) {
         label.textContent = t(`option_${field}`);
         draw?.();
       }
+      drawWeight();
       fields.target.input.placeholder = t('option_target_placeholder');
     },
   };
