@@ -143,7 +143,7 @@ class Denied:
     word: str
     plain: float  # log-odds
     denied: float
-    looks: tuple[float, ...]  # of each head of the last layer: how much of the word's row goes to "not"
+    looks: FloatArray  # [layers, heads]: how much of the word's row goes to "not"
     without: FloatArray  # [layers, heads]: what the denied log-odds change without that head
 
 
@@ -158,5 +158,4 @@ def denied(judge: Judge, word: str) -> Denied:
         for head in range(heads):
             with judge.without_head(layer, head):
                 without[layer, head] = judge.judge(DENIED.format(word)).log_odds - judgement.log_odds
-    looks = tuple(float(weight) for weight in judgement.attention[-1, :, at, by])
-    return Denied(word, plain.log_odds, judgement.log_odds, looks, without)
+    return Denied(word, plain.log_odds, judgement.log_odds, judgement.attention[:, :, at, by], without)

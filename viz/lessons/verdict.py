@@ -132,17 +132,19 @@ def denial(given: Given) -> Found:
 
 
 def heads(given: Given) -> Found:
-    """Where the second layer's heads look from the denied word, and what the verdict loses without each head."""
+    """Where the layer that looks most for "not" looks from the denied word, and what is lost without each head."""
     found: Denied = given.run_judge(denied, given.values["word"])
     layers, count = found.without.shape
     names = [str(head + 1) for head in range(count)]
-    bars = Bars(Say("looks", {"word": found.word}), names, list(found.looks), most=1.0, digits=2)
+    where = int(found.looks.mean(axis=1).argmax())
+    looks = [float(weight) for weight in found.looks[where]]
+    bars = Bars(Say("looks", {"word": found.word, "where": str(where + 1)}), names, looks, most=1.0, digits=2)
     rows = [Say("layer", {"layer": str(layer + 1)}) for layer in range(layers)]
     heat = Heat(Say("without"), found.without, rows, names, digits=1, most=float(np.abs(found.without).max()))
     turned = np.sign(found.denied) * found.without  # below zero: the verdict comes closer to its opposite
     layer, head = np.unravel_index(int(turned.argmin()), turned.shape)
     numbers: dict[str, Cell] = {
-        "word": found.word, "looking": sum(weight > 0.5 for weight in found.looks), "count": count,
+        "word": found.word, "where": where + 1, "looking": sum(weight > 0.5 for weight in looks), "count": count,
         "layer": int(layer) + 1, "head": int(head) + 1, "before": found.denied,
         "after": found.denied + float(found.without[layer, head]),
     }  # fmt: skip
@@ -187,7 +189,7 @@ VERDICT = Lesson(
             formula=r"w_{h} = 0",
             numbers=(r"z = @before \to @after",),
             experiment=Experiment(heads, (Choice("word", OPPOSITES, "bad"),)),
-            claims=("the_second_layer_looks_for_not", "one_head_matters_most"),
+            claims=("a_layer_looks_for_not", "one_head_matters_most"),
         ),
     ),
 )

@@ -68,14 +68,16 @@ def not_turns_both_ways(asked: Asked) -> None:
         assert way * moved > CLEAR
 
 
-def the_second_layer_looks_for_not(asked: Asked) -> None:
+def a_layer_looks_for_not(asked: Asked) -> None:
     judgement = judge().judge(DENIED.format("bad"))
     texts = [token.text.strip() for token in judgement.tokens]
-    weights = judgement.attention[-1, :, texts.index("bad"), texts.index("not")]
+    of_layers = judgement.attention[:, :, texts.index("bad"), texts.index("not")]
     found = asked.found("verdict", "heads")
+    weights = of_layers[int(str(found.numbers["where"])) - 1]
+    assert weights.mean() == of_layers.mean(axis=1).max()
     (bars,) = (each for each in pictures(found) if isinstance(each, Bars))
     np.testing.assert_allclose(bars.values, weights, atol=1e-6)
-    assert found.numbers["looking"] == (weights > 0.5).sum() > len(weights) / 2
+    assert found.numbers["looking"] == (weights > 0.5).sum() >= len(weights) / 2
 
 
 def one_head_matters_most(asked: Asked) -> None:
