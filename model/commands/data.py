@@ -41,11 +41,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--data", type=Path, default=Path("data"), help="they go to templates/reviews/ in this folder (data)"
     )
     reviews.add_argument("--count", type=int, default=40_000, metavar="N", help="tests included (40000)")
-    for made in (templates, reviews):
-        made.add_argument(
-            "--apart", nargs="+", type=Path, metavar="FILE", default=[], help="test files: no line of theirs is written"
-        )
-        made.add_argument("--seed", type=int, default=1, help="(1)")
     judged = actions.add_parser("judged", help="the sentences of labelled reviews, judged one by one by classifiers")
     judged.add_argument("name", help="they go to judged/NAME.tsv")
     judged.add_argument("reviews", metavar="FILE", help="label, tab, review; its first line names the columns")
@@ -55,6 +50,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--but-one-in", type=int, default=0, metavar="N", help="leave out every Nth review, from the first"
     )
 
+    for made in (templates, reviews, judged):
+        made.add_argument(
+            "--apart", nargs="+", type=Path, metavar="FILE", default=[], help="test files: no line of theirs is written"
+        )
+    for made in (templates, reviews):
+        made.add_argument("--seed", type=int, default=1, help="(1)")
+
 
 def run(arguments: argparse.Namespace) -> int:
     """Fetch a public set, list them, print lines that other files lack, or write texts generated or judged."""
@@ -63,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
             source=arguments.reviews, source_column=1, target_column=0, header=True, but_one_in=arguments.but_one_in
         )
         path = arguments.data / "judged" / f"{arguments.name}.tsv"
-        print(write_judged(path, spec, arguments.data, arguments.by))
+        print(write_judged(path, spec, arguments.data, arguments.by, letters_of_reviews(arguments.apart)))
         return 0
     if arguments.action == "templates":
         pairs = tuple((name.partition("-")[0], name.partition("-")[2]) for name in arguments.pairs)

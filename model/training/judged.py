@@ -7,7 +7,7 @@ more than a label would.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -23,9 +23,9 @@ SENTENCE_END = re.compile(r"(?<=[.!?])[\"')]*\s+")
 SHORTEST, LONGEST = 3, 40  # words of a sentence
 
 
-def write_judged(path: Path, spec: CorpusSpec, data: Path, teachers: Sequence[Path]) -> str:
-    """Write `probability<tab>sentence` for each sentence of these texts, the mean of what the teachers say."""
-    sentences = list(sentences_of(pair.source for pair in read_pairs(spec, data)))
+def write_judged(path: Path, spec: CorpusSpec, data: Path, teachers: Sequence[Path], apart: Collection[str]) -> str:
+    """Write `probability<tab>sentence` for the sentences of these texts but `apart`: the mean of what teachers say."""
+    sentences = list(sentences_of((pair.source for pair in read_pairs(spec, data)), apart))
     if not sentences:
         raise TrainingError(f"No sentence of {SHORTEST} to {LONGEST} words is in these texts. Check the column.")
     judged = np.mean([_positive(folder, sentences) for folder in teachers], axis=0)
@@ -36,9 +36,9 @@ def write_judged(path: Path, spec: CorpusSpec, data: Path, teachers: Sequence[Pa
     return f"{path}: {len(rows):,} sentences, {sure:.0%} of them below 0.1 or above 0.9"
 
 
-def sentences_of(texts: Iterable[str]) -> Iterator[str]:
-    """The sentences of texts, folded, each once: signs and capitals don't count."""
-    seen: set[str] = set()
+def sentences_of(texts: Iterable[str], apart: Collection[str]) -> Iterator[str]:
+    """The sentences of texts but `apart`, folded, each once: signs and capitals don't count."""
+    seen = set(apart)
     for text in texts:
         for sentence in SENTENCE_END.split(fold(text)):
             key = letters(sentence)

@@ -80,6 +80,8 @@ def test_reviews_are_learnt_by_heart_exported_and_evaluated(
     assert [pair.source.rstrip(".!") for pair in pairs] == [text.lower() for text in PRAISE + COMPLAINT]  # each once
     alone = judge.probabilities([pair.source for pair in pairs])
     assert [float(pair.target) for pair in pairs] == pytest.approx([each[-1] for each in alone], abs=6e-4)
+    assert main([*asked, "--apart", str(tmp_path / "reviews.tsv")]) != 0  # all of them stand there
+    assert "No sentence" in capsys.readouterr().err
     assert main([*asked, "--but-one-in", "3"]) == 0  # without the first and the fourth review
     assert "judged/long.tsv: 6 sentences" in capsys.readouterr().out.replace("\\", "/")
     assert main(["data", "judged", "none", "reviews.tsv", "--data", str(tmp_path), "--by", str(TOY)]) != 0
