@@ -1,7 +1,7 @@
 """The teacher of `sentiment`: a published encoder learns to judge film reviews, and later judges sentences for it.
 
     pip install -r requirements-train.txt transformers==5.23.0
-    python assets/recipes/sentiment_teacher.py ENCODER --data DATA --to runs/sentiment-teacher
+    PYTHONPATH=. python assets/recipes/sentiment_teacher.py ENCODER --data DATA --to runs/sentiment-teacher
 
 ENCODER is a folder of `sentence-transformers/all-MiniLM-L6-v2` (Apache-2.0), or of another BERT. What comes out is a
 `BertForSequenceClassification`, which Headlight reads like any other: `headlight data judged --by

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from headlight.model.folders.storage import is_plain_name
 from headlight.model.training.corpora import CorpusSpec
 from headlight.model.training.datasets import SETS
 from headlight.model.training.download import find_set, get_set
-from headlight.model.training.judged import write_judged
+from headlight.model.training.judged import letters_of_sentences, write_judged
 from headlight.model.training.templates.make import PAIRS, write_templates
 from headlight.model.training.templates.reviews import letters_of_reviews, write_reviews
 from headlight.model.training.unseen import letters_of_lines, unseen_lines
@@ -42,10 +43,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     reviews.add_argument("--count", type=int, default=40_000, metavar="N", help="tests included (40000)")
     judged = actions.add_parser("judged", help="the sentences of labelled reviews, judged one by one by classifiers")
-    judged.add_argument("name", help="they go to judged/NAME.tsv")
+    judged.add_argument("name", type=_plain_name, help="they go to judged/NAME.tsv")
     judged.add_argument("reviews", metavar="FILE", help="label, tab, review; its first line names the columns")
     judged.add_argument("--data", type=Path, default=Path("data"), help="the folder of both files (data)")
-    judged.add_argument("--by", nargs="+", type=Path, metavar="FOLDER", required=True, help="two classes, praise last")
+    judged.add_argument(
+        "--by", nargs="+", type=Path, metavar="FOLDER", required=True, help="folders of classifiers, praise last"
+    )
     judged.add_argument(
         "--but-one-in", type=int, default=0, metavar="N", help="leave out every Nth review, from the first"
     )
@@ -58,6 +61,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         made.add_argument("--seed", type=int, default=1, help="(1)")
 
 
+def _plain_name(name: str) -> str:
+    """A name that leads to no other folder."""
+    if not is_plain_name(name):
+        raise argparse.ArgumentTypeError(f"{name!r} is no name of a file; give letters, as in imdb")
+    return name
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Fetch a public set, list them, print lines that other files lack, or write texts generated or judged."""
     if arguments.action == "judged":
@@ -65,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
             source=arguments.reviews, source_column=1, target_column=0, header=True, but_one_in=arguments.but_one_in
         )
         path = arguments.data / "judged" / f"{arguments.name}.tsv"
-        print(write_judged(path, spec, arguments.data, arguments.by, letters_of_reviews(arguments.apart)))
+        print(write_judged(path, spec, arguments.data, arguments.by, letters_of_sentences(arguments.apart)))
         return 0
     if arguments.action == "templates":
         pairs = tuple((name.partition("-")[0], name.partition("-")[2]) for name in arguments.pairs)

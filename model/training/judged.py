@@ -14,7 +14,7 @@ import numpy as np
 
 from headlight.model.errors import TrainingError
 from headlight.model.text.cleaning import fold
-from headlight.model.training.corpora import CorpusSpec, read_pairs
+from headlight.model.training.corpora import CorpusSpec, read_lines, read_pairs
 from headlight.model.training.files import write_text
 from headlight.model.training.unseen import letters
 from headlight.model.translate.judge import Judge
@@ -25,18 +25,20 @@ SHORTEST, LONGEST = 3, 40  # words of a sentence
 
 def write_judged(path: Path, spec: CorpusSpec, data: Path, teachers: Sequence[Path], apart: Collection[str]) -> str:
     """Write `probability<tab>sentence` for the sentences of these texts but `apart`: the mean of what teachers say."""
+    judges = [_teacher(folder) for folder in teachers]
     sentences = list(sentences_of((pair.source for pair in read_pairs(spec, data)), apart))
     if not sentences:
         raise TrainingError(f"No sentence of {SHORTEST} to {LONGEST} words is in these texts. Check the column.")
-    judged = np.mean([_positive(folder, sentences) for folder in teachers], axis=0)
+    judged = np.mean([[each[-1] for each in judge.probabilities(sentences)] for judge in judges], axis=0)
     rows = [f"{value:.3f}\t{sentence}\n" for value, sentence in zip(judged.tolist(), sentences, strict=True)]
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, "label\ttext\n" + "".join(rows))
     sure = np.mean(np.abs(judged - 0.5) > 0.4)
-    return f"{path}: {len(rows):,} sentences, {sure:.0%} of them below 0.1 or above 0.9"
+    praise = " and ".join(sorted({repr(judge.model.config.classes[-1]) for judge in judges}))
+    return f"{path}: sentences: {len(rows):,}; below 0.1 or above 0.9: {sure:.0%}; taken for praise: {praise}"
 
 
-def sentences_of(texts: Iterable[str], apart: Collection[str]) -> Iterator[str]:
+def sentences_of(texts: Iterable[str], apart: Collection[str] = ()) -> Iterator[str]:
     """The sentences of texts but `apart`, folded, each once: signs and capitals don't count."""
     seen = set(apart)
     for text in texts:
@@ -47,9 +49,17 @@ def sentences_of(texts: Iterable[str], apart: Collection[str]) -> Iterator[str]:
                 yield sentence.strip()
 
 
-def _positive(folder: Path, sentences: Sequence[str]) -> list[float]:
-    """The probability of the last class, which is the positive one, of each sentence."""
+def letters_of_sentences(files: Sequence[Path]) -> set[str]:
+    """Every sentence of tables with a header, whose second column has the texts, as `letters` writes it."""
+    texts = (line.split("\t")[1] for path in files for line in read_lines(path) if "\t" in line)
+    return {letters(sentence) for text in texts for sentence in SENTENCE_END.split(fold(text))}
+
+
+def _teacher(folder: Path) -> Judge:
+    """A classifier of two classes, of which a text has one; the last one is praise."""
     judge = Judge.load(folder)
-    if len(judge.model.config.classes) != 2:
-        raise TrainingError(f"{folder} knows {len(judge.model.config.classes)} classes. A teacher has to know two.")
-    return [each[-1] for each in judge.probabilities(sentences)]
+    config = judge.model.config
+    if len(config.classes) != 2 or not config.exclusive:
+        named = ", ".join(config.classes[:5])
+        raise TrainingError(f"{folder} knows these classes: {named}. A teacher knows two, of which a text has one.")
+    return judge

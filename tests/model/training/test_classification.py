@@ -25,9 +25,11 @@ from headlight.model.training.recipe import Recipe
 from headlight.model.translate.judge import Judge
 from tests.compare import assert_close
 from tests.model.core.test_classifier import make_classifier
+from tests.model.foreign.classifier_folders import bert
 from tests.model.training.examples import SPECIAL, make_recipe, recipe_text
 
 ASSETS = Path(__file__).resolve().parents[3] / "assets"
+EACH = "multi_label_classification"
 TOY = ASSETS / "models" / "toy"
 PRAISE = ["a warm film", "what a lovely story", "funny and wise", "I loved every minute", "a great cast"]
 COMPLAINT = ["a cold film", "what a tired story", "loud and dull", "I hated every minute", "a wasted cast"]
@@ -75,7 +77,7 @@ def test_reviews_are_learnt_by_heart_exported_and_evaluated(
     (tmp_path / "long.tsv").write_text("label\ttext\n" + "".join(f"{each}\n" for each in long_ones), encoding="utf-8")
     asked = ["data", "judged", "long", "long.tsv", "--data", str(tmp_path), "--by", str(folder), str(folder)]
     assert main(asked) == 0
-    assert "judged/long.tsv: 10 sentences" in capsys.readouterr().out.replace("\\", "/")
+    assert "judged/long.tsv: sentences: 10; " in capsys.readouterr().out.replace("\\", "/")
     pairs = list(read_pairs(CorpusSpec(source="judged/long.tsv", **COLUMNS), tmp_path))
     assert [pair.source.rstrip(".!") for pair in pairs] == [text.lower() for text in PRAISE + COMPLAINT]  # each once
     alone = judge.probabilities([pair.source for pair in pairs])
@@ -83,8 +85,12 @@ def test_reviews_are_learnt_by_heart_exported_and_evaluated(
     assert main([*asked, "--apart", str(tmp_path / "reviews.tsv")]) != 0  # all of them stand there
     assert "No sentence" in capsys.readouterr().err
     assert main([*asked, "--but-one-in", "3"]) == 0  # without the first and the fourth review
-    assert "judged/long.tsv: 6 sentences" in capsys.readouterr().out.replace("\\", "/")
-    assert main(["data", "judged", "none", "reviews.tsv", "--data", str(tmp_path), "--by", str(TOY)]) != 0
+    assert "judged/long.tsv: sentences: 6; " in capsys.readouterr().out.replace("\\", "/")
+    for other in (TOY, bert(tmp_path / "three"), bert(tmp_path / "each", classes=2, problem_type=EACH)):
+        assert main(["data", "judged", "none", "reviews.tsv", "--data", str(tmp_path), "--by", str(other)]) != 0
+    for name in ("", "../up", "a/b", str(tmp_path / "x")):
+        with pytest.raises(SystemExit):
+            main(["data", "judged", name, "reviews.tsv", "--data", str(tmp_path), "--by", str(folder)])
     (tmp_path / "short.tsv").write_text("label\ttext\n1\tFine.\n", encoding="utf-8")
     assert main(["data", "judged", "none", "short.tsv", "--data", str(tmp_path), "--by", str(folder)]) != 0
     assert "No sentence of 3 to 40 words" in capsys.readouterr().err

@@ -98,6 +98,13 @@ export function scrolls(element, yes) {
   else element.removeAttribute('tabindex');
 }
 
+/** The same for one whose content may be wider, or higher (`side`: 'Width' or 'Height'), than fonts and room allow. */
+export function scrollsWhenFull(element, side) {
+  const look = () => scrolls(element, element[`scroll${side}`] > element[`client${side}`]);
+  new ResizeObserver(look).observe(element);
+  return look;
+}
+
 export const typing = (element) => /^(INPUT|TEXTAREA|SELECT)$/.test(element?.tagName ?? '');
 export const calm = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
 export const narrow = () => innerWidth <= 700;

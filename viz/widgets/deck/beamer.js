@@ -1,6 +1,6 @@
 // The views one after the other, large, with their notes below: for a class that looks at a wall.
 
-import { make, typing } from '../core/dom.js';
+import { make, scrollsWhenFull, typing } from '../core/dom.js';
 import { on, set } from '../core/state.js';
 import { t } from '../core/words.js';
 import { turnButtons } from '../parts/turning.js';
@@ -23,6 +23,7 @@ export class Beamer {
     this.note = make('p', {});
     this.leaves = make('button', { type: 'button', class: 'link', onclick: () => this.leave() });
     const words = make('div', { class: 'beamer-words', 'aria-live': 'polite' }, this.title, this.note);
+    this.lookWhetherFull = scrollsWhenFull(words, 'Height');
     const ways = make('div', { class: 'beamer-ways' }, this.back, this.onward, this.count);
     this.element = make('section', { class: 'headlight beamer-bar', hidden: true }, ways, words, this.leaves);
     document.querySelector('.gradio-container').append(this.element);
@@ -67,6 +68,7 @@ export class Beamer {
     this.title.textContent = title;
     this.note.textContent = note;
     this.note.hidden = !note;
+    this.lookWhetherFull();
     this.count.textContent = `${this.place + 1} / ${views.length}`;
     this.element.setAttribute('aria-label', t('saved_views'));
     this.leaves.textContent = t('deck_leave');

@@ -1,6 +1,6 @@
 // One step on the page: where, what, how, and by what, with its question and the ways on.
 
-import { icon, make, narrow, phrase, replace } from '../core/dom.js';
+import { icon, make, narrow, phrase, replace, scrollsWhenFull } from '../core/dom.js';
 import { set } from '../core/state.js';
 import { languageName, t } from '../core/words.js';
 import { turnButtons } from '../parts/turning.js';
@@ -278,6 +278,7 @@ export class StepView {
     const general = make('div', { class: 'general' }, plain);
     const filled = lines.map((line) => make('div', { class: 'filled numeric' }, formula(line, numbers)));
     replace(this.formulas, general, about, ...filled, note);
+    for (const line of [general, ...filled]) scrollsWhenFull(line, 'Width');
   }
 }
 

@@ -66,10 +66,13 @@ export function mountOptions(config, submit) {
     if (!chance && beam.input.disabled) beam.input.value = width;
     beam.input.disabled = chance;
     weight.input.disabled = !readsBack || beam.read() <= 1; // of one translation nothing is chosen
-    drawWeight();
+    drawNote();
   };
-  const drawWeight = () => {
-    weight.input.title = weight.input.disabled ? t('option_back_weight_off') : '';
+  const note = make('span', { class: 'note', id: 'option-back_weight-note' });
+  weight.error.after(note);
+  weight.input.setAttribute('aria-describedby', `${weight.error.id} ${note.id}`);
+  const drawNote = () => {
+    note.textContent = weight.input.disabled ? t('option_back_weight_off') : '';
   };
   for (const { input } of [temperature, beam]) input.addEventListener('input', follow);
   const take = (name, value) => {
@@ -132,7 +135,7 @@ export function mountOptions(config, submit) {
         label.textContent = t(`option_${field}`);
         draw?.();
       }
-      drawWeight();
+      drawNote();
       fields.target.input.placeholder = t('option_target_placeholder');
     },
   };
