@@ -69,7 +69,7 @@ export function mountOptions(config, submit) {
     drawNote();
   };
   const note = make('span', { class: 'note', id: 'option-back_weight-note' });
-  weight.error.after(note);
+  faults.prepend(note);
   weight.input.setAttribute('aria-describedby', `${weight.error.id} ${note.id}`);
   const drawNote = () => {
     note.textContent = weight.input.disabled ? t('option_back_weight_off') : '';
