@@ -52,7 +52,6 @@ def add(parser: argparse.ArgumentParser) -> None:
     judged.add_argument(
         "--but-one-in", type=int, default=0, metavar="N", help="leave out every Nth review, from the first"
     )
-
     for made in (templates, reviews, judged):
         made.add_argument(
             "--apart", nargs="+", type=Path, metavar="FILE", default=[], help="test files: no line of theirs is written"
