@@ -58,6 +58,7 @@ export function mountOptions(config, submit) {
   });
 
   const { beam_size: beam, temperature, back_weight: weight } = fields;
+  const own = fields.target.input;
   let width = config.defaults.beam_size; // of the beam, while chance decides: it comes back afterwards
   let readsBack = config.defaults.back_weight > 0; // a model of the way back is here
   const follow = () => {
@@ -65,7 +66,8 @@ export function mountOptions(config, submit) {
     if (chance && !beam.input.disabled) [width, beam.input.value] = [beam.input.value, 1];
     if (!chance && beam.input.disabled) beam.input.value = width;
     beam.input.disabled = chance;
-    weight.input.disabled = !readsBack || beam.read() <= 1; // of one translation nothing is chosen
+    const one = beam.read() <= 1 || own.value.trim() !== ''; // translation alone: nothing is chosen
+    weight.input.disabled = !readsBack || one;
     drawNote();
   };
   const note = make('span', { class: 'note', id: 'option-back_weight-note' });
@@ -74,7 +76,7 @@ export function mountOptions(config, submit) {
   const drawNote = () => {
     note.textContent = weight.input.disabled ? t('option_back_weight_off') : '';
   };
-  for (const { input } of [temperature, beam]) input.addEventListener('input', follow);
+  for (const input of [temperature.input, beam.input, own]) input.addEventListener('input', follow);
   const take = (name, value) => {
     changed.add(name);
     fields[name].write(value);
@@ -87,7 +89,7 @@ export function mountOptions(config, submit) {
       const given = { ...state.modelDefaults[model] };
       for (const name of changed) given[name] = fields[name].read();
       if (given.temperature > 0) given.beam_size = 1; // chance and search exclude each other
-      return { ...given, target: fields.target.input.value.trim() || null, prefix: null };
+      return { ...given, target: own.value.trim() || null, prefix: null };
     },
     /** Values from a link or another tab: those that differ from the defaults count as changed by the visitor. */
     change(values, defaults = {}) {
@@ -103,8 +105,8 @@ export function mountOptions(config, submit) {
       temperature.input.value = values.temperature ?? 0;
       follow();
       for (const name of names) fields[name].write(values[name]);
+      own.value = typeof values.target === 'string' ? values.target : '';
       follow();
-      fields.target.input.value = typeof values.target === 'string' ? values.target : '';
     },
     /** The defaults of the model that answered, where the visitor changed nothing. */
     settle(defaults) {
@@ -116,7 +118,8 @@ export function mountOptions(config, submit) {
       follow();
     },
     clearTarget() {
-      fields.target.input.value = '';
+      own.value = '';
+      follow();
     },
     fail(field, says) {
       if (!fields[field]) return false;
@@ -136,7 +139,7 @@ export function mountOptions(config, submit) {
         draw?.();
       }
       drawNote();
-      fields.target.input.placeholder = t('option_target_placeholder');
+      own.placeholder = t('option_target_placeholder');
     },
   };
 }
