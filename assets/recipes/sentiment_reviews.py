@@ -1,4 +1,4 @@
-"""Labels of whole film reviews and of cuttings from them, by who has not learnt from them; `sentiment` learns them.
+"""Labels of film reviews and of cuttings from them, by models that have not learnt those; `sentiment` learns them.
 
     pip install -r requirements-train.txt scikit-learn==1.9.1
     PYTHONPATH=. python assets/recipes/sentiment_reviews.py --data DATA
@@ -6,10 +6,12 @@
 A review's own label does not tell how plainly it praises, and a small model learns the odd ones by heart. So runs of
 up to three words are weighed by how much more often they praise than complain (naive Bayes within logistic regression:
 Wang and Manning 2012), and trees put that beside what a larger model said of the sentences (`judged/imdb.tsv`). A fifth
-of the reviews at a time is judged by what the other four fifths taught. Two tables come out, `probability<tab>text`:
+of the reviews at a time is judged by what the other four fifths taught (the larger model had seen cuttings of all).
+Two tables come out, `probability<tab>text`:
 
-- `judged/reviews.tsv`: the reviews; half of a probability is their own label, half that judgement;
-- `judged/cuttings.tsv`: up to three cuttings of each, whole sentences of 40 to 180 words; a fifth and four fifths.
+- `judged/reviews.tsv`: the reviews, without quotes behind a sentence's end; half of a probability is their own label,
+  half that judgement;
+- `judged/cuttings.tsv`: up to three cuttings of each, about 40 to 180 words in whole sentences; a fifth and four fifths.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ REVIEWS = CorpusSpec(source="sentiment/imdb/train.tsv.gz", but_one_in=20, **COLU
 SENTENCES = CorpusSpec(source="judged/imdb.tsv", **COLUMNS)
 WORD = re.compile(r"n't|\w+|[!?]")
 FOLDS = 5
-CUTTINGS, SHORTEST, LONGEST = 3, 40, 180  # of a review, and words of one
+CUTTINGS, SHORTEST, LONGEST = 3, 40, 180  # of a review, and the words that one is meant to have
 ENOUGH = 0.6  # of the words that a cutting was meant to have: near the end of a review there may be fewer
 OWN_LABEL = {"reviews": 0.5, "cuttings": 0.2}  # its share
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import cache
 
 import torch
 import torch.distributed as dist
@@ -14,6 +16,7 @@ from headlight.model.errors import TrainingError
 from headlight.model.translate.device import choose_kernels
 
 PRECISIONS = ("auto", "float32", "bfloat16")
+CLEARLY = 0.8  # of the time: conversions take a part of what products gain
 
 
 @dataclass(frozen=True)
@@ -76,12 +79,30 @@ def choose_device(name: str, processes: Processes) -> torch.device:
     return device
 
 
+@cache
 def gains_from_bfloat16(device: torch.device) -> bool:
-    """Whether the device multiplies bfloat16 matrices faster than float32; without instructions for it, it does not."""
+    """Whether the device multiplies bfloat16 matrices clearly faster than float32.
+
+    Without instructions for it, it does not; with them, processors differ: with AVX512-BF16 and without AMX, some take
+    nearly twice as long. So a product is timed in both, which takes some hundredths of a second.
+    """
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     checks = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
-    return device.type == "cpu" and any(bool(getattr(torch.cpu, name, bool)()) for name in checks)
+    if device.type != "cpu" or not any(bool(getattr(torch.cpu, name, bool)()) for name in checks):
+        return False
+    return seconds_of_product(torch.bfloat16) < CLEARLY * seconds_of_product(torch.float32)
+
+
+def seconds_of_product(kind: torch.dtype) -> float:
+    """What a product of the size of a feed-forward layer's takes on this CPU, at best."""
+    tokens, weight = torch.ones(1024, 256, dtype=kind), torch.ones(256, 1024, dtype=kind)
+    times = []
+    for _ in range(6):  # the first one also makes its kernel
+        started = time.perf_counter()
+        tokens @ weight
+        times.append(time.perf_counter() - started)
+    return min(times)
 
 
 def autocast(device: torch.device, precision: str) -> AbstractContextManager[object]:

@@ -1,8 +1,7 @@
 """The answer cache: translations by request, bounded by bytes. Equal requests at one time are computed once.
 
 A request and the revision of the model's files decide a translation, so that pair is the key: two visitors get the same
-translation if, and only if, their requests are equal. The first request computes; equal ones wait for its result. One
-that is not whole, because something failed on its way, is theirs alone: the next request tries again.
+translation if, and only if, their requests are equal. The first request computes; equal ones wait for its result.
 """
 
 from __future__ import annotations
@@ -29,15 +28,8 @@ class Key(NamedTuple):
 class AnswerCache:
     """Translations by key, bounded by bytes. Threads may share it."""
 
-    def __init__(
-        self,
-        limit_bytes: int,
-        *,
-        patience: float = PATIENCE,
-        is_whole: Callable[[Translation], bool] = lambda answer: True,
-    ) -> None:
+    def __init__(self, limit_bytes: int, *, patience: float = PATIENCE) -> None:
         self._answers: ByteLru[Translation] = ByteLru(limit_bytes)
-        self._is_whole = is_whole
         self._flights: SingleFlight[Translation] = SingleFlight(patience=patience)
 
     def __len__(self) -> int:
@@ -71,7 +63,7 @@ class AnswerCache:
 
     def _keep(self, key: Key, answer: Translation) -> None:
         size = bytes_of(answer)
-        if size <= self._answers.limit_bytes and self._is_whole(answer):
+        if size <= self._answers.limit_bytes:
             self._answers.put(key, answer, size)
 
 

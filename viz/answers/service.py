@@ -64,7 +64,7 @@ class Service:
         self.tallies = Tallies()
         # Before everything that computes:
         self.line = Line(settings.concurrency, settings.line, on_refused=self.tallies.refused)
-        self.answer_cache = AnswerCache(settings.cache_mb * MEGABYTE, is_whole=self._is_whole)
+        self.answer_cache = AnswerCache(settings.cache_mb * MEGABYTE)
         self.shared = SharedAnswers(settings.cache_url) if settings.cache_url else None
         self.catalogue = Catalogue(settings)
         self.loaded = LoadedModels(self.catalogue, settings.models_mb * MEGABYTE)
@@ -259,12 +259,6 @@ class Service:
         except PageError:
             LOG.exception("%s could not read an answer back, so the search chose alone.", name)
             return translation
-
-    def _is_whole(self, translation: Translation) -> bool:
-        """Whether all had their say: not where a model of the way back was to choose, and failed."""
-        if not has_choice(translation) or any(each.back is not None for each in translation.hypotheses):
-            return True
-        return not self._reverse(translation.request)
 
     @contextmanager
     def _shared(self, request: TranslationRequest, left: Event | None = None) -> Iterator[Turn]:

@@ -116,11 +116,6 @@ def test_where_the_way_back_fails_the_search_chooses_alone(service: Service, mon
     alone = service.translate(service.check({**PAGE, "back_weight": 0}))
     found = fresh.translate(fresh.check(PAGE))
     assert (found.text, [each.back for each in found.hypotheses]) == (alone.text, [None] * 4)
-    monkeypatch.setattr(fresh.loaded, "load", load)  # it can be read again, and whoever asks next has the choice
-    again, made = fresh.translated(fresh.check(PAGE))
-    assert made is False
-    assert CHOSEN in again.text
-    assert fresh.translated(fresh.check(PAGE))[1] is True
 
 
 def test_what_chooses_is_part_of_the_key(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:

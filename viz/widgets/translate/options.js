@@ -66,8 +66,8 @@ export function mountOptions(config, submit) {
     if (chance && !beam.input.disabled) [width, beam.input.value] = [beam.input.value, 1];
     if (!chance && beam.input.disabled) beam.input.value = width;
     beam.input.disabled = chance;
-    const one = beam.read() <= 1 || own.value.trim() !== ''; // translation alone: nothing is chosen
-    weight.input.disabled = !readsBack || one;
+    const nothingToChoose = beam.read() <= 1 || own.value.trim() !== ''; // there is one translation alone
+    weight.input.disabled = !readsBack || nothingToChoose;
     drawNote();
   };
   const note = make('span', { class: 'note', id: 'option-back_weight-note' });

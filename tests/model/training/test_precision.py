@@ -1,0 +1,42 @@
+"""bfloat16 on a CPU: chosen where it is faster, which instructions alone do not tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from headlight.model.training.processes import gains_from_bfloat16, seconds_of_product
+
+CPU = torch.device("cpu")
+CHECKS = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
+
+
+@pytest.fixture(autouse=True)
+def asked_anew() -> Iterator[None]:
+    gains_from_bfloat16.cache_clear()
+    yield
+    gains_from_bfloat16.cache_clear()
+
+
+@pytest.mark.parametrize(("seconds", "gains"), [(0.5, True), (0.9, False), (1.9, False)])
+def test_it_is_chosen_where_its_product_is_clearly_faster(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, gains: bool
+) -> None:
+    taken = {torch.bfloat16: seconds, torch.float32: 1.0}
+    monkeypatch.setattr("headlight.model.training.processes.seconds_of_product", taken.__getitem__)
+    monkeypatch.setattr(torch.cpu, CHECKS[0], lambda: True, raising=False)
+    assert gains_from_bfloat16(CPU) is gains
+
+
+def test_without_instructions_for_it_nothing_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headlight.model.training.processes.seconds_of_product", None)
+    for name in CHECKS:
+        monkeypatch.setattr(torch.cpu, name, lambda: False, raising=False)
+    assert gains_from_bfloat16(CPU) is False
+
+
+@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float32])
+def test_a_product_of_each_is_timed(kind: torch.dtype) -> None:
+    assert seconds_of_product(kind) > 0
