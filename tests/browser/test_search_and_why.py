@@ -171,8 +171,11 @@ def test_the_weight_of_the_read_back_is_offered_where_it_does_something(visit: V
     expect(weight).to_be_disabled()
     page.fill("#options [data-field=temperature]", "0")
     expect(weight).to_be_enabled()
+    height = page.locator("#options").evaluate("options => options.offsetHeight")
     page.fill("#options [data-field=target]", "I drink a beer.")
     expect(weight).to_be_disabled()  # a translation of one's own is not chosen, either
+    expect(page.get_by_text(reason)).to_be_visible()
+    assert page.locator("#options").evaluate("options => options.offsetHeight") == height  # the note moves nothing
     page.fill("#options [data-field=target]", "")
     expect(weight).to_be_enabled()
     expect(weight).to_have_value("0.3")
