@@ -22,7 +22,7 @@ from tests.browser.acting import at_rest, open_tab, traces
 from tests.browser.conftest import Visit, visiting
 
 NEAR = 1.01 / 20_000  # a weight travels as one letter, known to a unit of the fourth decimal
-LAST_DECIMAL = 1.1e-4  # of four: it may round either way
+HALF = 0.51e-4  # of the last of four decimals: what lies between two of them may be rounded twice, either way
 REVIEW = "The cast is wonderful, but the story is dull & far too long."
 CHOSEN, PLOT = ".headlight-positions [aria-checked=true]", ".headlight-positions .plot"
 
@@ -142,8 +142,9 @@ def test_a_review_gets_the_judges_verdict_probability_shares_and_heads(page: Pag
     expect(rows.last).to_be_visible()
     shown = [row.split("\t") for row in rows.all_inner_texts()]
     assert [name for name, *_ in shown] == [token.text for token in truth.tokens]
+    assert all(re.fullmatch(r"[+−]\d\.\d{4}", share) for _, share, _ in shown)
     shares = [float(share.replace("−", "-")) for _, share, _ in shown]
-    assert shares == pytest.approx(truth.shares, abs=LAST_DECIMAL)
+    assert shares == pytest.approx(truth.shares, abs=HALF)
     for head in (2, 6):
         page.click(f'.headlight-sentiment .wall-grid button[data-layer="0"][data-head="{head}"]')
         (drawn,) = (trace["z"] for trace in traces(page, ".headlight-sentiment .plot") if trace["type"] == "heatmap")
