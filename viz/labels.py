@@ -65,14 +65,14 @@ class Label:
 
 
 def labels(tokens: Sequence[Token]) -> tuple[Label, ...]:
-    """One label a token. Of a character in pieces, the first shows it, the others say which piece they are: ·2/3."""
+    """One label a token. Of a character in pieces, the first shows it, the others say which piece of it: 翻 2/3."""
     found = []
     before: Token | None = None
     for token in tokens:
         joined = before is not None and _touches(before, token)
         if token.piece:
-            number = f"{token.piece + 1}/{token.pieces}"
-            found.append(Label(f"{CONTINUES}{number}", f"{visible(token.text)} {number}", token.special, joined=True))
+            text = f"{visible(token.text)} {token.piece + 1}/{token.pieces}"
+            found.append(Label(text, text, token.special, joined=True))
         else:
             dot = CONTINUES if joined and before is not None and _continues(before, token) else ""
             text = visible(token.text)

@@ -16,10 +16,17 @@ from headlight.model.records import FloatArray, read_only
 LEARNED = ("learned", "relative")  # their numbers come from training alone
 
 
+def _with_encoding(config: TransformerConfig, encoding: str) -> TransformerConfig:
+    """The sizes of a model; its offset and its closed waves belong to its own encoding alone."""
+    if encoding == config.positions:
+        return replace(config, relative_each_layer=False)
+    return replace(config, positions=encoding, relative_each_layer=False, closed_waves=False, position_offset=0)
+
+
 @lru_cache(maxsize=128)
 def picture(config: TransformerConfig, encoding: str, length: int) -> FloatArray:
     """What needs no training: `[positions, width]`, `[heads, queries, keys]`, or nothing where all is learned."""
-    config = replace(config, positions=encoding, relative_each_layer=False)
+    config = _with_encoding(config, encoding)
     if encoding == "learned":
         return read_only(np.zeros((length, 0), dtype=np.float32))  # type: ignore[no-any-return]
     if encoding == "relative":  # which distances share a number: a table in which every bucket holds its own
@@ -38,9 +45,11 @@ def periods(config: TransformerConfig, encoding: str) -> list[float] | None:
         width, base, order = config.position_width or config.d_model, 10_000.0, encoding
     else:
         return None
+    closed = config.closed_waves and encoding == config.positions
     half = (width + 1) // 2
     pairs = [dimension % half if order == "sinusoidal_halves" else dimension // 2 for dimension in range(width)]
-    return [2 * math.pi * base ** (2 * pair / width) for pair in pairs]
+    exponents = [pair / (half - 1) if closed else 2 * pair / width for pair in pairs]
+    return [2 * math.pi * base**exponent for exponent in exponents]
 
 
 def numbers_of(tensor: Any) -> FloatArray:

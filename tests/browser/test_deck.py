@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import pairwise
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from headlight.viz.answers.examples import EXAMPLES
 from headlight.viz.words import words
 from tests.browser.acting import at_rest, open_tab, state
 from tests.browser.axe import barriers
@@ -144,6 +147,57 @@ def test_views_are_saved_arranged_and_shown_to_a_class(visit: Visit, tmp_path: P
     other.locator(".deck-panel input[type=file]").set_input_files(file)
     expect(other.locator(".deck-status")).to_have_text(ZH["deck_bad_file"].replace("{name}", "deck.json"))
     at_rest(other)
+
+
+# Of the map that a class sees: the letters of its names in pixels of the window, its lower edge, where the bar begins.
+SEEN = """() => {
+  const root = document.documentElement;
+  const scale = root.getBoundingClientRect().width / root.offsetWidth;
+  const names = [...document.querySelectorAll('.explorer :is(.columns .label span, .rows .label span, .strip .token)')];
+  return {
+    letters: Math.min(...names.map((it) => parseFloat(getComputedStyle(it).fontSize) * scale)),
+    rows: document.querySelectorAll('.explorer .rows .label').length,
+    bottom: document.querySelector('.explorer .plane').getBoundingClientRect().bottom,
+    bar: document.querySelector('.beamer-bar').getBoundingClientRect().top,
+  };
+}"""
+
+
+@pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
+def test_a_class_sees_every_row_or_is_told_that_there_are_more(visit: Visit, locale: str) -> None:
+    table = words(locale[:2])
+    views = [{"title": "short", "note": NOTE, "hash": "#layer=2&head=5"}]
+    views.append({"title": "long", "note": NOTE, "hash": "#" + urlencode({"text": EXAMPLES[4].text, "words": 0})})
+    script = f"localStorage.setItem('headlight-deck', {json.dumps(json.dumps(views))})"
+    page = visit(height=720, locale=locale, script=script)
+    page.click(".deck-door")
+    page.locator(".deck-panel").get_by_role("button", name=table["deck_show"], exact=True).click()
+    expect(page.locator(".beamer-bar h2")).to_have_text("short")
+    page.wait_for_function("document.querySelector('.explorer .rows .label').parentElement.childElementCount === 12")
+    at_rest(page)
+    seen = page.evaluate(SEEN)
+    assert seen["letters"] >= 18
+    assert seen["bottom"] <= seen["bar"]
+    expect(page.locator(".explorer .in-view")).to_be_hidden()
+    page.keyboard.press("PageDown")
+    page.wait_for_function("document.querySelectorAll('.explorer .rows .label').length > 18")
+    at_rest(page)
+    seen = page.evaluate(SEEN)
+    assert seen["letters"] >= 18
+    said = table["map_rows_in_view"].replace("{count}", str(seen["rows"])).replace("{first}", "1")
+    note = page.locator(".explorer .in-view")
+    expect(note).to_have_text(re.compile(re.escape(said).replace(r"\{last\}", r"(\d+)")))
+    box, bar = note.bounding_box(), page.locator(".beamer-bar").bounding_box()
+    assert box
+    assert bar
+    assert box["y"] + box["height"] <= bar["y"]
+    page.locator(".explorer .map-scroll").evaluate("(it) => it.scrollTo(0, it.scrollHeight)")
+    expect(note).to_contain_text(str(seen["rows"]))
+    expect(note).not_to_have_text(re.compile(re.escape(said).replace(r"\{last\}", r"(\d+)")))
+    assert barriers(page, "#panel-heads .head") == []
+    page.keyboard.press("Escape")
+    expect(page.locator(".beamer-bar")).to_be_hidden()
+    expect(note).to_be_hidden()
 
 
 @pytest.mark.parametrize("locale", ["en-US", "zh-CN"])

@@ -7,19 +7,21 @@ import html
 import io
 import json
 import re
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
 import pandas as pd
+import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
 import headlight
 from headlight.model.records import KINDS, FloatArray, Translation
 from headlight.viz.theme import THEMES, colour_scale
-from tests.browser.acting import at_rest, drawn, title
+from tests.browser.acting import at_rest, drawn, resize, title
 from tests.browser.axe import barriers
 from tests.browser.conftest import PATIENCE, Visit, Watch
 from tests.chosen import CHOSEN, SENTENCE
@@ -36,6 +38,42 @@ def save(page: Page, form: str, folder: Path) -> Path:
     path = folder / waiting.value.suggested_filename
     waiting.value.save_as(path)
     return path
+
+
+# Of each entry its box and the menu's, once it is scrolled to; of each name and explanation the box of its letters.
+BOXES = """(menu) => {
+  const sides = ({ left, top, right, bottom }) => [left, top, right, bottom];
+  const letters = (it) => {
+    const range = document.createRange();
+    range.selectNodeContents(it);
+    return sides(range.getBoundingClientRect());
+  };
+  const entries = [...menu.children].flatMap((entry) => {
+    entry.scrollIntoView({ block: 'nearest' });
+    return [sides(entry.getBoundingClientRect()), sides(menu.getBoundingClientRect())];
+  });
+  return { entries, texts: [...menu.querySelectorAll('b, span')].map(letters) };
+}"""
+
+
+@pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
+def test_no_entry_of_the_menu_lies_over_another_or_outside_the_window(visit: Visit, locale: str) -> None:
+    page = visit(locale=locale)
+    for width, height in ((1440, 900), (1280, 900), (1280, 720), (1024, 768), (768, 1024), (390, 844), (360, 640)):
+        resize(page, width, height)
+        page.click(".take-away > .link")
+        boxes = page.locator(".take-away .menu").evaluate(BOXES)
+        seen = page.evaluate("document.body.clientWidth")  # without what scrolls the page
+        for left, top, right, bottom in boxes["entries"]:
+            assert min(left, top) >= 0, (width, height)
+            assert (right <= seen, bottom <= height) == (True, True), (width, height, right, bottom)
+        assert len(boxes["texts"]) == len(boxes["entries"])
+        for one, other in combinations(boxes["texts"], 2):
+            beside = one[2] <= other[0] or other[2] <= one[0]
+            below = one[3] <= other[1] + 1 or other[3] <= one[1] + 1
+            assert beside or below, (width, height, one, other)
+        page.mouse.click(5, 5)
+        expect(page.locator(".take-away .menu")).to_be_hidden()
 
 
 def table(page: Page) -> FloatArray:

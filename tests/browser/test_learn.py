@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from headlight.viz.answers.examples import EXAMPLES
 from headlight.viz.lessons import LESSONS
 from headlight.viz.words import words
-from tests.browser.acting import at_rest, open_tab, state, translate
+from tests.browser.acting import at_rest, open_tab, resize, state, translate
 from tests.browser.axe import barriers
 from tests.browser.conftest import Visit
 
@@ -200,3 +200,21 @@ def test_a_long_sentence_is_called_cut_only_where_a_picture_leaves_some_of_it_ou
     arrived(page, "drawn")
     expect(line).to_be_hidden()
     at_rest(page)
+
+
+def test_the_neurons_stay_in_their_column(visit: Visit) -> None:
+    """A thousand of them are more than there are pixels."""
+    page = visit_at(visit, "#tab=learn&lesson=walk.ff")
+    page.locator(".lesson-ask .answer .link").click()
+    boxes = """() => ['.figure canvas', '.figure', '.formulas'].map((part) =>
+      [...document.querySelectorAll(`.lesson ${part}`)].map((it) => {
+        const { left, top, right, bottom } = it.getBoundingClientRect();
+        return [left, top, right, bottom];
+      }))"""
+    for width in (1440, 1280, 768, 390):
+        resize(page, width)
+        pictures, (figure,), (formulas,) = page.evaluate(boxes)
+        for left, top, right, bottom in pictures:
+            assert figure[0] <= left < right <= figure[2] + 1, width
+            assert right <= formulas[0] or bottom <= formulas[1] or formulas[3] <= top, width
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width

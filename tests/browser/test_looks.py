@@ -318,9 +318,9 @@ def test_the_bars_have_others_beside_them_across_the_page(shared: Page) -> None:
     open_tab(shared, "heads")
 
 
-def test_the_first_dimension_is_the_first(shared: Page) -> None:
+def test_the_first_dimension_is_that_of_the_formula(shared: Page) -> None:
     open_tab(shared, "positions")
-    expect(shared.locator(".headlight-positions .block").last.locator("h3")).to_have_text("Dimension 1")
+    expect(shared.locator(".headlight-positions .block").last.locator("h3")).to_have_text("Dimension 0")
     legends = shared.locator(".headlight-positions .legend").all_inner_texts()
     assert not legends[1].split()[0].startswith("−")  # no product is below zero, and no colour waits for one
     open_tab(shared, "heads")

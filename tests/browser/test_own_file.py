@@ -7,11 +7,13 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 from playwright.sync_api import Page, expect
 
 import headlight
 from headlight.model.records import Translation
 from headlight.viz.words import say
+from tests.browser.conftest import Visit
 from tests.model.arrays.test_reading import softmax
 
 NAMES = ["the", "cat", "sat", "on", "a", "<b>mat</b>", "</s>"]
@@ -42,7 +44,7 @@ def test_a_file_is_read_here_alone_and_shown_as_it_is(page: Page, folder: Path, 
     page.on("request", lambda request: asked.append(f"{request.method} {request.url}"))
     weights = softmax((2, 3, 7, 7), mask=np.tri(7))
     headlight.show(weights, tokens=NAMES).save(folder / "own.npz")
-    file = page.locator(".own-file > input")
+    file = page.locator(".own-file input[type=file]")
     file.set_input_files(folder / "own.npz")
     expect(page.locator(".own-file .recorded-name")).to_have_text("own")
     assert page.locator(".own-file .strips .token").all_inner_texts() == NAMES
@@ -64,7 +66,7 @@ def test_a_file_is_read_here_alone_and_shown_as_it_is(page: Page, folder: Path, 
     np.savez(halved, self=softmax((1, 1, 2, 2)) / 2)
     file.set_input_files({"name": "half.npz", "mimeType": "", "buffer": halved.getvalue()})
     expect(page.locator(".own-file .remarks")).to_contain_text("2 rows do not sum to 1")
-    # What is none is refused in words, and what was shown stays.
+    # What is none is refused in words; maps of another file never stand below them.
     good = softmax((1, 1, 2, 2))
     wrong: dict[str, bytes] = {
         "no_such_file": b"hello",
@@ -77,13 +79,47 @@ def test_a_file_is_read_here_alone_and_shown_as_it_is(page: Page, folder: Path, 
         "ragged": json.dumps({"self": [[[[1.0], [0.5, 0.5]]]]}).encode(),
         "no_names": json.dumps({"self": good.tolist(), "tokens": [1, 2]}).encode(),
     }
-    values = {"kind": "Self-attention", "shape": "1 × 2 × 2", "first": 1, "second": 2, "type": "<c8"}
+    said = {"kind": "Self-attention", "shape": "1 × 2 × 2", "first": 1, "second": 2, "type": "<c8", "names": "other"}
     for word, content in wrong.items():
         file.set_input_files({"name": f"{word}.npz", "mimeType": "", "buffer": content})
-        expect(page.locator(".own-file .error")).to_have_text(say(f"opened_{word}", **values))
-    expect(page.locator(".own-file .recorded-name")).to_have_text("half")
+        expect(page.locator(".own-file .error")).to_have_text(say(f"opened_{word}", **said))
+        expect(page.locator(".own-file .recorded-name")).to_have_count(0)
     bomb = io.BytesIO()
     np.savez_compressed(bomb, self=np.zeros((1, 1, 7000, 7000), dtype=np.float32))
     file.set_input_files({"name": "bomb.npz", "mimeType": "", "buffer": bomb.getvalue()})
     expect(page.locator(".own-file .error")).to_have_text(say("opened_too_large", limit=160))
     assert not [each for each in asked if not each.startswith("GET")], asked
+
+
+def test_a_file_as_transformers_names_and_shapes_it_is_opened(page: Page) -> None:
+    page.locator(".own-file summary").click()
+    file = page.locator(".own-file input[type=file]")
+    layers = softmax((2, 1, 6, 7, 7))  # outputs.attentions: one array a layer, with a batch of one
+    for name, arrays in {
+        "stacked": {"attentions": layers},
+        "unnamed": {"arr_0": layers[0], "arr_1": layers[1]},
+        "numbered": {"layer_0": layers[0], "layer_1": layers[1]},
+        "one": {"attentions": layers[0]},
+    }.items():
+        file.set_input_files({"name": f"{name}.npz", "mimeType": "", "buffer": archive(**arrays)})
+        expect(page.locator(".own-file .recorded-name")).to_have_text(name)
+        np.testing.assert_array_equal(table(page), rounded(layers[0, 0, 0]))
+    file.set_input_files(
+        {"name": "own.json", "mimeType": "", "buffer": json.dumps({"attentions": layers.tolist()}).encode()}
+    )
+    expect(page.locator(".own-file .recorded-name")).to_have_text("own")
+    np.testing.assert_array_equal(table(page), rounded(layers[0, 0, 0]))
+
+
+@pytest.mark.parametrize(("locale", "says"), [("en-US", "Choose a file"), ("zh-CN", "选择文件")])
+def test_the_button_that_chooses_a_file_speaks_the_pages_language(visit: Visit, locale: str, says: str) -> None:
+    page = visit(locale=locale)
+    page.locator(".own-file summary").click()
+    button = page.locator(".own-file .file-picker button")
+    expect(button).to_have_text(says)
+    with page.expect_file_chooser() as chosen:
+        button.click()
+    chosen.value.set_files({"name": "own.npz", "mimeType": "", "buffer": archive(self=softmax((1, 1, 2, 2)))})
+    expect(page.locator(".own-file .recorded-name")).to_have_text("own")
+    shown = page.locator("input[type=file]").evaluate_all("(all) => all.filter((it) => it.checkVisibility()).length")
+    assert shown == 0  # a browser's own button says its words in the browser's language

@@ -337,7 +337,7 @@ def test_products_sum_to_the_score_and_the_softmax_of_scores_is_the_weight_in_he
     table = page.locator(".headlight-why details tbody tr")
     expect(table).to_have_count(len(queries[row]))
     dimensions = np.array([[number(cell) for cell in line.split("\t")] for line in table.all_inner_texts()])
-    np.testing.assert_array_equal(dimensions[:, 0], np.arange(1, len(queries[row]) + 1))
+    np.testing.assert_array_equal(dimensions[:, 0], np.arange(len(queries[row])))
     np.testing.assert_allclose(dimensions[:, 1], queries[row], atol=1e-4)
     np.testing.assert_allclose(dimensions[:, 2], keys[key], atol=1e-4)
     np.testing.assert_allclose(dimensions[:, 3], dimensions[:, 1] * dimensions[:, 2], atol=5e-4)

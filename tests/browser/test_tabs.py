@@ -18,6 +18,7 @@ from headlight.model.core.positions import POSITIONS, make_positions
 from headlight.model.records import FloatArray, Translation
 from headlight.model.translate.judge import Judge
 from headlight.viz.settings import MODELS
+from headlight.viz.words import words
 from tests.browser.acting import at_rest, open_tab, traces
 from tests.browser.conftest import Visit, visiting
 
@@ -71,6 +72,31 @@ def test_the_models_own_positions_come_first_with_products_and_waves(page: Page,
     cells = block.locator("tbody tr").nth(3).locator("td").all_inner_texts()
     assert cells == [f"{number:.4f}" for number in table[3]]
     block.locator("summary").click()
+
+
+@pytest.mark.parametrize("name", ["sinusoidal", "sinusoidal_halves"])
+def test_the_formula_on_the_page_gives_the_numbers_below_it(page: Page, translator: Translator, name: str) -> None:
+    open_tab(page, "positions")
+    choose(page, name)
+    lines = page.locator(".headlight-positions .formula div").evaluate_all("(all) => all.map((it) => it.innerHTML)")
+    shown = traces(page, PLOT, 0)[0]["z"]
+    length, width = np.shape(shown)
+    table = np.full((length, width), np.nan)
+    for line in lines:
+        text = re.sub(r"<sup>(.*?)</sup>", r"**(\1)", line).replace("2i", "2 * i").replace("d/2", "d//2")
+        matched = re.fullmatch(r"PE\(p, (.+)\) = (.+)", text)
+        assert matched
+        column, value = (compile(part, "formula", "eval") for part in matched.groups())
+        for p, i in np.ndindex(length, width // 2):
+            places = {"p": p, "i": i, "d": width, "sin": math.sin, "cos": math.cos}
+            table[p, eval(column, places)] = eval(value, places)  # noqa: S307 (the page's own formula)
+    np.testing.assert_allclose(shown, table, atol=1e-6)
+    np.testing.assert_allclose(table, encoding(translator, name, length), atol=1e-6)
+    for dimension in (0, 5, width - 1):
+        pick(page, dimension)
+        expect(page.locator(".headlight-positions .block").last.locator("h3")).to_have_text(f"Dimension {dimension}")
+        np.testing.assert_allclose(traces(page, PLOT, 2)[0]["y"], table[:, dimension], atol=1e-6)
+    choose(page, "sinusoidal")
 
 
 @pytest.mark.parametrize("width", [360, 1280])
@@ -164,6 +190,15 @@ def signed(number: float) -> str:
 
 
 # ---------------------------------------------------------------- models
+
+
+def test_licences_speak_the_pages_language(visit: Visit) -> None:
+    page = visit(locale="zh-CN")
+    open_tab(page, "models")
+    licences = page.locator(".headlight-models tr.model td.licence").all_inner_texts()
+    assert set(licences) == {words("zh")["models_licence_restricted"], "CC0 1.0"}
+    page.locator(".headlight-models tr.model .card").first.click()
+    expect(page.locator(".headlight-models article").first).to_contain_text(words("zh")["models_licence_restricted"])
 
 
 def test_every_folder_has_a_card_with_its_own_numbers(page: Page) -> None:

@@ -33,6 +33,22 @@ def test_enter_translates_what_was_typed(page: Page, translator: Translator) -> 
     assert translate(page, SENTENCE) == expected(translator, SENTENCE)
 
 
+def test_a_token_that_is_a_space_is_a_space_and_pieces_say_of_what(page: Page) -> None:
+    text = "Asdf qwer Þór"
+    translate(page, text)
+    assert "␣" not in page.inner_text(".translate .out")
+    strips = page.locator(".explorer .strip")
+    assert strips.first.inner_text().startswith(text)
+    whole = strips.first.locator(".token", has_text="Þ")  # its pieces are one, and the word goes on without a gap
+    assert "joined" in str(whole.get_attribute("class"))
+    assert "␣" not in "".join(strips.all_inner_texts())
+    columns = page.locator(".explorer .columns .label")
+    names = columns.all_inner_texts()
+    assert "Þ 2/2" in names
+    assert not [name for name in names if re.fullmatch(r"\W?\d/\d", name)]
+    expect(columns.nth(names.index("␣"))).to_have_attribute("title", "a space by itself")
+
+
 def test_shift_enter_begins_a_new_line_and_asks_for_nothing(page: Page) -> None:
     before = translation(page)
     page.fill("#sentence", "Eine Zeile")

@@ -5,6 +5,7 @@ declare var headlightTables: {
   words: Record<string, Record<string, string>>;
   theme: Record<string, any>;
   fields: Record<string, Record<string, any>[]>;
+  squares: [number, number][];
   versions: Record<string, string>;
 };
 /** All modules that have come, by their paths. */

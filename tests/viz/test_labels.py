@@ -128,7 +128,7 @@ def test_special_tokens_touch_nothing() -> None:
 def test_a_character_in_pieces_is_shown_once() -> None:
     tokens = tuple(Token("翻", number, 4, 5, word=1, piece=number, pieces=3) for number in range(3))
     found = labels(tokens)
-    assert [label.text for label in found] == ["翻", "·2/3", "·3/3"]
+    assert [label.text for label in found] == ["翻", "翻 2/3", "翻 3/3"]
     assert [label.full for label in found] == ["翻", "翻 2/3", "翻 3/3"]
     assert [label.joined for label in found] == [False, True, True]
 

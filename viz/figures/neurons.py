@@ -67,7 +67,7 @@ def neurons(
         template=template(theme),
         meta={"figure": "neurons", "score": score, "weight": weight},
         title=head,
-        xaxis={"range": [0.5, len(query) + 0.5], "anchor": "y2", "title": {"text": said["axis"]}, "nticks": 12},
+        xaxis={"range": [-0.5, len(query) - 0.5], "anchor": "y2", "title": {"text": said["axis"]}, "nticks": 12},
         yaxis={
             "domain": [split + BETWEEN / inside, 1],
             "range": [2.5, -0.5],
@@ -104,11 +104,10 @@ def _add_strips(
 ) -> None:
     """Query, key and product as three strips of signed colours, the vectors on one scale and the product on its own."""
     texts = [
-        said["dimension"].format(number=number + 1, query=f"{q:.4f}", key=f"{k:.4f}", product=f"{p:.4f}")
+        said["dimension"].format(number=number, query=f"{q:.4f}", key=f"{k:.4f}", product=f"{p:.4f}")
         for number, (q, k, p) in enumerate(zip(query.tolist(), key.tolist(), products.tolist(), strict=True))
     ]
     common: dict[str, Any] = {
-        "x0": 1,  # people count from one
         "colorscale": colour_scale("difference", theme),
         "hoverinfo": "text",
         "showscale": False,
@@ -124,12 +123,12 @@ def _add_strips(
 def _add_sum(figure: go.Figure, running: FloatArray, said: Mapping[str, str], theme: Theme) -> None:
     """How the score grows from dimension to dimension."""
     figure.add_scatter(
-        x=list(range(1, len(running) + 1)),
+        x=list(range(len(running))),
         y=running,
         mode="lines",
         line={"color": theme.accent, "width": 2, "shape": "hvh"},  # level across each dimension's own strip
         hovertext=[
-            said["so_far"].format(number=number, sum=f"{value:.4f}") for number, value in enumerate(running.tolist(), 1)
+            said["so_far"].format(number=number, sum=f"{value:.4f}") for number, value in enumerate(running.tolist())
         ],
         hoverinfo="text",
         yaxis="y2",

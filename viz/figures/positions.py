@@ -80,11 +80,10 @@ def positions(
 def _add_table(
     figure: go.Figure, table: FloatArray, dimension: int, said: Mapping[str, str], theme: Theme
 ) -> list[str]:
-    """Encodings, their products, one dimension; gives the captions of the three."""
+    """Encodings, their products, one dimension, counted from 0 as in the formula; gives the captions of the three."""
     products = table @ table.T  # [position, position]
     figure.add_heatmap(
         z=table,
-        x0=1,  # people count dimensions from one; the first position is 0, as in the formulas
         hovertemplate=_template(said["cell"], position="%{y}", dimension="%{x}", value="%{z:.4f}"),
         **_signed(table, theme),
     )
@@ -110,7 +109,7 @@ def _add_table(
         xaxis2={"title": {"text": said["position"], "standoff": 6}},
         xaxis3={"title": {"text": said["position"], "standoff": 6}},
     )
-    return [said["encodings"], said["products"], said["wave"].format(number=dimension + 1)]
+    return [said["encodings"], said["products"], said["wave"].format(number=dimension)]
 
 
 def _add_bias(figure: go.Figure, bias: FloatArray, head: int, said: Mapping[str, str], theme: Theme) -> list[str]:

@@ -22,6 +22,8 @@ from headlight.viz.lessons.lesson import Ask, Code, Lesson, Scale, Show, Step, W
 CONFIG = TransformerConfig(source_vocabulary=8, target_vocabulary=8, d_model=64, heads=8, head_width=64)
 DRAWN = ("sinusoidal", "sinusoidal_halves", "rotary", "alibi", "relative")  # a learned one is nothing before training
 WAVES = ("sinusoidal", "sinusoidal_halves", "rotary")
+HOLDS = {"sinusoidal_halves": ("halves",), "rotary": ("turns",)}  # which formula is that of an encoding
+PERIOD = (r"i = @pair, \quad 2 \pi \cdot 10000^{2i/d} = @period",)
 PLACES = 64
 HEAD = 0  # of those that add to scores
 BESIDE = 16  # numbers of a position that stands beside the word
@@ -38,7 +40,7 @@ ADDED = Written(("add",), r"x = E[\text{id}] + PE(p)", (LENGTHS, r"\cos(E, x) = 
 SET_BESIDE = Written(
     ("beside",),
     r"x = [\,E[\text{id}];\, PE(p)\,]",
-    (LENGTHS, r"@d_model + @beside = @width", r"\cos(E, x_{1 \ldots @d_model}) = @kept"),
+    (LENGTHS, r"@d_model + @beside = @width", r"\cos(E, x_{0 \ldots @last}) = @kept"),
 )
 
 
@@ -55,7 +57,7 @@ def doors(given: Given) -> Found:
         table = picture(CONFIG, encoding, length)
         biases = table.ndim == 3
         axis: Sequence[Label] = [str(place) for place in range(length)]
-        columns = axis if biases else [str(place + 1) for place in range(table.shape[1])]
+        columns = axis if biases else [str(dimension) for dimension in range(table.shape[1])]
         scale: Scale = "positive" if encoding == "relative" else "signed"  # buckets are counted from 0
         matrix = table[HEAD] if biases else table
         pictures.append(Heat(name_of(encoding), matrix, axis, columns, scale, bare=True))
@@ -94,13 +96,15 @@ def wave(given: Given) -> Found:
     table = picture(CONFIG, encoding, PLACES)
     lengths = periods(CONFIG, encoding) or []
     lines = [
-        Line(Say("dimension", {"dimension": each}), [float(value) for value in table[:, each - 1]])
-        for each in dict.fromkeys((dimension, 1))
+        Line(Say("dimension", {"dimension": each}), [float(value) for value in table[:, each]])
+        for each in dict.fromkeys((dimension, 0))
     ]
     numbers: dict[str, Cell] = {
-        "dimension": dimension, "period": lengths[dimension - 1], "fastest": min(lengths), "slowest": max(lengths),
+        "dimension": dimension, "period": lengths[dimension], "fastest": min(lengths), "slowest": max(lengths),
     }  # fmt: skip
-    return Found((Lines(Say("wave"), list(range(PLACES)), lines, Say("position")),), numbers)
+    pair = dimension % (table.shape[1] // 2) if encoding == "sinusoidal_halves" else dimension // 2
+    pictured = Lines(Say("wave"), list(range(PLACES)), lines, Say("position"))
+    return Found((pictured,), numbers | {"pair": pair}, HOLDS.get(encoding, ()))
 
 
 def word(given: Given) -> Found:
@@ -119,6 +123,7 @@ def word(given: Given) -> Found:
     lines = Lines(Say("elsewhere"), list(range(PLACES)), [Line(token, found.apart)], Say("position"), mark=place)
     numbers: dict[str, Cell] = {
         "token": token, "place": place, "kept": found.kept, "d_model": len(found.word), "width": width,
+        "last": len(found.word) - 1,  # dimension
         "length_word": float(np.linalg.norm(found.word)), "length_place": float(np.linalg.norm(found.place)),
         "lowest": min(found.apart), "extra": f"{extra_numbers(len(found.word), BESIDE):,}", "beside": BESIDE,
     }  # fmt: skip
@@ -188,8 +193,12 @@ POSITIONS = Lesson(
             "wave",
             code=Code(sinusoids, "wavelengths = 10_000 **"),
             formula=r"PE(p, 2i) = \sin \frac{p}{10000^{2i/d}}",
-            numbers=(r"2 \pi \cdot 10000^{2i/d} = @period",),
-            experiment=Experiment(wave, (Choice("encoding", WAVES, "sinusoidal"), Slider("dimension", 1, 64, 21))),
+            numbers=PERIOD,
+            otherwise=(
+                Written(("halves",), r"PE(p, i) = \sin \frac{p}{10000^{2i/d}}", PERIOD),
+                Written(("turns",), r"\theta_i = \frac{p}{10000^{2i/d}}", PERIOD),
+            ),
+            experiment=Experiment(wave, (Choice("encoding", WAVES, "sinusoidal"), Slider("dimension", 0, 63, 20))),
             tab="positions",
             claims=("waves_have_their_periods",),
         ),

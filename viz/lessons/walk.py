@@ -94,7 +94,7 @@ STEPS = (
         code=Code(MultiHeadAttention.project, "return self.split"),
         figures=(Figure("stack", (Show("queries", "queries"), Show("keys", "keys"), Show("values", "values"))),),
         formula=r"q = x W_Q @its_b_q, \quad k = x W_K @its_b_k, \quad v = x W_V @its_b_v",
-        numbers=(r"q_1 = @a, \quad k_1 = @b, \quad v_1 = @c",),
+        numbers=(r"q_{@dimension} = @a, \quad k_{@dimension} = @b, \quad v_{@dimension} = @c",),
         picks=(*HEAD, "dimension"),
         claims=("heads_split_the_width",),
     ),

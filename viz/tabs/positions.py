@@ -61,6 +61,8 @@ def encoding_values(service: Service, values: Mapping[str, Any]) -> dict[str, An
         "heads": config.heads,
         "beside": config.position_width > 0 and form == "table",
         "base": config.rotary_base,
+        "offset": config.position_offset if encoding == own else 0,
+        "closed": config.closed_waves and encoding == own,
         "buckets": config.relative_buckets,
     }
     drawn = None

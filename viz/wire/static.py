@@ -18,6 +18,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from headlight.viz.fields import browser_fields
+from headlight.viz.labels import SQUARE
 from headlight.viz.theme import FONT, THEMES, browser_theme, css_variables
 from headlight.viz.wire.bundle import Bundle, bundle, later_bundle
 from headlight.viz.words import LANGUAGES, words
@@ -69,11 +70,12 @@ def plotly_file() -> Path:
 
 
 def tables() -> dict[str, Any]:
-    """The words, colours, fields and file versions that our modules read."""
+    """The words, colours, fields, scripts that stand upright, and file versions that our modules read."""
     return {
         "words": phrases(later=False),
         "theme": browser_theme(),
         "fields": browser_fields(),
+        "squares": SQUARE,
         "versions": {name: version(name) for name in (DRAWS, ALIVE, LESSONS, LESSONS_STYLE)},
     }
 

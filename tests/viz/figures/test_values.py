@@ -44,10 +44,10 @@ def test_products_without_a_sign_have_all_colours_from_the_least_to_the_most() -
     assert signed.zmin == -signed.zmax < 0
 
 
-def test_dimensions_are_counted_from_one() -> None:
+def test_dimensions_are_counted_from_0_as_in_the_formula() -> None:
     figure = positions(TABLE, theme=LIGHT, dimension=3)
-    assert figure.data[0].x0 == 1
-    assert [note.text for note in figure.layout.annotations][-1] == "dimension 4"
+    assert not figure.data[0].x0
+    assert [note.text for note in figure.layout.annotations][-1] == "dimension 3"
 
 
 def test_a_bias_is_drawn_by_head_and_by_distance() -> None:
@@ -224,8 +224,8 @@ def test_the_growing_sum_has_room_above_and_below() -> None:
 
 def test_each_dimension_tells_its_factors() -> None:
     figure = neurons(QUERY, KEY, ROW, COLUMN, weight=0.1, theme=LIGHT)
-    assert figure.data[1].hovertext[0][1] == "dimension 2: -2.0000 × 1.0000 = -2.0000"
-    assert figure.data[2].hovertext[2] == "up to dimension 3: 1.5000"
+    assert figure.data[1].hovertext[0][1] == "dimension 1: -2.0000 × 1.0000 = -2.0000"
+    assert figure.data[2].hovertext[2] == "up to dimension 2: 1.5000"
 
 
 def test_vectors_that_make_no_pair_are_refused() -> None:

@@ -14,6 +14,7 @@ from headlight.viz.answers.markdown import Block, blocks, curve_of, licence_of, 
 from headlight.viz.answers.service import Service
 from headlight.viz.settings import MODELS, Settings
 from headlight.viz.tabs.models import cards_values
+from headlight.viz.words import words
 from tests.hub_server import Repository, hub_of_our_own
 
 HOSTILE = """# <script>alert(1)</script>
@@ -63,7 +64,9 @@ def test_a_card_tells_sizes_licence_scores_limits_and_how_it_learnt(cards: dict[
     assert card["languages"] == ["de", "en"]
     assert card["parameters"] > 9_000_000
     assert card["bytes"] == sum(path.stat().st_size for path in (MODELS / "de-en").iterdir() if path.is_file())
-    assert card["licence"] == "for research and education, non-commercial"
+    assert card["licence"] == words("en")["models_licence_restricted"]  # so the page says it in its language
+    others = {each["licence"] for each in cards.values()} - {card["licence"]}
+    assert others <= {"CC0 1.0"}
     by_title = {section["title"]: section for section in card["sections"]}
     table = next(block for block in by_title["Scores"]["blocks"] if block["tag"] == "table")
     assert "BLEU" in text(table)

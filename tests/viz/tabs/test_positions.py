@@ -109,6 +109,20 @@ def test_each_wave_begins_anew_after_its_period(service: Service, encoding: str)
         assert min(np.abs(wave - np.sin(angles)).max(), np.abs(wave - np.cos(angles)).max()) < 1e-4
 
 
+def test_closed_waves_and_an_offset_belong_to_the_models_own_encoding_alone(service: Service) -> None:
+    own = {"positions": "sinusoidal_halves", "closed_waves": True, "position_offset": 2}
+    config = replace(translator_of(service, "toy").model.config, **own)
+    plain = replace(config, closed_waves=False, position_offset=0)
+    for encoding in set(POSITIONS) - {"sinusoidal_halves"}:
+        np.testing.assert_array_equal(picture(config, encoding, LENGTH), picture(plain, encoding, LENGTH))
+    table, lengths = picture(config, "sinusoidal_halves", LENGTH), periods(config, "sinusoidal_halves")
+    assert lengths is not None
+    angles = 2 * math.pi * (np.arange(LENGTH)[:, None] + 2) / np.array(lengths)
+    half = len(lengths) // 2
+    np.testing.assert_allclose(table[:, :half], np.sin(angles[:, :half]), atol=1e-5)
+    np.testing.assert_allclose(table[:, half:], np.cos(angles[:, half:]), atol=1e-5)
+
+
 def test_encodings_without_waves_have_no_period(service: Service) -> None:
     config = translator_of(service, "toy").model.config
     assert [periods(config, name) for name in ("none", "learned", "alibi", "relative")] == [None] * 4

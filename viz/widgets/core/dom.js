@@ -109,4 +109,3 @@ export const typing = (element) => /^(INPUT|TEXTAREA|SELECT)$/.test(element?.tag
 export const calm = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
 export const narrow = () => innerWidth <= 700;
 export const touch = () => matchMedia('(hover: none)').matches || narrow();
-export const CJK = /[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]/;

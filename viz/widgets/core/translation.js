@@ -185,6 +185,12 @@ function greatest(parts, size) {
   return found;
 }
 
+/** A token as it stands in its text: a token that is a space is a space there, and no sign for one. */
+export function readsAs(token, text) {
+  const own = text.slice(token.start, token.end);
+  return token.special ? token.label : own.trim() || own || token.label;
+}
+
 /**
  * The server counts whole characters; `slice` counts an emoji as two. Tokens with their places as `slice` takes them.
  * @param {Token[]} tokens

@@ -60,6 +60,7 @@ export class Beamer {
     if (location.hash !== hash) location.replace(hash); // what the page shows follows its address; leafing is no history
     this.draw();
     scrollTo(0, 0);
+    document.querySelector('#panel-heads .stage')?.scrollTo(0, 0);
   }
 
   draw() {

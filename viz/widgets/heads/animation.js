@@ -4,6 +4,7 @@ import { state } from '../core/state.js';
 import { shown } from '../core/store.js';
 import { colour, css, shade } from '../core/theme.js';
 import { fitHead, level, rowMaximum, view } from '../core/view.js';
+import { isUpright } from '../parts/columnname.js';
 import { encodeGif } from '../parts/gif.js';
 import { headName } from '../parts/naming.js';
 import { rowOfToken, thereOf } from '../headview/veil.js';
@@ -133,14 +134,31 @@ function drawNames(context, { cell, left, top }, { rows, columns }, there, lit) 
   context.fillStyle = colour('ink-2');
   for (const [column, { label }] of columns.entries()) {
     if (column >= there.columns) break;
-    context.save();
-    context.translate(left + (column + 0.5) * cell, top - 8);
-    context.rotate(-Math.PI / 2);
-    context.fillText(shorten(label), 0, 0);
-    context.restore();
+    const centre = left + (column + 0.5) * cell;
+    if (isUpright(label)) drawUpright(context, shorten(label), { centre, bottom: top - 8, size });
+    else drawTurned(context, shorten(label), centre, top - 8);
   }
   if (lit === null) return;
   context.strokeStyle = colour('accent');
   context.lineWidth = 2;
   context.strokeRect(left - 1, top + lit * cell - 1, columns.length * cell + 1, cell + 1);
+}
+
+function drawTurned(context, text, centre, bottom) {
+  context.save();
+  context.translate(centre, bottom);
+  context.rotate(-Math.PI / 2);
+  context.fillText(text, 0, 0);
+  context.restore();
+}
+
+/** One character below the other, as many as there is room for; the last one stands on the bottom. */
+function drawUpright(context, text, { centre, bottom, size }) {
+  const line = 1.1 * size;
+  const most = Math.floor((ABOVE - 8) / line);
+  const letters = [...text];
+  const shown = letters.length > most ? [...letters.slice(0, most - 1), '⋮'] : letters;
+  context.textAlign = 'center';
+  for (const [place, letter] of shown.entries()) context.fillText(letter, centre, bottom - (shown.length - place - 0.5) * line);
+  context.textAlign = 'left';
 }

@@ -17,6 +17,7 @@ const PICTURES = ['png', 'svg', 'wall_png', 'wall_svg'];
 const FORMS = [...PICTURES, 'gif', 'csv', 'npz', 'json', 'html', 'sheet', 'deck', 'iframe', 'python', 'link'];
 const COPIED = { iframe: 'iframe_copied', python: 'python_copied', link: 'link_copied' };
 const DONE_ELSEWHERE = { sheet: () => print(), deck: () => dispatchEvent(new CustomEvent('headlight-deck', { detail: 'save' })) };
+const EDGE = 8; // pixels between the menu and the window's edge
 const TYPES = { csv: 'text/csv', npz: 'application/octet-stream', json: 'application/json', html: 'text/html' };
 
 export function mountExportMenu(server) {
@@ -27,8 +28,8 @@ export function mountExportMenu(server) {
   let hiding = 0;
 
   const open = (yes) => {
-    if (yes) fill();
     menu.hidden = !yes;
+    if (yes) fill();
     button.setAttribute('aria-expanded', String(yes));
   };
   const tell = (text) => {
@@ -41,6 +42,7 @@ export function mountExportMenu(server) {
     open(menu.hidden);
     if (!menu.hidden) menu.firstElementChild?.focus({ preventScroll: true });
   });
+  addEventListener('resize', () => menu.hidden || keepInWindow(menu));
   document.addEventListener('click', (event) => element.contains(event.target) || open(false));
   menu.addEventListener('keydown', (event) => {
     const items = [...menu.children];
@@ -80,6 +82,7 @@ export function mountExportMenu(server) {
       return make('button', { type: 'button', role: 'menuitem', onclick: () => take(form) }, name, says);
     };
     replace(menu, ...FORMS.map(item));
+    keepInWindow(menu);
   };
 
   return {
@@ -89,6 +92,15 @@ export function mountExportMenu(server) {
       if (!menu.hidden) fill();
     },
   };
+}
+
+/** Below its button, as long as all of it is in the window there; else it moves up and to the right. What is too high scrolls. */
+function keepInWindow(menu) {
+  menu.style.cssText = `max-width:${document.body.clientWidth - 2 * EDGE}px`;
+  const { left, bottom } = menu.getBoundingClientRect();
+  const [up, onward] = [bottom + EDGE - innerHeight, EDGE - left];
+  if (up > 0) menu.style.marginTop = `${-up}px`;
+  if (onward > 0) menu.style.right = `${-onward}px`;
 }
 
 const nameOf = (form) => (has(`form_${form}`) ? t(`form_${form}`) : form.toUpperCase());

@@ -6,6 +6,7 @@ import { state } from '../core/state.js';
 import { languageTag } from '../core/tags.js';
 import { two } from '../core/view.js';
 import { faultSays, t } from '../core/words.js';
+import { FilePicker } from '../parts/filepicker.js';
 import { shortName } from '../parts/naming.js';
 
 const AT_ONCE = 4; // pairs of one request: others get their turn after it
@@ -50,12 +51,22 @@ export class GoldFile {
     this.counts = new Map();
     this.title = make('h3', {});
     this.says = make('p', { class: 'quiet' });
-    this.input = make('input', { type: 'file', accept: '.tsv,.txt,text/plain', onchange: () => this.take(this.input.files[0]) });
+    this.picker = new FilePicker('.tsv,.txt,text/plain', (file) => this.take(file));
     this.progress = make('p', { class: 'quiet', role: 'status' });
     this.stop = make('button', { type: 'button', class: 'link', hidden: true, onclick: () => (this.turn += 1) });
     this.error = make('p', { class: 'error', role: 'alert' });
     this.table = make('table', { hidden: true });
-    this.element = make('div', { class: 'gold-file' }, this.title, this.says, this.input, this.progress, this.stop, this.error, this.table);
+    this.element = make(
+      'div',
+      { class: 'gold-file' },
+      this.title,
+      this.says,
+      this.picker.element,
+      this.progress,
+      this.stop,
+      this.error,
+      this.table,
+    );
     this.element.addEventListener('dragover', (event) => event.preventDefault());
     this.element.addEventListener('drop', (event) => {
       event.preventDefault();
@@ -70,7 +81,7 @@ export class GoldFile {
   draw() {
     this.title.textContent = t('gold_file');
     this.says.textContent = t('gold_file_says', { most: MOST });
-    this.input.setAttribute('aria-label', t('gold_file'));
+    this.picker.draw(t('gold_file'));
     this.stop.textContent = t('gold_file_stop');
     if (this.counts.size) this.drawTable();
   }

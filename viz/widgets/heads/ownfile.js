@@ -3,6 +3,7 @@
 import { make } from '../core/dom.js';
 import { state } from '../core/state.js';
 import { t } from '../core/words.js';
+import { FilePicker } from '../parts/filepicker.js';
 import { FileFault } from '../recorded/archive.js';
 import { recordingFrom } from '../recorded/fromfile.js';
 import { RecordedView, lookAt } from '../recorded/recorded.js';
@@ -13,10 +14,10 @@ export class OwnFile {
     this.turn = 0;
     this.name = make('summary', {});
     this.says = make('p', { class: 'quiet' });
-    this.input = make('input', { type: 'file', accept: '.npz,.json', onchange: () => this.take(this.input.files[0]) });
+    this.picker = new FilePicker('.npz,.json', (file) => this.take(file));
     this.error = make('p', { class: 'error', role: 'alert' });
     this.shown = make('div', {});
-    this.element = make('details', { class: 'own-file' }, this.name, this.says, this.input, this.error, this.shown);
+    this.element = make('details', { class: 'own-file' }, this.name, this.says, this.picker.element, this.error, this.shown);
     this.element.addEventListener('dragover', (event) => event.preventDefault());
     this.element.addEventListener('drop', (event) => {
       event.preventDefault();
@@ -31,17 +32,26 @@ export class OwnFile {
     try {
       const recording = await recordingFrom(file);
       if (turn !== this.turn) return;
-      this.view?.close();
+      this.clear();
       const element = make('section', { class: 'headlight headlight-recorded' });
       this.shown.replaceChildren(element);
       const keys = () => state.tab === 'heads' && this.inUse();
       this.view = new RecordedView(element, recording, { store: lookAt(recording), keys });
     } catch (error) {
       if (turn !== this.turn) return;
-      if (!(error instanceof FileFault)) throw error;
-      const kind = error.values.kind ? { kind: t(`kind_${error.values.kind}`) } : {};
-      this.error.textContent = t(`opened_${error.word}`, { ...error.values, ...kind });
+      this.clear(); // maps of another file would look like those of this one
+      if (!(error instanceof FileFault)) console.error(error);
+      const { word, values } = error instanceof FileFault ? error : new FileFault('broken');
+      const kind = values.kind ? { kind: t(`kind_${values.kind}`) } : {};
+      this.error.textContent = t(`opened_${word}`, { ...values, ...kind });
     }
+  }
+
+  /** No file is shown. */
+  clear() {
+    this.view?.close();
+    this.view = null;
+    this.shown.replaceChildren();
   }
 
   /** Whether the focus is here: then keys are for this view, and not for the page's. */
@@ -52,6 +62,6 @@ export class OwnFile {
   draw() {
     this.name.textContent = t('open_your_own');
     this.says.textContent = t('open_your_own_says');
-    this.input.setAttribute('aria-label', t('open_your_own'));
+    this.picker.draw(t('open_your_own'));
   }
 }

@@ -10,6 +10,7 @@ import { KINDS } from '../core/translation.js';
 import { isWord } from '../core/besthead.js';
 import { rowOf, strongest, two, view } from '../core/view.js';
 import { t } from '../core/words.js';
+import { columnClass } from '../parts/columnname.js';
 import { headName } from '../parts/naming.js';
 
 const MOST = 32; // words of a side that fit on paper
@@ -68,7 +69,10 @@ function part(map, questions) {
 }
 
 function picture({ rows, columns, weights }) {
-  const head = tableHead(['', ...columns.slice(0, MOST).map(({ label }) => label)]);
+  const head = tableHead([
+    '',
+    ...columns.slice(0, MOST).map(({ label }) => make('span', { class: columnClass(label) }, make('bdi', {}, label))),
+  ]);
   const body = rows.slice(0, MOST).map((query, row) => {
     const cells = columns.slice(0, MOST).map((_, column) => {
       const weight = weights[row * columns.length + column];

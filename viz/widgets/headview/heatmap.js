@@ -7,9 +7,10 @@ import { state as page } from '../core/state.js';
 import { colour, plotlyScale } from '../core/theme.js';
 import { level, rowMaximum, signed, strongest, three } from '../core/view.js';
 import { t } from '../core/words.js';
+import { InView } from './inview.js';
 import { MapLabels } from './maplabels.js';
 import { any, litLevels, litWeights, meant, together } from './marks.js';
-import { MANY, columnRoom, labelRoom } from './room.js';
+import { MANY, classRoom, columnRoom, labelRoom } from './room.js';
 import { keptSizes } from './still.js';
 import { veilNames } from './veil.js';
 
@@ -33,6 +34,8 @@ export class Heatmap {
     this.rowLabels = rowLabels;
     this.named = named;
     this.kept = null; // the sizes that stay while the sentence is typed
+    /** @type {ReturnType<typeof classRoom> | null} */
+    this.forClass = null; // the sizes for a class
     this.shape = '';
     this.element = make('div', { class: 'map-scroll' });
     this.labels = new MapLabels(showing, { named, shades: !difference });
@@ -44,20 +47,21 @@ export class Heatmap {
     this.plane = make('div', { class: 'plane' }, this.plot, this.cover, ...Object.values(this.bands), this.tag, ...this.labels.names);
     const { corner, columns, rows } = this.labels;
     this.grid = make('div', { class: 'map', role: 'img' }, rowLabels ? corner : null, columns, rowLabels ? rows : null, this.plane);
-    this.element.append(this.grid);
+    this.inView = new InView(this.element);
+    this.element.append(this.grid, this.inView.element);
   }
 
-  /** Show a view in so many pixels. */
-  show(view, width, label) {
+  /** Show a view in so many pixels; `tall`: for a class, the pixels that all its rows should fit in. */
+  show(view, width, label, tall = 0) {
     this.view = view;
     this.grid.setAttribute('aria-label', label);
     const tokens = (items) => items.map((item) => `${item.key} ${item.label}`).join();
     const { fit, still } = this.showing;
-    const shape = [view.kind, tokens(view.rows), tokens(view.columns), width, fit, still, page.language, page.theme].join();
+    const shape = [view.kind, tokens(view.rows), tokens(view.columns), width, tall, fit, still, page.language, page.theme].join();
     if (shape !== this.shape) {
       this.shape = shape;
-      this.measure(width);
-      this.layOut();
+      this.measure(width, tall);
+      this.layOut(tall);
       this.draw(true);
     } else {
       this.draw(false);
@@ -65,10 +69,21 @@ export class Heatmap {
   }
 
   labelWidth() {
+    if (this.forClass) return this.forClass.label;
     return this.rowLabels ? (this.kept?.label ?? labelRoom(this.view, this.showing.fit)) : 0;
   }
 
-  measure(width) {
+  measure(width, tall) {
+    this.forClass = tall ? classRoom(this.view, { width, tall, scale: magnified() }) : null;
+    if (this.forClass) this.measureForClass(this.forClass);
+    else this.measureForPage(width);
+  }
+
+  measureForClass({ above, cellWidth, cellHeight, scrolls: more }) {
+    Object.assign(this, { cellWidth, cellHeight, scrolls: more, tiny: false, low: false, gap: 1, columnHeight: above });
+  }
+
+  measureForPage(width) {
     const { rows, columns } = this.view;
     const many = rows.length > MANY || columns.length > MANY;
     const own = { columns: columns.length, label: labelRoom(this.view, this.showing.fit), above: columnRoom(columns) };
@@ -96,16 +111,20 @@ export class Heatmap {
     return [this.view.columns.length * this.cellWidth, this.view.rows.length * this.cellHeight];
   }
 
-  layOut() {
+  layOut(tall) {
     const [width, height] = this.size;
     const { cellWidth, cellHeight, columnHeight, tiny, low } = this;
     scrolls(this.element, this.scrolls);
+    this.element.style.maxHeight = tall ? `${tall}px` : '';
     this.grid.classList.toggle('tiny', tiny);
     this.grid.style.gridTemplateColumns = `${this.rowLabels ? `${this.labelWidth()}px ` : ''}${width}px`;
-    this.grid.style.setProperty('--label-size', `${cellWidth < 15 ? 11 : cellWidth < 20 ? 12 : 14}px`);
+    this.grid.style.setProperty('--label-size', `${this.forClass?.letters ?? (cellWidth < 15 ? 11 : cellWidth < 20 ? 12 : 14)}px`);
     this.plane.style.cssText = `width:${width}px;height:${height}px`;
     this.plane.classList.toggle('masked', this.hatched);
     this.labels.draw(this.view, { cellWidth, cellHeight, columnHeight, tiny, low });
+    const counts = { rows: this.view.rows.length, columns: this.view.columns.length };
+    const names = { beside: this.labelWidth(), above: columnHeight };
+    this.inView.say(this.forClass?.scrolls ? { ...counts, ...names, cellWidth, cellHeight } : null);
   }
 
   /** The cells: Plotly draws them anew, or only takes other numbers. */

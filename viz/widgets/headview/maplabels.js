@@ -1,10 +1,12 @@
 // The names around a map: of rows, of columns, and of several neighbours together where single names would not fit.
 
-import { CJK, make, replace } from '../core/dom.js';
+import { make, replace } from '../core/dom.js';
 import { strongest } from '../core/view.js';
 import { t } from '../core/words.js';
+import { columnClass } from '../parts/columnname.js';
 import { paint } from './shading.js';
 
+const SPACE = '␣'; // the label of a token that is a space (viz/labels.py)
 const TICK = 40; // pixels that the number of a column takes
 const AXES = { rows: 'row', columns: 'column' };
 
@@ -56,10 +58,10 @@ export class MapLabels {
   label(item, data, style) {
     const { tiny } = this.room;
     const text = make('span', { class: item.special ? 'special' : item.unknown ? 'unknown' : '' }, item.label);
-    const upright = data.column != null && CJK.test(item.label) && !tiny;
+    const above = data.column == null ? '' : ` ${columnClass(item.label)}`;
     // Where one name lies above many columns, it reaches to the side that has room.
     const end = tiny && data.column > this.view.columns.length / 2 ? ' backwards' : '';
-    return make('div', { class: `label${upright ? ' upright' : ''}${end}`, data, style, title: item.full }, text);
+    return make('div', { class: `label${above}${end}`, data, style, title: item.label === SPACE ? t('token_space') : item.full }, text);
   }
 
   /** `now`: the rows and columns that are meant; `lit`: how strongly each of the others is lit by them. */

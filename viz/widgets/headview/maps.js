@@ -1,11 +1,13 @@
 // The head on show, large, in the form that one wants to see: matrix, lines or numbers; of two heads three matrices.
 
 import { make, narrow, replace } from '../core/dom.js';
+import { state as page } from '../core/state.js';
 import { Comparison } from './comparison.js';
 import { Heatmap } from './heatmap.js';
 import { Lines } from './lines.js';
 import { Numbers } from './numbers.js';
 
+const FOR_CLASS = '(min-width: 1000px) and (min-height: 500px)'; // as in deck/deck.css
 const WIDTH = 780; // pixels of an area that is not visible yet
 
 export class Maps {
@@ -31,7 +33,7 @@ export class Maps {
     if (wanted !== this.form) this.begin(wanted);
     const both = other ? [other, view] : [view];
     if (wanted === 'compare') this.element.style.setProperty('--plane', `${this.comparison.show(source, other, view, width)}px`);
-    else if (wanted === 'matrix') this.maps[0].show(view, width, name);
+    else if (wanted === 'matrix') this.maps[0].show(view, width, name, this.classHeight());
     else if (wanted === 'lines') this.maps[0].show(both, width, name);
     else this.maps[0].show(both, name);
   }
@@ -55,6 +57,11 @@ export class Maps {
     else if (legend) element.after(legend);
     this.form = form;
     requestAnimationFrame(() => (element.style.minHeight = ''));
+  }
+
+  /** Before a class, where the style gives the maps what is left of the window: its pixels; else 0. */
+  classHeight() {
+    return page.beamer && matchMedia(FOR_CLASS).matches ? this.element.clientHeight : 0;
   }
 
   /** No map at all. */
@@ -81,8 +88,10 @@ export class Maps {
 
   /** Whether there is more or less room than when one asked last. */
   resized() {
-    if (!this.element.clientWidth || this.width === this.element.clientWidth) return false;
-    this.width = this.element.clientWidth;
+    const [width, height] = [this.element.clientWidth, this.classHeight()];
+    if (!width || (this.width === width && this.height === height)) return false;
+    this.width = width;
+    this.height = height;
     if (narrow() !== this.wasNarrow) this.form = null; // on a phone each map of a comparison has its own names of rows
     this.wasNarrow = narrow();
     return true;

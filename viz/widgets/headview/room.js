@@ -1,16 +1,24 @@
 // How much room the names beside a map need.
 
-import { CJK, narrow } from '../core/dom.js';
+import { narrow } from '../core/dom.js';
+import { isUpright } from '../parts/columnname.js';
 
 export const MANY = 44; // tokens: beyond, labels are thinned
+const LETTERS = 14; // pixels of a label's letters
 
 let ruler = null;
 
 function textWidth(text) {
   ruler ??= document.createElement('canvas').getContext('2d');
-  ruler.font = `650 14px ${getComputedStyle(document.querySelector('.headlight')).fontFamily}`;
+  ruler.font = `650 ${LETTERS}px ${getComputedStyle(document.querySelector('.headlight')).fontFamily}`;
   return ruler.measureText(text).width;
 }
+
+const [LEAST, MOST] = [18, 24]; // pixels of the window that letters have before a class, if there is room
+const ROW = 1.25; // of its letters that a row takes at least
+const COLUMN = 1.15; // the same of a column, whose name is turned
+const LARGEST = 60; // pixels of a cell
+const CORNER = 92; // pixels beside the names of columns, where the axes are named
 
 const widest = (items) => Math.max(...items.map((item) => textWidth(item.label)));
 
@@ -20,8 +28,26 @@ export function labelRoom({ rows, columns }, fit) {
   return Math.ceil(Math.min(narrow() ? 86 : 116, Math.max(narrow() ? 40 : 76, widest(rows) + 18)));
 }
 
-/** Pixels above a map for the names of its columns, which stand upright. */
+/** Pixels above a map for the names of its columns, turned or upright. */
 export function columnRoom(columns) {
-  const tall = Math.max(...columns.map(({ label }) => (CJK.test(label) ? [...label].length * 15 : textWidth(label))));
+  const tall = Math.max(...columns.map(({ label }) => (isUpright(label) ? [...label].length * 15 : textWidth(label))));
   return Math.min(116, Math.max(44, tall + 14));
+}
+
+/**
+ * The sizes of a map that a class sees from afar, in pixels of the page, `scale` of the window's each: letters shrink first, down
+ * to what can be read, then cells; what does not fit then is scrolled. `tall`: what there is above the bar.
+ */
+export function classRoom({ rows, columns }, { width, tall, scale }) {
+  for (let size = MOST; ; size--) {
+    const letters = size / scale;
+    const grown = letters / LETTERS;
+    const label = Math.ceil(Math.max(CORNER, Math.min(width / 4, widest(rows) * grown + 18)));
+    const above = Math.ceil(Math.min(tall / 3, columnRoom(columns) * grown));
+    const [cellWidth, cellHeight] = [(width - label - 2) / columns.length, (tall - above - 2) / rows.length];
+    const fits = cellHeight >= ROW * letters && cellWidth >= COLUMN * letters;
+    if (!fits && size > LEAST) continue;
+    const within = (cell, least) => Math.floor(Math.max(least * letters, Math.min(LARGEST, cell)));
+    return { letters, label, above, cellWidth: within(cellWidth, COLUMN), cellHeight: within(cellHeight, ROW), scrolls: !fits };
+  }
 }

@@ -1,6 +1,7 @@
 // The sentences as strips of tokens: point at one, and all it attends to is shaded.
 
 import { make, replace } from '../core/dom.js';
+import { readsAs } from '../core/translation.js';
 import { languageName } from '../core/words.js';
 
 const LONG = 44; // tokens: beyond, strips scroll by themselves
@@ -51,12 +52,12 @@ export function words(tokens, text) {
       shown.at(-1).dataset.keys += ` ${token.key}`;
       continue;
     }
-    const next = tokens[place + 1];
+    const next = tokens.slice(place + 1).find(({ piece }) => !piece);
     const touches = !token.special && end === token.start;
     const touched = next && !next.special && !token.special && next.start === token.end;
     if (end !== null && !touches) shown.push(' ');
     const classes = ['token', token.special && 'special', token.unknown && 'unknown', touches && 'joins', touched && 'joined'];
-    const reads = token.special ? token.label : text.slice(token.start, token.end).trim() || token.label;
+    const reads = readsAs(token, text);
     shown.push(make('span', { class: classes.filter(Boolean).join(' '), data: { keys: token.key } }, reads));
     end = token.special ? NaN : token.end;
   }

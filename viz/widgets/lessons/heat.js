@@ -5,6 +5,7 @@ import { magnified } from '../core/magnified.js';
 import { colour, css, inkOn } from '../core/theme.js';
 import { minus } from '../core/view.js';
 import { t } from '../core/words.js';
+import { columnClass } from '../parts/columnname.js';
 import { tell, toned, untell } from '../parts/values.js';
 import { largest } from './tensors.js';
 
@@ -26,7 +27,7 @@ export function heat({ matrix, width, name, scale = 'signed', digits = 0, label 
   const shownColumns = given.columns?.places ?? Array.from({ length: matrix.columns }, (_, column) => column);
   const most = given.most || largest(matrix.numbers) || 1;
   const aside = rows.names.length && !given.bare ? label : 0;
-  const cell = Math.min(given.widest ?? Infinity, Math.max(1, (width - aside) / shownColumns.length));
+  const cell = Math.min(given.widest ?? Infinity, Math.max(1, width - aside) / shownColumns.length);
   const height = given.height ?? Math.min(34, Math.max(20, cell));
   const box = make('div', { class: 'lesson-heat', style: `--cell:${cell}px;--line:${height}px;--aside:${aside}px` });
   const size = { width: cell * shownColumns.length, height: height * rows.places.length };
@@ -36,9 +37,10 @@ export function heat({ matrix, width, name, scale = 'signed', digits = 0, label 
     const every = Math.ceil(NAMED / cell);
     const labels = given.columns.names.map((text, place) => {
       const at = given.columns.places[place];
-      const attributes = { class: `above${at === given.column ? ' chosen' : ''}`, style: `width:${cell}px` };
+      const named = place % every && at !== given.column ? '' : text;
+      const attributes = { class: `above ${columnClass(named)}${at === given.column ? ' chosen' : ''}`, style: `width:${cell}px` };
       if (pick) attributes.onclick = () => pick(null, at);
-      return make('span', attributes, make('bdi', {}, place % every && at !== given.column ? '' : text));
+      return make('span', attributes, make('bdi', {}, named));
     });
     box.append(make('div', { class: 'names-above' }, ...labels));
   }
@@ -84,7 +86,7 @@ export function heat({ matrix, width, name, scale = 'signed', digits = 0, label 
     const [at, across] = under(event);
     const [place, over] = [rows.places[at], shownColumns[across]];
     const value = given.masked?.(place, over) ? t('masked') : minus(matrix.numbers[place * matrix.columns + over]);
-    const where = [rows.names[at], given.columns?.names[across] ?? t('lesson_dimension', { number: over + 1 })].filter(Boolean);
+    const where = [rows.names[at], given.columns?.names[across] ?? t('lesson_dimension', { number: over })].filter(Boolean);
     tell(event, `${where.join(' · ')}: ${value}`);
   });
   plane.addEventListener('pointerleave', untell);
@@ -107,7 +109,7 @@ function frame(left, top, width, height) {
   });
 }
 
-/** The cells, as sharp as the screen. */
+/** The cells, as sharp as the screen. Of columns that share a pixel the value farthest from zero is seen: few neurons fire. */
 function paint({ matrix, rows, columns, cell, height, most, scale, digits, masked }) {
   const sharp = Math.min(2, devicePixelRatio || 1);
   const canvas = make('canvas', {
@@ -117,16 +119,20 @@ function paint({ matrix, rows, columns, cell, height, most, scale, digits, maske
   const context = canvas.getContext('2d');
   const line = cell >= PARTED ? sharp : 0;
   const ground = colour('ground');
+  const valueAt = (row, column) => matrix.numbers[row * matrix.columns + column];
   for (const [down, row] of rows.entries()) {
-    for (const [across, column] of columns.entries()) {
+    const places = [...columns.entries()];
+    if (cell * sharp < 1) places.sort(([, one], [, other]) => Math.abs(valueAt(row, one)) - Math.abs(valueAt(row, other)));
+    for (const [across, column] of places) {
       if (masked?.(row, column)) continue;
-      const [left, right] = [Math.round(across * cell * sharp), Math.round((across + 1) * cell * sharp)];
+      const left = Math.min(canvas.width - 1, Math.round(across * cell * sharp));
+      const right = Math.round((across + 1) * cell * sharp);
       const [top, bottom] = [Math.round(down * height * sharp), Math.round((down + 1) * height * sharp)];
       if (masked) {
         context.fillStyle = ground;
         context.fillRect(left, top, right - left, bottom - top);
       }
-      const value = matrix.numbers[row * matrix.columns + column];
+      const value = valueAt(row, column);
       const tone = toned(value, scale, most);
       context.fillStyle = css(tone);
       context.fillRect(left, top, Math.max(1, right - left - line), bottom - top - (height >= 8 ? sharp : 0));

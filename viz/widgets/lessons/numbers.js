@@ -32,7 +32,7 @@ export function numbersOf(scene) {
     last_id: (model.source_vocabulary - 1).toLocaleString('en'),
     count: translation.source.length,
     place: look.token,
-    dimension: look.dimension + 1,
+    dimension: look.dimension, // from 0, as in the formulas
     layer: scene.layer + 1,
     head: scene.head + 1,
     id: translation.source[look.token].id,

@@ -287,7 +287,7 @@ function aboutLine(step, scene, values) {
   if (!step.about.length) return null;
   const tokens = step.about.map((name) => values[name]).filter(Boolean);
   const said = [tokens.join(' → ')];
-  if (step.picks.includes('dimension')) said.push(t('lesson_dimension', { number: scene.look.dimension + 1 }));
+  if (step.picks.includes('dimension')) said.push(t('lesson_dimension', { number: scene.look.dimension }));
   return make('p', { class: 'about' }, make('b', {}, make('bdi', {}, said.join(' · '))));
 }
 

@@ -1,6 +1,6 @@
 // The Models tab: a line for each model; what it is, how good, what it cannot do and how it learnt folds out. Cards come as plain nodes, never as HTML.
 
-import { call } from '../core/boot.js';
+import { call, tables } from '../core/boot.js';
 import { make, replace } from '../core/dom.js';
 import { ready } from '../core/page.js';
 import { on, set, state } from '../core/state.js';
@@ -110,13 +110,13 @@ class Models {
     });
     draw();
     const name = make('th', { scope: 'row', id: `model-${card.name}` }, make('b', {}, card.name), make('span', { class: 'in-use' }));
-    const licence = card.licence ? { lang: 'en', title: card.licence } : {};
+    const licence = licenceSays(card);
     const facts = [
       make('td', { class: 'does' }, does(card)),
       make('td', { class: 'plain' }, plainBar(card.reliability?.plain)),
       make('td', { class: 'numeric' }, card.parameters ? millions(card.parameters) : '–'),
       make('td', { class: 'numeric' }, sizeName(card.bytes)),
-      make('td', { class: 'licence', ...licence }, make('span', {}, card.licence || t('models_no_licence'))),
+      make('td', { class: 'licence', title: licence }, make('span', {}, licence)),
     ];
     const line = make(
       'tr',
@@ -174,13 +174,12 @@ class Models {
   }
 
   facts(card) {
-    const value = (text, attributes = {}) => make('dd', { class: 'numeric', ...attributes }, text);
-    const licence = card.licence ? value(card.licence, { lang: 'en' }) : value(t('models_no_licence'));
+    const value = (text) => make('dd', { class: 'numeric' }, text);
     return [
       [t('models_fact_kind'), value(does(card))],
       [t('models_fact_parameters'), value(card.parameters ? card.parameters.toLocaleString(state.language) : t('models_unknown'))],
       [t('models_fact_size'), value(sizeName(card.bytes))],
-      [t('models_fact_licence'), licence],
+      [t('models_fact_licence'), value(licenceSays(card))],
     ];
   }
 
@@ -216,6 +215,12 @@ function useModel({ name }) {
 function openClassifier({ name, languages: [source = ''], where, linear }) {
   dispatchEvent(new CustomEvent('headlight-classifier', { detail: { name, source, where, linear, downloaded: true } }));
   set({ tab: 'sentiment' });
+}
+
+/** A licence is a name, the same in every language, or the words in which our cards limit their use. */
+function licenceSays({ licence }) {
+  if (!licence) return t('models_no_licence');
+  return licence === tables.words.en.models_licence_restricted ? t('models_licence_restricted') : licence;
 }
 
 function does({ kind, languages }) {

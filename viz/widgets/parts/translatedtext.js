@@ -2,6 +2,7 @@
 
 import { calm, make, replace } from '../core/dom.js';
 import { on, state } from '../core/state.js';
+import { readsAs } from '../core/translation.js';
 import { four, three, two } from '../core/view.js';
 import { t } from '../core/words.js';
 
@@ -39,17 +40,16 @@ export class TranslatedText {
       const joins = shown.length > 0 && !apart; // pieces of one word share an edge
       if (joins) shown.at(-1).classList.add('joined');
       end = Math.max(end, last.end);
-      const word = make(
-        'span',
-        { class: 'word', role: 'button', tabindex: shown.length ? -1 : 0, data: { place } },
-        text.slice(token.start, token.end).trim() || token.label,
-      );
+      const word = make('span', { class: 'word', role: 'button', tabindex: shown.length ? -1 : 0, data: { place } }, readsAs(token, text));
       word.style.backgroundColor = doubtful(token.probability);
       word.classList.toggle('joins', joins);
       word.classList.toggle('forced', forced === place);
       if (!calm() && before[place] !== token.id) word.classList.add('arrives');
       if (token.probability !== undefined)
-        word.setAttribute('aria-label', t('token_probability', { token: word.textContent, probability: two(token.probability) }));
+        word.setAttribute(
+          'aria-label',
+          t('token_probability', { token: word.textContent.trim() || token.label, probability: two(token.probability) }),
+        );
       shown.push(word);
     }
     replace(this.element, ...shown);

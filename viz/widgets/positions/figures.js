@@ -66,7 +66,7 @@ export class Figures {
     if (table) this.showMap(this.second, data[1], layout.xaxis2, { title: layout.xaxis2.title });
     this.showChosen();
     this.first.plot.removeAllListeners?.('plotly_click');
-    if (table) this.first.plot.on('plotly_click', ({ points }) => this.pick(points[0].x - 1));
+    if (table) this.first.plot.on('plotly_click', ({ points }) => this.pick(points[0].x));
   }
 
   pick(number) {
@@ -77,9 +77,11 @@ export class Figures {
 
   /** What depends on the dimension or head. */
   showChosen() {
-    this.reading.textContent = this.chosen + 1; // people count from one
-    this.picker.setAttribute('aria-valuetext', this.chosen + 1);
-    if (this.answer.figure.data[1].type === 'heatmap') this.showWave(this.chosen);
+    const table = this.answer.figure.data[1].type === 'heatmap';
+    const number = table ? this.chosen : this.chosen + 1; // dimensions count from 0, as in the formula, heads from 1
+    this.reading.textContent = number;
+    this.picker.setAttribute('aria-valuetext', number);
+    if (table) this.showWave(this.chosen);
     else this.showDistances(this.chosen);
   }
 
@@ -92,7 +94,7 @@ export class Figures {
     this.showMap(this.first, data[0], layout.xaxis, layout.yaxis, number);
     const period = periods?.[number];
     const says = period ? t('positions_wave_period', { period: readable(period) }) : t('positions_wave_says');
-    this.wave.name(t('positions_wave', { number: number + 1 }), says);
+    this.wave.name(t('positions_wave', { number }), says);
     const wave = {
       ...data[2],
       y: column,

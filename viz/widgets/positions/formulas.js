@@ -1,23 +1,29 @@
-// What each way to say where a token stands computes, as formulas.
+// What each way to say where a token stands computes, as formulas. Positions, pairs and dimensions count from 0, as in the paper.
 
 import { make } from '../core/dom.js';
 
-// _{below} and ^{above}; BASE is the model's own.
+// _{below} and ^{above}; BASE is the model's own, PLACE the row of its table.
 const SCORE = 's_{ij} = q_{i} · k_{j} / √d';
 const FORMULAS = {
   none: [SCORE],
-  sinusoidal: ['PE(p, 2i + 1) = sin(p / 10000^{2i/d})', 'PE(p, 2i + 2) = cos(p / 10000^{2i/d})'],
-  sinusoidal_halves: ['PE(p, i + 1) = sin(p / 10000^{2i/d})', 'PE(p, d/2 + i + 1) = cos(p / 10000^{2i/d})'],
+  sinusoidal: ['PE(p, 2i) = sin(PLACE / 10000^{2i/d})', 'PE(p, 2i + 1) = cos(PLACE / 10000^{2i/d})'],
+  sinusoidal_halves: ['PE(p, i) = sin(PLACE / 10000^{2i/d})', 'PE(p, d/2 + i) = cos(PLACE / 10000^{2i/d})'],
+  closed_waves: ['PE(p, i) = sin(PLACE / 10000^{i/(d/2 − 1)})', 'PE(p, d/2 + i) = cos(PLACE / 10000^{i/(d/2 − 1)})'],
   learned: ['x_{p} = E_{p} + T_{p}'],
   rotary: ['(a, b) → (a cos pθ_{i} − b sin pθ_{i}, a sin pθ_{i} + b cos pθ_{i})', 'θ_{i} = BASE^{−2i/d}'],
   alibi: [`${SCORE} − m_{h} |i − j|`, 'm_{h} = 2^{−8h/n}'],
   relative: [`${SCORE} + B_{h, b(j − i)}`],
 };
 
-/** The lines of an encoding's formula. */
-export function formulaLines(encoding, base) {
-  return (FORMULAS[encoding] ?? []).map((line) => make('div', {}, ...written(line.replace('BASE', base))));
+/** The formula of an encoding as text; `offset`: the row of its table that the first position takes. */
+export function formulasOf({ encoding, base, offset, closed }) {
+  const place = offset ? `(p + ${offset})` : 'p';
+  const lines = FORMULAS[closed ? 'closed_waves' : encoding] ?? [];
+  return lines.map((line) => line.replace('BASE', base).replace('PLACE', place));
 }
+
+/** The lines of it on the page. */
+export const formulaLines = (answer) => formulasOf(answer).map((line) => make('div', {}, ...written(line)));
 
 /** Text with its sub- and superscripts. */
 function written(text) {

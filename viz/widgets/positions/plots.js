@@ -22,14 +22,13 @@ export function drawMap(plotly, block, trace, { xaxis, yaxis, marked, template, 
   const written = (number) => (buckets ? String(number) : minus(number, Math.abs(number) >= 100 ? 0 : 2));
   const [low, high] = [written(buckets ? 0 : trace.zmin), written(trace.zmax)];
   const shown = { ...trace, ...(buckets ? { zmin: -trace.zmax } : {}), xaxis: 'x', yaxis: 'y' };
-  const first = trace.x0 ?? 0;
   const title = (axis) => ({ title: axis.title, nticks: 8 });
   const axes = { xaxis: title(xaxis), yaxis: { ...title(yaxis), autorange: 'reversed' } };
-  const shapes = marked === null ? [] : [frame(first + marked, rows)];
+  const shapes = marked === null ? [] : [frame(marked, rows)];
   drawPlot(plotly, block, [shown], { template, ...axes, height, shapes });
   replace(block.legend, buckets ? null : ramp(trace.zmin < 0 ? 'difference' : 'headlight', low, high));
   block.picture.setAttribute('aria-label', t('positions_alt_map', { name: block.title.textContent, rows, columns, low, high }));
-  const head = ['', ...Array.from({ length: columns }, (_, column) => first + column)];
+  const head = ['', ...Array.from({ length: columns }, (_, column) => column)];
   const cells = (row) => Array.from(values.subarray(row * columns, (row + 1) * columns), (value) => (buckets ? value : four(value)));
   block.table(t('positions_numbers'), head, () => Array.from({ length: rows }, (_, row) => [row, ...cells(row)]));
 }

@@ -128,7 +128,7 @@ class Positions {
     this.own.textContent = encoding === own ? t('positions_own', { model: this.model }) : '';
     this.says.textContent = t(`positions_says_${encoding}`) + (answer.beside ? ` ${t('positions_beside')}` : '');
     const like = encoding === 'sinusoidal_halves' ? 'sinusoidal' : encoding;
-    replace(this.formula, ...formulaLines(encoding, answer.base));
+    replace(this.formula, ...formulaLines(answer));
     this.where.textContent = t(`positions_where_${like}`, answer);
     this.note.textContent = this.noteSays(form, answer);
     this.drawList(answer);

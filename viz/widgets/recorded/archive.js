@@ -106,7 +106,8 @@ export function arrayOf(bytes) {
   const [, width] = type.match(/^<U(\d+)$/) ?? [];
   const size = width === undefined ? Number(type.slice(2)) : 4 * Number(width);
   if (!(width !== undefined || READ[type])) throw new FileFault('kind_of_array', { type });
-  if (!Number.isSafeInteger(count) || from + count * size > bytes.length) throw new FileFault('broken');
+  if (!shape.every((each) => Number.isSafeInteger(each) && each >= 0)) throw new FileFault('broken');
+  if (from + count * Math.max(1, size) > bytes.length) throw new FileFault('broken');
   if (width === undefined) {
     const numbers = new Float32Array(count);
     for (let place = 0; place < count; place++) numbers[place] = READ[type](view, from + place * size);

@@ -4,9 +4,10 @@ import { RECORDED, Recording } from '../core/recording.js';
 import { sideOf } from '../core/translation.js';
 import { numberOf } from '../core/letters.js';
 import { FileFault, MOST_BYTES, arrayOf, unzipped } from './archive.js';
+import { MOST_WEIGHTS, flat, kindArrays, kindOf } from './kindarrays.js';
 
-export const MOST_WEIGHTS = 8_000_000;
 const LONGEST = 16; // letters of a label
+const [MOST_NAMES, LONGEST_NAME] = [8, 32]; // of a refused file
 const NEAR = 1e-3; // how far the sum of a row may be from one
 const SPECIAL = /^(<\|?[^<>\s]+\|?>|\[[A-Z][A-Z_]*[0-9]*\])$/;
 
@@ -14,18 +15,27 @@ const SPECIAL = /^(<\|?[^<>\s]+\|?>|\[[A-Z][A-Z_]*[0-9]*\])$/;
 export async function recordingFrom(file) {
   if (file.size > MOST_BYTES) throw new FileFault('too_large', { limit: MOST_BYTES / 1e6 });
   const bytes = new Uint8Array(await file.arrayBuffer());
-  const values = bytes[0] === 0x50 && bytes[1] === 0x4b ? await fromArchive(bytes) : fromJson(bytes);
-  return recordingOf(values, file.name.replace(/\.\w+$/, ''));
+  const { names, arrays, texts } = bytes[0] === 0x50 && bytes[1] === 0x4b ? await fromArchive(bytes) : fromJson(bytes);
+  const found = kindArrays(arrays);
+  if (!Object.keys(found).length) throw new FileFault(names.length ? 'no_attention' : 'empty', { names: listOf(names) });
+  return recordingOf(found, texts, file.name.replace(/\.\w+$/, ''));
 }
 
 async function fromArchive(bytes) {
-  const wanted = new Set([...RECORDED, ...NAMES].map((name) => `${name}.npy`));
-  const found = {};
-  for (const [name, content] of await unzipped(bytes, (each) => wanted.has(each))) {
-    const { shape, numbers, texts } = arrayOf(content);
-    found[name.slice(0, -4)] = texts ? (shape.length ? texts : texts[0]) : { shape, numbers };
+  const [names, arrays, texts] = [[], {}, {}];
+  const wanted = (file) => {
+    const name = file.replace(/\.npy$/, '');
+    names.push(name);
+    return name !== file && (kindOf(name) !== null || NAMES.includes(name));
+  };
+  for (const [file, content] of await unzipped(bytes, wanted)) {
+    const name = file.slice(0, -4);
+    const array = arrayOf(content);
+    if (!NAMES.includes(name)) arrays[name] = array.texts ? { shape: array.shape, numbers: new Float32Array(0) } : array;
+    else if (array.texts) texts[name] = array.shape.length ? array.texts : array.texts[0];
+    else texts[name] = array;
   }
-  return found;
+  return { names, arrays, texts };
 }
 
 const NAMES = ['tokens', 'source_tokens', 'target_tokens', 'decoder_tokens', 'source', 'translation'];
@@ -38,44 +48,26 @@ function fromJson(bytes) {
     throw new FileFault('no_such_file');
   }
   if (values === null || typeof values !== 'object') throw new FileFault('no_such_file');
-  const arrays = RECORDED.filter((kind) => Array.isArray(values[kind]) && values[kind].length);
-  return { ...values, ...Object.fromEntries(arrays.map((kind) => [kind, flat(values[kind], kind)])) };
+  const names = Array.isArray(values) ? [] : Object.keys(values);
+  const listed = names.filter((name) => kindOf(name) && Array.isArray(values[name]));
+  const arrays = Object.fromEntries(listed.map((name) => [name, flat(values[name], kindOf(name).kind)]));
+  return { names, arrays, texts: Object.fromEntries(NAMES.map((name) => [name, values[name]])) };
 }
 
-/** Nested lists, all of one shape, as one array. */
-function flat(lists, kind) {
-  const shape = [];
-  for (let inner = lists; Array.isArray(inner) && shape.length < 5; inner = inner[0]) shape.push(inner.length);
-  const count = shape.reduce((all, each) => all * each, 1);
-  if (shape.length !== 4 || count > MOST_WEIGHTS) throw shaped(kind, shape, count);
-  const numbers = new Float32Array(count);
-  let at = 0;
-  const walk = (inner, depth) => {
-    if (depth === 4) {
-      numbers[at++] = typeof inner === 'number' ? inner : NaN;
-      return;
-    }
-    if (!Array.isArray(inner) || inner.length !== shape[depth]) throw new FileFault('ragged', { kind });
-    for (const each of inner) walk(each, depth + 1);
-  };
-  walk(lists, 0);
-  return { shape, numbers };
+/** The first names of a file, each cut: a file may hold any. */
+function listOf(names) {
+  const shown = names.slice(0, MOST_NAMES).map((name) => (name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name));
+  return [...shown, ...(names.length > MOST_NAMES ? ['…'] : [])].join(', ');
 }
-
-const shaped = (kind, shape, count) =>
-  count > MOST_WEIGHTS
-    ? new FileFault('too_many', { limit: MOST_WEIGHTS / 1e6 })
-    : new FileFault('shape', { kind, shape: shape.join(' × ') });
 
 /** Arrays and names, checked against each other. */
-export function recordingOf(values, name) {
-  const kinds = RECORDED.filter((kind) => values[kind]?.numbers?.length);
-  if (!kinds.length) throw new FileFault('no_attention');
-  const all = kinds.reduce((sum, kind) => sum + values[kind].numbers.length, 0);
+function recordingOf(arrays, values, name) {
+  const kinds = RECORDED.filter((kind) => arrays[kind]);
+  const all = kinds.reduce((sum, kind) => sum + arrays[kind].numbers.length, 0);
+  if (all > MOST_WEIGHTS) throw new FileFault('too_many', { limit: MOST_WEIGHTS / 1e6 });
   const [about, numbers, remarks] = [{}, {}, []];
   for (const kind of kinds) {
-    const { shape, numbers: weights } = values[kind];
-    if (shape.length !== 4 || all > MOST_WEIGHTS) throw shaped(kind, shape, all);
+    const { shape, numbers: weights } = arrays[kind];
     numbers[kind] = read(kind, weights);
     const causal = ['decoder', 'self'].includes(kind) && isCausal(shape, weights);
     about[kind] = { shape, layers: [...Array(shape[0]).keys()], allowed: causal ? triangle(shape[2]) : null };

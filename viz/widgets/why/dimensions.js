@@ -30,7 +30,7 @@ export class Dimensions {
     const lines = Array.from(this.query, (number, dimension) => {
       const numbers = [number, this.key[dimension], number * this.key[dimension]];
       const cells = numbers.map((each) => make('td', { class: 'numeric' }, minus(each)));
-      return make('tr', {}, make('th', { scope: 'row', class: 'numeric' }, dimension + 1), ...cells);
+      return make('tr', {}, make('th', { scope: 'row', class: 'numeric' }, dimension), ...cells);
     });
     const sum = this.query.reduce((all, number, dimension) => all + number * this.key[dimension], 0);
     const total = make(

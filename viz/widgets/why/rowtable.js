@@ -59,7 +59,7 @@ export class RowTable {
 
 function queryLine(told, query, says, numbers) {
   const most = reachOf([told.query], 1);
-  const strip = vector(told.query, { most, height: QUERY, says: (dimension) => `${dimension + 1}: ${minus(told.query[dimension])}` });
+  const strip = vector(told.query, { most, height: QUERY, says: (dimension) => `${dimension}: ${minus(told.query[dimension])}` });
   const name = label('', make('bdi', {}, query.label));
   const blank = Array.from({ length: numbers + 1 }, () => cell('')); // the first line of a table says how wide its columns are
   blank.at(-1).className = 'bar';

@@ -31,7 +31,7 @@ export class StreamTable {
     const most = reachOf([...written, told.total], 0.7);
     const reach = moved && Math.max(0.01, ...moved.map(Math.abs), Math.abs(told.moved_by_all));
     const strip = (numbers, height) =>
-      cell('strip', vector(numbers, { most, height, says: (dimension) => `${dimension + 1}: ${minus(numbers[dimension])}` }));
+      cell('strip', vector(numbers, { most, height, says: (dimension) => `${dimension}: ${minus(numbers[dimension])}` }));
     const by = (value) => (moved ? [number(by3(value)), barOf(value / reach)] : []);
     const lines = own.map((place, at) => {
       const name = keyName(keys[place], place, place === to, this.choose);

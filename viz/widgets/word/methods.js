@@ -7,6 +7,7 @@ import { state } from '../core/state.js';
 import { css, inkOn, shade } from '../core/theme.js';
 import { signed, three, two } from '../core/view.js';
 import { faultSays, t } from '../core/words.js';
+import { columnClass } from '../parts/columnname.js';
 import { Agreement } from './agreement.js';
 import { Curves, area } from './curves.js';
 import { gapSays, verdictSays } from './verdict.js';
@@ -170,7 +171,7 @@ export class Methods {
 
   heading(words) {
     const labels = words.map(({ label, full, special }) =>
-      make('span', { class: special ? 'special' : '', title: full }, make('bdi', {}, label)),
+      make('span', { class: `${columnClass(label)}${special ? ' special' : ''}`, title: full }, make('bdi', {}, label)),
     );
     return make(
       'div',

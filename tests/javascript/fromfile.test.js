@@ -1,0 +1,60 @@
+// Files of attention as other makers name and shape their arrays, and what is said of those that are refused.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import './setup.js';
+
+const { recordingFrom } = await import('../../viz/widgets/recorded/fromfile.js');
+const { kindArrays, kindOf } = await import('../../viz/widgets/recorded/kindarrays.js');
+
+const [LAYERS, HEADS, ROWS] = [2, 3, 5];
+const nested = (shape, at = () => 1 / ROWS, place = []) =>
+  shape.length ? Array.from({ length: shape[0] }, (_, index) => nested(shape.slice(1), at, [...place, index])) : at(place);
+const array = (...shape) => ({ shape, numbers: new Float32Array(shape.reduce((all, each) => all * each, 1)).fill(1 / ROWS) });
+const opened = (values) => recordingFrom(new File([JSON.stringify(values)], 'own.json'));
+const shapeOf = ({ recorded }) => recorded.self.shape;
+const refused = (values, word, said = {}) =>
+  assert.rejects(opened(values), (error) => {
+    assert.deepEqual([error.word, { ...error.values, ...said }], [word, error.values]);
+    return true;
+  });
+
+test('attentions as transformers name and stack them are accepted', async () => {
+  const whole = [LAYERS, HEADS, ROWS, ROWS];
+  for (const name of ['self', 'attentions', 'attention']) assert.deepEqual(shapeOf(await opened({ [name]: nested(whole) })), whole, name);
+  assert.deepEqual(shapeOf(await opened({ attentions: nested([LAYERS, 1, HEADS, ROWS, ROWS]) })), whole); // a batch of one
+  const three = await opened(Object.fromEntries(['encoder', 'decoder', 'cross'].map((kind) => [`${kind}_attentions`, nested(whole)])));
+  assert.deepEqual(three.kinds, ['encoder', 'decoder', 'cross']);
+});
+
+test('one array a layer is accepted, in the order of the layers', async () => {
+  for (const name of ['layer_', 'layer', 'attentions.', 'arr_', '']) {
+    const layers = Array.from({ length: 11 }, (_, layer) => [`${name}${layer}`, nested([1, HEADS, ROWS, ROWS], one(layer % ROWS))]);
+    const recording = await opened(Object.fromEntries(layers.reverse()));
+    assert.deepEqual(shapeOf(recording), [11, HEADS, ROWS, ROWS], name);
+    assert.equal(recording.map('self', 10, 1).weights[0], 1);
+    assert.equal(recording.map('self', 3, 1).weights[3], 1);
+  }
+  assert.deepEqual(kindArrays({ layer_0: array(HEADS, ROWS, ROWS) }).self.shape, [1, HEADS, ROWS, ROWS]);
+  assert.deepEqual(kindArrays({ arr_0: array(LAYERS, HEADS, ROWS, ROWS) }).self.shape, [LAYERS, HEADS, ROWS, ROWS]);
+  assert.deepEqual(kindOf('cross_attentions_4'), { kind: 'cross', layer: 4 });
+  for (const name of ['tokens', 'attention_mask', 'hidden_states_0', 'constructor', 'layer_norm']) assert.equal(kindOf(name), null);
+});
+
+/** All attention of every row on one column. */
+const one =
+  (column) =>
+  ([, , , at]) =>
+    Number(at === column);
+
+test('what is refused is told with what the file holds', async () => {
+  await refused({ weights: [1], hidden: 2 }, 'no_attention', { names: 'weights, hidden' });
+  await refused({ cross: { numbers: [1], shape: [1, 1, 20_000, 20_000] } }, 'no_attention', { names: 'cross' });
+  await refused(Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`x${at}y`, at])), 'no_attention', {
+    names: 'x0y, x1y, x2y, x3y, x4y, x5y, x6y, x7y, …',
+  });
+  await refused([], 'empty');
+  await refused({ attentions: nested([LAYERS, 4, HEADS, ROWS, ROWS]) }, 'batch', { kind: 'self', count: 4 });
+  await refused({ layer_0: nested([1, HEADS, 2, 2], () => 0.5), layer_1: nested([1, HEADS, ROWS, ROWS]) }, 'ragged');
+  await refused({ self: nested([ROWS, ROWS]) }, 'shape', { shape: '5 × 5' });
+});

@@ -1,0 +1,40 @@
+// Which rows and columns of a map that scrolls before a class are in sight.
+
+import { make } from '../core/dom.js';
+import { t } from '../core/words.js';
+
+/** The first and the last of `count` cells in `room` pixels from `start` on, counted from one; what is half seen counts. */
+export function shown(start, room, cell, count) {
+  const last = Math.max(1, Math.min(count, Math.floor((start + room) / cell + 0.5)));
+  return { first: Math.min(last, Math.floor(start / cell + 0.5) + 1), last, count };
+}
+
+const isCut = ({ first, last, count }) => first > 1 || last < count;
+
+export class InView {
+  /** @param {HTMLElement} scroller what the map scrolls in; the note stands at its lower edge */
+  constructor(scroller) {
+    this.scroller = scroller;
+    this.element = make('p', { class: 'in-view', hidden: true });
+    /** @type {any} */
+    this.sizes = null;
+    scroller.addEventListener('scroll', () => this.draw(), { passive: true });
+  }
+
+  /** `sizes`: how many rows and columns, their pixels, and those of the names beside and above them; null: nothing is said. */
+  say(sizes) {
+    this.sizes = sizes;
+    this.element.hidden = !sizes;
+    this.draw();
+  }
+
+  draw() {
+    if (!this.sizes) return;
+    const { rows, columns, cellWidth, cellHeight, beside, above } = this.sizes;
+    const { scrollLeft, scrollTop, clientWidth, clientHeight } = this.scroller;
+    const down = shown(scrollTop, clientHeight - above - this.element.offsetHeight, cellHeight, rows);
+    const across = shown(scrollLeft, clientWidth - beside, cellWidth, columns);
+    const said = [isCut(down) ? t('map_rows_in_view', down) : '', isCut(across) ? t('map_columns_in_view', across) : ''];
+    this.element.textContent = said.filter(Boolean).join(' ');
+  }
+}
