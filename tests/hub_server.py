@@ -73,6 +73,8 @@ class Hub(ThreadingHTTPServer):
         self.cuts: list[int] = []
         self.ranges = True
         self.asked: list[Asked] = []
+        self.looks = 0  # requests that name no model, and ask whether anybody is here
+        self.look_status = 404
         self.going = threading.Event()  # unset: bodies come to a halt after their first bytes
         self.going.set()
         self.halted = threading.Event()
@@ -120,6 +122,10 @@ class Handler(BaseHTTPRequestHandler):
         server: Any = self.server
         hub: Hub = server if isinstance(server, Hub) else server.hub
         path = unquote(urlsplit(self.path).path)
+        if path == "/robots.txt":
+            hub.looks += 1
+            self._refuse(hub.look_status, "")
+            return
         told = (self.headers.get(name) for name in ("range", "authorization", "user-agent"))
         hub.asked.append(Asked(self.command, path, *told))
         if server is not hub:

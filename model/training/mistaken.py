@@ -12,7 +12,6 @@ from headlight.model.core.transformer import Transformer
 from headlight.model.records import Translation
 from headlight.model.training.caught import check
 from headlight.model.training.mistakes import MISTAKES, cross_entropy, cross_entropy_of_chances, with_mistakes
-from headlight.model.translate.choosing import has_choice, with_choice
 from headlight.model.translate.translator import Translator
 
 LOGITS = "decoder.output.logits"
@@ -47,19 +46,10 @@ def try_mistakes(translator: Translator, translation: Translation, names: Sequen
     right = reported_loss(translator.translate(given), [])
     try:
         held = wrong.translate(given)
-        written = _chosen_alike(wrong.translate(replace(own, target=None)), translation, wrong)
+        written = wrong.translate(replace(own, target=None))
     except RuntimeError as error:
         return Mistaken(None, None, str(error).partition("\n")[0], float("nan"), right)
     return Mistaken(held, written, "", reported_loss(held, names), right)
-
-
-def _chosen_alike(written: Translation, translation: Translation, wrong: Translator) -> Translation:
-    """What the copy writes; where it finds the very hypotheses of the right model, the one that was chosen of these."""
-    known = {each.ids: each.back for each in translation.hypotheses}
-    guesses = [known.get(each.ids) for each in written.hypotheses]
-    if not has_choice(written) or None in guesses:
-        return written
-    return with_choice(written, guesses, wrong.translate)
 
 
 def reported_loss(held: Translation, names: Sequence[str]) -> float:

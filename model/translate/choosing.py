@@ -68,6 +68,15 @@ def has_choice(translation: Translation) -> bool:
     return translation.request.options.back_weight > 0 and len(translation.hypotheses) > 1
 
 
+def own_choice(request: TranslationRequest) -> TranslationRequest:
+    """The same request, answered by its model alone.
+
+    Comparisons of a changed model with the unchanged one use it on both sides: the way back is unchanged, and it would
+    choose the hypothesis that hides the damage.
+    """
+    return replace(request, options=replace(request.options, back_weight=0.0))
+
+
 def sentence_read(translation: Translation) -> str:
     """The sentence as its model read it: without the words that were hidden from it."""
     text, hidden = translation.source_text, set(translation.attention.hidden)

@@ -259,24 +259,58 @@ def test_a_phone_that_saves_data_is_asked_before_it_pays(visit: Visit) -> None:
     expect(switch).to_be_checked()
 
 
-def test_a_model_that_needs_longer_is_live_only_for_who_wants_it(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
+# The first rest of Live is over when `rest()` is called.
+FIRST_REST = 15_000
+HELD_REST = "const later = setTimeout; setTimeout = (act, after, ...more) => "
+HELD_REST += f"after === {FIRST_REST} ? (window.rest = act) && 0 : later(act, after, ...more)"
+
+
+def slow_answers(monkeypatch: pytest.MonkeyPatch, slow: list[bool]) -> None:
+    """Each answer tells that the model took long for it, while the list holds `True`."""
     tell = translate_tab.answer_of
 
     def slowly(*given: Any, **more: Any) -> str:
         text, _, after = tell(*given, **{**more, "cached": False}).rpartition('"seconds":')
-        return f'{text}"seconds":0.9,{after.partition(",")[2]}' if "," in after else f'{text}"seconds":0.9}}'
+        told = f'{text}"seconds":{0.9 if slow == [True] else 0.01}'
+        return f"{told},{after.partition(',')[2]}" if "," in after else f"{told}}}"
 
     monkeypatch.setattr(translate_tab, "answer_of", slowly)
+
+
+RESTS = "Live rests: answers take long at present. It tries again by itself."
+
+
+def test_live_rests_after_several_slow_answers_and_comes_back_by_itself(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow_answers(monkeypatch, slow := [True])
+    page = visit(live=None, script=HELD_REST)
+    modules(page)
+    switch, says = page.get_by_role("switch", name="Live"), page.locator(".translate .live-says")
+    for text in (BEGINNING, SENTENCE, "Das Haus ist alt."):
+        expect(switch).to_be_checked()  # one answer or two may be slow by chance
+        write(page, text)
+        settled(page, text)
+    expect(says).to_have_text(RESTS)
+    slow[:] = [False]
+    page.evaluate("rest()")
+    expect(says).to_have_text("")  # nobody has pressed anything
+    expect(switch).to_be_checked()
+    write(page, LONGER)
+    settled(page, LONGER)
+    expect(switch).to_be_checked()
+
+
+def test_a_model_that_needs_longer_is_live_for_who_wants_it(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow_answers(monkeypatch, [True])
     page = visit(live=None)
     modules(page)
     switch = page.get_by_role("switch", name="Live")
-    expect(switch).to_be_checked()
-    for text in (BEGINNING, SENTENCE):
-        expect(switch).to_be_checked()  # a single answer may be slow by chance
+    for text in (BEGINNING, SENTENCE, "Das Haus ist alt."):
         write(page, text)
         settled(page, text)
     expect(switch).not_to_be_checked()
-    expect(page.locator(".translate .live-says")).to_have_text("Live is off: this model needs longer for a sentence.")
+    expect(page.locator(".translate .live-says")).to_have_text(RESTS)
     switch.check()
     write(page, LONGER)
     settled(page, LONGER)

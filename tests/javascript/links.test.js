@@ -45,6 +45,19 @@ test('special tokens are no words, and the pieces of a word are one', () => {
   assert.equal(unitsOf(pieces, 'bellt', false).length, 2);
 });
 
+test('heads that score alike are ranked by what they give to the drawn links', () => {
+  const { gold } = readPharaoh('0-0', 3, 3);
+  const ranked = rankHeads(translation, sources, targets, gold);
+  const alike = ranked.filter(({ rate }) => rate === ranked[0].rate);
+  assert.ok(alike.length > 1);
+  const weights = alike.map(({ weight }) => weight);
+  assert.deepEqual(weights, [...weights].sort((one, other) => other - one));
+  const [{ head, shift, weight }] = ranked;
+  assert.ok(Math.abs(weight - 0.9) < 1e-3, `${head} ${shift} ${weight}`);
+  const both = rankHeads(translation, sources, targets, readPharaoh('1-1 2-2', 3, 3).gold).find((each) => !each.head && !each.shift);
+  assert.ok(Math.abs(both.weight - (0.8 + 0.9) / 2) < 1e-3);
+});
+
 test('a head is read off the row of a word, or off the row after it', () => {
   const map = (head) => translation.map('cross', 0, head);
   assert.deepEqual(linksOf(map(0), targets, sources, 0), [
@@ -61,8 +74,8 @@ test('a head is read off the row of a word, or off the row after it', () => {
   assert.deepEqual(
     [first, second].map(({ head, shift, rate }) => [head, shift, rate]),
     [
+      [1, 1, 0], // both are right: this one is surer
       [0, 0, 0],
-      [1, 1, 0],
     ],
   );
 });

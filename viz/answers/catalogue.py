@@ -21,6 +21,7 @@ from headlight.model.foreign.hub import (
     cached_models,
     claim,
     find_folder,
+    host,
     make_room,
     megabytes,
     plan,
@@ -31,6 +32,7 @@ from headlight.model.foreign.hub import (
 from headlight.model.text.languages import languages_of
 from headlight.viz.answers.cards import ODD, ModelCard, can_be_read, read_card, read_cards
 from headlight.viz.answers.downloads import Downloads
+from headlight.viz.answers.reach import Reach
 from headlight.viz.errors import PageError, logged, page_error, shown
 from headlight.viz.settings import ANY, Settings, hub_list
 
@@ -52,6 +54,7 @@ class Catalogue:
         self.settings = settings
         self._here = {card.name: card for card in read_cards(settings.models_folder)}
         self._downloads = Downloads(self._make_room)
+        self._reach = Reach()
         known = {
             each["id"]: _Listed(tuple(each["languages"]), int(each["bytes"]), each.get("kind", "transformer"))
             for each in hub_list()
@@ -149,11 +152,20 @@ class Catalogue:
             raise PageError("model", "model_not_here", {"given": card.name, "megabytes": megabytes(size)})
         return folder
 
+    def away(self, *, again: bool = False) -> str:
+        """The Hub's name where it has models for visitors, but cannot be reached; else nothing. `again`: look anew."""
+        return host() if self.settings.models and not self._reach.look(again=again) else ""
+
     def offer(self, name: str) -> Plan:
         """What a download would bring, by the Hub: files, bytes, licence. A model that we cannot read is refused."""
         card = self.card(name)
         with hub_words():
-            found = plan(card.name)
+            try:
+                found = plan(card.name)
+            except HubError as error:
+                if error.kind == "offline":
+                    self._reach.lost()
+                raise
         if found.family and found.family not in FAMILIES:
             values = {"given": card.name, "family": shown(found.family), "choices": ", ".join(FAMILIES)}
             raise PageError("model", "other_family", values)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headlight.model.records import FloatArray, Translation, TranslationRequest
+from headlight.model.translate.choosing import own_choice
 from headlight.model.translate.outline import Outline
 from headlight.viz.answers.service import Service
 from headlight.viz.answers.work import Work
@@ -42,6 +43,11 @@ class Given:
     def translation(self) -> Translation:
         """The sentence as it was translated."""
         return self.service.translate(self.request)
+
+    @property
+    def own_translation(self) -> Translation:
+        """What its model chooses alone: a changed copy of the model is compared with that."""
+        return self.service.translate(own_choice(self.request))
 
     @property
     def tokens(self) -> list[str]:

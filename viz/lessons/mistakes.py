@@ -63,7 +63,7 @@ def live(given: Given) -> Found:
         return Found((), holds=("absent",), shown=shown)
     found: Mistaken
     tests: dict[str, Tested]
-    found, tests = given.run(try_and_test, given.translation, names)
+    found, tests = given.run(try_and_test, given.own_translation, names)
     figures = (*pictures(given, found, names), test_table(tests) if len(names) > 1 else sources_of(names[0], tests))
     numbers = numbers_of_sentence(given, found) | {"count": len(names)}
     several = "several" if found.held is not None else "stopped"
@@ -93,7 +93,7 @@ def test_table(tests: Mapping[str, Tested]) -> Table:
 
 def pictures(given: Given, found: Mistaken, names: Sequence[str]) -> list[Drawn]:
     """The translation, the numbers and a map, unbroken and now."""
-    before = given.translation
+    before = given.own_translation
     says = found.error if found.written is None else found.written.text
     texts = Texts((Text(Say("before"), before.text), Text(Say("now"), says or "—")))
     if found.held is None:
@@ -134,7 +134,7 @@ def clearest(numbers: FloatArray) -> tuple[int, int]:
 
 def numbers_of_sentence(given: Given, found: Mistaken) -> dict[str, Any]:
     """What the words say of it."""
-    numbers: dict[str, Any] = {"before": given.translation.log_probability, "after": "–", "error": found.error}
+    numbers: dict[str, Any] = {"before": given.own_translation.log_probability, "after": "–", "error": found.error}
     if found.held is not None:
         numbers |= {"after": found.held.log_probability, "loss": found.loss, "right_loss": found.right_loss}
     return numbers
@@ -155,7 +155,7 @@ def game(given: Given) -> Found:
     config = given.small_outline.model.config
     possible = [name for name in PLAYED if MISTAKES[name].applies(config)]
     name = random.Random(1 + given.values["game"]).choice(possible)  # noqa: S311 - a game
-    found: Mistaken = given.run(try_mistakes, given.translation, [name])
+    found: Mistaken = given.run(try_mistakes, given.own_translation, [name])
     return Found(tuple(pictures(given, found, [name])), numbers_of_sentence(given, found), right=name)
 
 

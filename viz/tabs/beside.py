@@ -2,7 +2,7 @@
 
 The translate widget asks for the first translation. The second is asked for here: it reads the same sentence, or on the
 way back the first translation. It comes with the words in which both maps can be shown: those that cover the same
-characters, or are written alike in the same order.
+characters, or are written alike in the same order. Where one model searches twice, neither answer is read back.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ import gradio as gr
 
 from headlight.model.measures.matching import Matching, Unit, match
 from headlight.model.records import Translation, TranslationRequest
+from headlight.model.translate.choosing import own_choice
 from headlight.viz.answers.model_values import model_of, translators
+from headlight.viz.answers.own_choice import own_translation
 from headlight.viz.answers.payload import answer_values
 from headlight.viz.answers.service import Service
 from headlight.viz.labels import shorten, visible
@@ -42,10 +44,16 @@ def second_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]
 
     def answer_beside(values: Mapping[str, Any]) -> dict[str, Any]:
         back = values.get("back") is True
-        first = service.translate(service.check(values.get("request")))
-        second = service.translate(
-            in_languages_of(first, service.check(values.get("other"), model_defaults=True), service, back=back)
-        )
+        request = service.check(values.get("request"))
+        other = service.check(values.get("other"), model_defaults=True)
+        own = None
+        names = {each.model or service.default for each in (request, other)}
+        if len(names) == 1 and not back and other.target is None:
+            first, own = own_translation(service, request)
+            other = own_choice(other)
+        else:
+            first = service.translate(request)
+        second = service.translate(in_languages_of(first, other, service, back=back))
         read, written = (second.source_tokens, second.source_text), (second.target_tokens, second.text)
         if back:  # what the first model read is what the second one wrote
             read, written = written, read
@@ -53,6 +61,7 @@ def second_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]
         targets = match(first.target_tokens, first.text, *written)
         return {
             "answer": answer_values(second, model_of(service, second)),
+            "own": own,
             "source": matching_values(sources),
             "target": matching_values(targets),
             "models": menu(service),  # one may have been fetched since the page was opened

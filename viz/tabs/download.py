@@ -43,7 +43,7 @@ class DownloadWidget(OneEach):
 
     def build(self) -> gr.HTML:
         """Inside a `gr.Blocks`."""
-        asked = [answering(each, computes=False) for each in (self.offer, self.models)]
+        asked = [answering(each, computes=False) for each in (self.offer, self.models, self.look)]
         hidden = widget("translate/fetching", server=asked)
         quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "api_name": False}
         hidden.submit(self.fetch, None, hidden, concurrency_limit=AT_ONCE, trigger_mode="multiple", **quiet)
@@ -74,6 +74,10 @@ class DownloadWidget(OneEach):
     def models(self, values: Mapping[str, Any]) -> list[dict[str, Any]]:
         """All translators there are now: other visitors may have downloaded some since the page was opened."""
         return translators(self.service)
+
+    def look(self, values: Mapping[str, Any]) -> dict[str, str]:
+        """The Hub's name where it cannot be reached at present: what it has is then not offered."""
+        return {"away": self.service.catalogue.away(again=values.get("again") is True)}
 
     def fetch(self, event: gr.EventData, request: gr.Request) -> Iterator[str]:
         """The download of one visitor, as messages: its progress, then the models that are here now."""

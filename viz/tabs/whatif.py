@@ -1,7 +1,8 @@
 """What if: the same sentence translated again with some heads, layers, positions or words changed.
 
 Two passes answer one question: the changed model translates anew, and it scores the words of the original translation.
-Nothing is estimated: several changes at once are one run of the model.
+Nothing is estimated: several changes at once are one run of the model. Both the original and the changed translation
+are the model's own first choice, without a way back.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from headlight.model.experiments.pruning import read_curve
 from headlight.model.measures.changed_words import Written, pair_words, words_written
 from headlight.model.measures.chrf import chrf
 from headlight.model.records import KINDS, Translation
+from headlight.model.translate.choosing import own_choice
 from headlight.viz.answers.model_values import model_of
+from headlight.viz.answers.own_choice import ids_of, own_translation
 from headlight.viz.answers.payload import answer_values
 from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError
@@ -43,12 +46,12 @@ def changed_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]
 
     def answer_changed(values: Mapping[str, Any]) -> dict[str, Any]:
         service.check(values.get("request"))
-        own = service.check({**values["request"], "interventions": None})
-        request = service.check({**values["request"], "interventions": values.get("interventions")})
-        before, after = service.translate(own), service.translate(request)
-        written = tuple(token.id for token in before.target_tokens)
+        plain = service.check({**values["request"], "interventions": None})
+        request = own_choice(service.check({**values["request"], "interventions": values.get("interventions")}))
+        before, own = own_translation(service, plain)
+        after = service.translate(request)
         # The words of the original, as the changed model scores them: the maps of both then have the same rows.
-        held = service.translate(replace(request, target=written, prefix=None))
+        held = service.translate(replace(request, target=ids_of(before), prefix=None))
         about = model_of(service, after)
         return {
             "answer": answer_values(after, about),
@@ -57,6 +60,7 @@ def changed_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]
             "after": round(held.log_probability, 6),
             "chrf": round(chrf(after.text, before.text), 2),
             "words": word_values(before, held, after),
+            "own": own,
         }
 
     return answer_changed
@@ -69,7 +73,7 @@ def importance_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, A
     """
 
     def measure_importance(values: Mapping[str, Any]) -> dict[str, Any]:
-        request = service.check(values.get("request"))
+        request = own_choice(service.check(values.get("request")))
         answer = service.translate(request)
         return next_losses(values, service, answer, parts_of(service.outline(request.model).model.config))
 
@@ -83,7 +87,7 @@ def interactions_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str,
     """
 
     def measure_interactions(values: Mapping[str, Any]) -> dict[str, Any]:
-        request = service.check(values.get("request"))
+        request = own_choice(service.check(values.get("request")))
         answer = service.translate(request)
         heads = heads_of(service.outline(request.model).model.config)
         return next_losses(values, service, answer, heads, (part_from(values.get("part"), heads),))
@@ -145,9 +149,7 @@ def pruned_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]
     """The function that tells at which of the next few heads the translation changes, as they go off in order."""
 
     def find_change(values: Mapping[str, Any]) -> dict[str, Any]:
-        own = service.check({**(values.get("request") or {}), "interventions": None})
-        # The model's own choice on both sides: another model's would hide what its heads do.
-        own = replace(own, options=replace(own.options, back_weight=0.0))
+        own = own_choice(service.check({**(values.get("request") or {}), "interventions": None}))
         plain = service.translate(own)
         order = values.get("order")
         heads = heads_of(service.outline(own.model).model.config)

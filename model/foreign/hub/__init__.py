@@ -12,8 +12,9 @@ from __future__ import annotations
 from headlight.model.foreign.hub.cache import cached_models, find_folder
 from headlight.model.foreign.hub.fetching import fetch
 from headlight.model.foreign.hub.names import HubError, ModelId, read_id
-from headlight.model.foreign.hub.plans import Plan, Progress, RemoteFile, megabytes, plan, require_vocabulary
+from headlight.model.foreign.hub.plans import Plan, Progress, RemoteFile, host, megabytes, plan, require_vocabulary
 from headlight.model.foreign.hub.quota import claim, make_room, used
+from headlight.model.foreign.hub.reach import is_reachable
 
 __all__ = [
     "HubError",
@@ -25,6 +26,8 @@ __all__ = [
     "claim",
     "fetch",
     "find_folder",
+    "host",
+    "is_reachable",
     "make_room",
     "megabytes",
     "plan",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import shutil
 import time
 from collections.abc import Callable
@@ -28,6 +27,7 @@ from headlight.model.foreign.hub.plans import (
     hub_errors,
     is_here,
     megabytes,
+    no_network,
     offline,
     plan,
     require_vocabulary,
@@ -58,10 +58,9 @@ def fetch(
     """
     wanted = read_id(repository, revision)
     kept = find_folder(wanted)
-    no_network = os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
-    if kept is not None and (wanted.fixed or no_network):
+    if kept is not None and (wanted.fixed or no_network()):
         return kept
-    if no_network:
+    if no_network():
         raise offline(wanted)
     try:
         found = plan(wanted.repository, wanted.revision)

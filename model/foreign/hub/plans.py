@@ -192,6 +192,11 @@ def astray(wanted: ModelId) -> HubError:
     return HubError("astray", repository=str(wanted), host=host())
 
 
+def no_network() -> bool:
+    """Whether the environment of now forbids every request."""
+    return os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
+
+
 def endpoint() -> str:
     """The address of the Hub, by the environment of now."""
     return (os.environ.get("HF_ENDPOINT") or HUB).rstrip("/")

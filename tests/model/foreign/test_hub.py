@@ -26,6 +26,7 @@ from headlight.model.foreign.hub import (
     fetch,
     fetching,
     find_folder,
+    is_reachable,
     plan,
     plans,
     read_id,
@@ -508,6 +509,21 @@ def test_without_a_network_it_is_said_where_to_put_the_files(
         assert said in str(caught.value)
     if way.startswith("HF"):
         assert hub.asked == []
+
+
+def test_whether_the_hub_can_be_reached_names_no_model(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert is_reachable()
+    assert (hub.looks, hub.asked) == (1, [])
+    hub.look_status = 503  # of a gateway that finds nobody behind it
+    assert not is_reachable()
+    hub.look_status = 200
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert not is_reachable()
+    assert hub.looks == 2
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    for nobody in ("http://127.0.0.1:9", "gopher://127.0.0.1", "http://[", "http://nowhere.invalid"):
+        monkeypatch.setenv("HF_ENDPOINT", nobody)
+        assert not is_reachable()
 
 
 def test_what_only_began_to_come_does_not_count_as_there(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:

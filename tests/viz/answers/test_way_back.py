@@ -16,10 +16,12 @@ from headlight.viz.answers.service import Service
 from headlight.viz.answers.stored import pack_translation, unpack_translation
 from headlight.viz.api.endpoints import Endpoints
 from headlight.viz.errors import PageError
+from headlight.viz.lessons.experiment import Given
 from headlight.viz.settings import Settings
+from headlight.viz.tabs.beside import second_of
 from headlight.viz.tabs.decoding import search_of
-from headlight.viz.tabs.whatif import pruned_of
-from tests.chosen import CHOSEN, SENTENCE
+from headlight.viz.tabs.whatif import changed_of, importance_of, interactions_of, pruned_of
+from tests.chosen import BROKEN, CHOSEN, OFF, SENTENCE
 
 PAGE = {"text": SENTENCE, "model": "de-en", "beam_size": 4, "no_repeat": 4, "back_weight": WEIGHT}
 
@@ -151,10 +153,10 @@ def test_heads_that_go_off_in_order_are_compared_with_what_the_model_chooses_alo
     assert text == translated
 
 
-def test_a_mistake_that_changes_nothing_in_writing_writes_the_chosen_one(service: Service) -> None:
-    found = service.translate(service.check(PAGE))
-    told = service.run("de-en", try_mistakes, found, ["softmax"])
-    assert CHOSEN in told.written.text == found.text
+def test_a_mistake_that_changes_nothing_in_writing_writes_what_the_lesson_shows_beside_it(service: Service) -> None:
+    given = Given({}, service.check(PAGE), service)
+    told = given.run(try_mistakes, given.own_translation, ["softmax"])
+    assert CHOSEN not in told.written.text == given.own_translation.text
 
 
 def test_who_types_is_answered_without_it(service: Service) -> None:
@@ -162,3 +164,61 @@ def test_who_types_is_answered_without_it(service: Service) -> None:
 
     asked = service.check({**PAGE, **LIVE}, model_defaults=True)
     assert replace(asked.options, no_repeat=0) == replace(asked.options, no_repeat=0, beam_size=1, back_weight=0.0)
+
+
+# ---------------------------------------------------------------- a changed model beside itself
+
+
+def test_the_way_back_repairs_nothing_that_what_if_breaks(service: Service) -> None:
+    asked = {**PAGE, "text": BROKEN}
+    alone = {**asked, "back_weight": 0}
+    plain, broken = (service.translate(service.check({**alone, "interventions": each})) for each in ([], [OFF]))
+    repaired = service.translate(service.check({**asked, "interventions": [OFF]}))
+    assert len({plain.text, broken.text, repaired.text}) == 3  # else there is nothing to repair
+    told = changed_of(service)({"request": asked, "interventions": [OFF]})
+    assert told["answer"]["text"] == broken.text
+    assert told["before"] == pytest.approx(plain.log_probability, abs=1e-5)
+    assert {each.back for each in broken.hypotheses} == {None}
+
+
+def test_the_unchanged_side_is_what_the_model_alone_chooses(service: Service) -> None:
+    own = service.translate(service.check({**PAGE, "back_weight": 0}))
+    for changes in ([], [OFF]):
+        told = changed_of(service)({"request": PAGE, "interventions": changes})
+        assert told["own"]["text"] == own.text
+        assert CHOSEN not in own.text
+    told = changed_of(service)({"request": PAGE, "interventions": [OFF]})
+    words = [word["before"] for word in told["words"] if word["before"] is not None]
+    assert "".join(words[:-1]) == own.text.replace(" ", "")
+    for request in ({**PAGE, "back_weight": 0.0}, {**PAGE, "text": BROKEN}):  # what the page shows is that one already
+        assert changed_of(service)({"request": request, "interventions": []})["own"] is None
+
+
+def test_what_heads_count_for_is_measured_on_what_the_model_alone_chooses(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = service.translate(service.check({**PAGE, "back_weight": 0})).text
+    measured: list[str] = []
+
+    def run(name: str, work: Any, answer: Any, sets: Any) -> list[float]:
+        measured.append(answer.text)
+        return [0.0] * len(sets)
+
+    head = {"kind": "cross", "layer": 0, "head": 3}
+    monkeypatch.setattr(service, "run", run)
+    importance_of(service)({"request": PAGE})
+    interactions_of(service)({"request": PAGE, "part": head})
+    assert set(measured) == {own}
+
+
+def test_a_model_that_searches_twice_is_compared_with_what_it_alone_chooses(service: Service) -> None:
+    greedy = {"text": SENTENCE, "model": "de-en", "beam_size": 1}
+    told = second_of(service)({"request": PAGE, "other": greedy})
+    own = service.translate(service.check({**PAGE, "back_weight": 0}))
+    assert told["own"]["text"] == own.text
+    written = [unit for unit in told["target"]["units"] if unit["first"]]
+    assert sum(len(unit["first"]) for unit in written) == len(own.target_tokens)
+    wider = second_of(service)({"request": {**PAGE, "beam_size": 1}, "other": {**greedy, "beam_size": 4}})
+    assert wider["answer"]["text"] == own.text
+    other = second_of(service)({"request": PAGE, "other": {"text": SENTENCE, "model": "toy"}})
+    assert other["own"] is None  # two models: each as it answers

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from headlight.viz.answers import reach
 from headlight.viz.answers.line import Visitor
 from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError
@@ -49,6 +50,40 @@ def messages_of(fetching: DownloadWidget, visitor: str = "one", **values: Any) -
 def offer(fetching: DownloadWidget, name: Any) -> dict[str, Any]:
     answer: dict[str, Any] = json.loads(answering(fetching.offer)(json.dumps({"name": name})))
     return answer
+
+
+def look(fetching: DownloadWidget, **values: Any) -> str:
+    found: str = json.loads(answering(fetching.look)(json.dumps(values)))["away"]
+    return found
+
+
+def test_where_the_hub_is_away_the_page_hears_it_and_that_it_is_back(
+    fetching: DownloadWidget, hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [1000.0]
+    monkeypatch.setattr(reach.time, "monotonic", lambda: clock[0])
+    assert look(fetching) == ""
+    assert look(fetching) == ""
+    assert hub.looks == 1  # for all visitors of a minute
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    assert offer(fetching, TOY)["word"] == "hub_offline"
+    assert look(fetching) == "127.0.0.1"  # the offer has found out
+    monkeypatch.setenv("HF_ENDPOINT", hub.address)
+    assert look(fetching) == "127.0.0.1"
+    clock[0] += 1.1
+    assert look(fetching, again=True) == ""  # a visitor presses "Try again"
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    clock[0] += 61
+    assert look(fetching) == "127.0.0.1"
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    clock[0] += 11
+    assert look(fetching) == ""  # by itself, at a later visit
+
+
+def test_where_no_model_of_the_hub_is_allowed_it_is_not_looked_for(hub: Hub, tmp_path: Path) -> None:
+    shutil.copytree(MODELS / "toy", tmp_path / "models" / "toy")
+    assert look(DownloadWidget(Service(Settings(models_folder=tmp_path / "models", models=())))) == ""
+    assert hub.looks == 0
 
 
 def test_an_offer_says_what_would_come_and_fetches_nothing(fetching: DownloadWidget, hub: Hub) -> None:

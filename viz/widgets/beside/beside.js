@@ -81,7 +81,8 @@ class Beside {
     this.reads = [0, 1].map(() => make('span', { class: 'look' }));
     this.line = make('div', { class: 'line' }, this.shares, ...this.reads, forms);
     const tops = make('div', { class: 'tops' }, ...this.sides.map((side) => side.element), this.ranked.element);
-    this.root.append(this.choices.element, this.choices.note, kinds, tops, this.line, this.trio.element);
+    this.alone = make('p', { class: 'quiet alone' });
+    this.root.append(this.choices.element, this.choices.note, this.alone, kinds, tops, this.line, this.trio.element);
     on(LOOKS, () => this.open() && this.draw());
     on(['layer', 'head', 'besideHead'], () => this.open() && this.drawHeads());
     on(['row', 'column', 'words', 'special'], () => this.open() && this.light());
@@ -131,13 +132,20 @@ class Beside {
   answered(told, key) {
     this.second = new Translation(told.answer);
     this.config.models = told.models;
-    this.told = { translation: told.back ? turned(this.second) : this.second, partners: new Partners(told), back: told.back };
+    const { own, back } = told;
+    const translation = back ? turned(this.second) : this.second;
+    this.told = { own: own && new Translation(own), translation, partners: new Partners(told), back };
     // Only a translation tells which language a model of many writes.
     if (JSON.stringify(this.request()) !== key) this.update();
     else this.draw();
   }
 
   // ---------------------------------------------------------------- what is shown
+
+  /** The page's translation; where one model searches twice, what it chooses alone. */
+  get first() {
+    return this.told?.own ?? state.translation;
+  }
 
   /** The way back has the same axes in cross-attention alone. */
   get kind() {
@@ -154,7 +162,8 @@ class Beside {
   }
 
   firstHead() {
-    const { translation, layer, head, kind, lastHeads } = state;
+    const { first: translation } = this;
+    const { layer, head, kind, lastHeads } = state;
     const look = kind === this.kind ? { layer, head } : (lastHeads[this.kind] ?? bestHead(translation));
     return fitHead(translation, this.kind, look);
   }
@@ -169,11 +178,13 @@ class Beside {
   // ---------------------------------------------------------------- drawing
 
   draw() {
-    const { translation } = state;
-    const { kind, told } = this;
-    const back = modeOf(this.config, translation, this.second) === 'back';
+    const { kind, told, first: translation } = this;
+    const mode = modeOf(this.config, state.translation, this.second);
+    const back = mode === 'back';
     this.likeness = told && new Likeness(told.partners, [translation, told.translation], kind, told.back);
-    this.choices.draw(translation, this.second);
+    this.choices.draw(state.translation, this.second);
+    const alone = mode === 'same' && !state.besideSame && state.translation.model.defaults?.back_weight > 0;
+    this.alone.textContent = alone ? t('own_choice') : '';
     this.kinds.hidden = back;
     this.drawKinds();
     this.drawForms();
@@ -215,7 +226,7 @@ class Beside {
   held() {
     if (!this.likeness) return NOWHERE;
     const { translation, kind } = state;
-    if (kind !== this.kind) return this.pinned;
+    if (kind !== this.kind || this.first !== translation) return this.pinned;
     const place = (axis, at) => unitAt(this.likeness.units, axis, translation, kind, state, at);
     const own = { row: place('rows', state.row), column: place('columns', state.column) };
     return own.row === null && own.column === null ? this.pinned : own;
@@ -236,7 +247,7 @@ class Beside {
     const at = (axis, unit) => itemAt(this.likeness.units, axis, translation, kind, state, unit);
     const own = { row: at('rows', row), column: at('columns', column) };
     const lost = (row !== null && own.row === null) || (column !== null && own.column === null);
-    if (lost || kind !== this.kind) this.pinned = { row, column };
+    if (lost || kind !== this.kind || this.first !== translation) this.pinned = { row, column };
     else set({ ...LET_GO, ...own });
     this.light();
   }

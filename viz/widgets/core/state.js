@@ -51,6 +51,7 @@ export const page = createStore({
   beamer: false, // saved views are shown to a class
   savedViews: 0, // how many this browser keeps
   fetched: 0, // models that came since the page was opened
+  hubAway: '', // the name of the Hub, where the server cannot reach it
   ...Object.fromEntries(FIELDS.judged.map((row) => [row.key, row.default])),
   ...DEFAULTS,
   fit: true,

@@ -41,7 +41,7 @@ export class Translation {
   hint;
   /** @type {any} what each head does: by kind, `[layer][head]` a role's name, its share, and how many tokens a row covers */
   roles;
-  /** @type {{ text: string, back: number | null }[]} of the search, the best first */
+  /** @type {{ text: string, score: number, ended: boolean, back: number | null }[]} of the search, the best first */
   hypotheses;
   /** @type {boolean} it came while its sentence was typed */
   live = false;
@@ -64,6 +64,17 @@ export class Translation {
     this.maps = new Map();
     /** @type {Map<string, Uint16Array | Uint32Array>} */
     this.gathered = new Map();
+  }
+
+  /** Whether a model of the way back took part in the choice. */
+  get isReadBack() {
+    return this.hypotheses.some(({ back }) => back !== null);
+  }
+
+  /** Whether its own model alone would have chosen another one. */
+  get isOverruled() {
+    const better = (one, other) => (one.ended === other.ended ? one.score > other.score : one.ended);
+    return this.isReadBack && this.hypotheses.some((each) => better(each, this.hypotheses[0]));
   }
 
   /** The request again, as the server takes it: every value by its name. */

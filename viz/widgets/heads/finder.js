@@ -205,20 +205,20 @@ export class Finder {
     this.table.hidden = this.more.hidden = none;
     if (none) return;
     const ranked = rankHeads(state.translation, this.sources, this.targets, this.gold);
-    const names = ['head', 'reading', 'rate', 'precision', 'recall'];
+    const names = ['head', 'reading', 'rate', 'precision', 'recall', 'weight'];
     const head = make(
       'tr',
       {},
       ...names.map((name, place) => make('th', { scope: 'col', class: place < 2 ? 'name' : null }, t(`finder_${name}`))),
     );
-    const row = ({ layer, head: number, shift, rate, precision, recall }) => {
+    const row = ({ layer, head: number, shift, rate, precision, recall, weight }) => {
       const chosen = state.kind === 'cross' && state.layer === layer && state.head === number;
       const button = make(
         'button',
         { type: 'button', data: { layer, head: number }, 'aria-pressed': String(chosen) },
         shortName({ layer, head: number }),
       );
-      const values = [rate, precision, recall].map((value) => make('td', { class: 'numeric' }, two(value)));
+      const values = [rate, precision, recall, weight].map((value) => make('td', { class: 'numeric' }, two(value)));
       return make(
         'tr',
         { class: chosen ? 'chosen' : null },

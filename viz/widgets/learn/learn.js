@@ -9,21 +9,24 @@ import { t } from '../core/words.js';
 export async function mount({ element, server }) {
   await ready;
   const error = make('p', { class: 'error', role: 'alert' });
+  const loading = make('p', { class: 'quiet loading', role: 'status' });
   let opened = false;
-  element.append(error);
+  element.append(loading, error);
   const open = async () => {
     if (state.tab !== 'learn' || opened) return;
     opened = true;
     element.setAttribute('aria-busy', 'true');
+    error.textContent = '';
+    loading.textContent = t('learn_loading');
     try {
       const { mount: mountLessons } = await loadLater('lessons/lessons.js');
-      error.textContent = '';
       await mountLessons(element, server);
     } catch (fault) {
       opened = false;
       error.textContent = t('error_unreachable');
       console.warn(fault);
     } finally {
+      loading.textContent = '';
       element.removeAttribute('aria-busy');
     }
   };

@@ -42,6 +42,7 @@ export class StepView {
     const ways = make('div', { class: 'ways' }, this.previous, this.next, this.playing, this.slider, this.count);
     this.title = make('h2', { 'aria-live': 'polite' });
     this.words = make('p', { class: 'words' });
+    this.doing = make('p', { class: 'quiet doing', role: 'status' });
     this.error = make('p', { class: 'error', role: 'alert' });
     this.again = make('button', { type: 'button', class: 'link', hidden: true, onclick: () => does.again() });
     this.tokens = make('div', { class: 'lesson-row-of-tokens', role: 'group' });
@@ -67,7 +68,7 @@ export class StepView {
       this.question.element,
     );
     this.body = make('div', { class: 'body' }, left, this.formulas, this.training.shows);
-    const step = make('div', { class: 'step' }, ways, this.title, this.words, this.error, this.again, this.body, this.source);
+    const step = make('div', { class: 'step' }, ways, this.title, this.doing, this.words, this.error, this.again, this.body, this.source);
     this.element = make('div', { class: 'lesson' }, crumb, make('div', { class: 'walk' }, this.drawing.element, step));
   }
 
@@ -128,6 +129,7 @@ export class StepView {
     this.element.classList.toggle('waits', yes);
     this.question.element.inert = yes;
     for (const part of [this.words, this.body, this.source]) part.classList.toggle('outdated', another);
+    this.doing.textContent = another ? t('lesson_computing') : '';
     if (yes) {
       this.error.textContent = '';
       this.again.hidden = true;

@@ -5,6 +5,7 @@ import { make, replace } from '../core/dom.js';
 import { ready } from '../core/page.js';
 import { on, set, state } from '../core/state.js';
 import { faultSays, languageName, t } from '../core/words.js';
+import { HubAway, look } from '../parts/hubaway.js';
 import { byPair, kindName, pairName, sizeName } from '../parts/modelnames.js';
 import { curves, plainBar, reliabilityPicture, scoresPicture } from './pictures.js';
 
@@ -31,15 +32,19 @@ class Models {
     this.ask = ask;
     this.cards = null;
     this.unfolded = new Set();
+    this.away = new HubAway();
     this.lead = make('p', { class: 'lead' });
     this.error = make('p', { class: 'error', role: 'alert' });
     this.list = make('div', { class: 'cards' });
     root.append(this.lead, this.error, this.list);
     on(['translation'], () => this.mark());
+    on(['hubAway'], () => this.cards && state.tab === 'models' && this.draw());
     on(['tab', 'language', 'fetched'], (changed) => {
+      if (changed.includes('tab') && state.tab === 'models') look();
       if (changed.includes('fetched')) this.cards = null;
       this.open();
     });
+    if (state.tab === 'models') look();
     this.open();
   }
 
@@ -161,16 +166,17 @@ class Models {
         { type: 'button', class: 'link', 'aria-describedby': id, onclick: () => useModel(card) },
         t('models_download'),
       );
-      return make('li', {}, name, make('span', { class: 'quiet numeric' }, card.bytes ? sizeName(card.bytes) : ''), fetch);
+      const size = make('span', { class: 'quiet numeric' }, card.bytes ? sizeName(card.bytes) : '');
+      return make('li', {}, name, size, state.hubAway ? null : fetch);
     };
-    const lead = make('p', { class: 'quiet' }, t('models_hub_says'));
-    return make(
-      'section',
-      { class: 'hub', 'aria-labelledby': 'models-hub' },
-      make('h2', { id: 'models-hub' }, t('models_hub')),
-      lead,
-      make('ul', {}, ...named.map(line)),
-    );
+    const list = make('ul', {}, ...named.map(line));
+    this.away.draw();
+    const byHand = make('p', { class: 'quiet' }, t('hub_by_hand'));
+    const shown = state.hubAway
+      ? [this.away.element, make('details', {}, make('summary', {}, t('hub_details')), byHand, list)]
+      : [make('p', { class: 'quiet' }, t('models_hub_says')), list];
+    const title = make('h2', { id: 'models-hub' }, t('models_hub'));
+    return make('section', { class: 'hub', 'aria-labelledby': 'models-hub' }, title, ...shown);
   }
 
   facts(card) {

@@ -17,19 +17,32 @@ export function unitsOf(tokens, text, byWords) {
 }
 
 /** The source unit with the highest weight of each written one, `[source, target]`; `shift` 1: read off the next row. */
-export function linksOf({ weights, rows, columns }, targets, sources, shift) {
+export function linksOf(map, targets, sources, shift) {
   if (!sources.length) return [];
-  return targets.map(({ places }, target) => {
-    const own = sources.map((source) => {
-      let sum = 0;
-      for (const place of places) {
-        const row = Math.min(place + shift, rows - 1);
-        for (const column of source.places) sum += weights[row * columns + column] || 0;
-      }
-      return sum;
-    });
+  return targets.map((unit, target) => {
+    const own = sources.map((source) => weightOf(map, unit, source, shift));
     return [own.indexOf(Math.max(...own)), target];
   });
+}
+
+/** What the rows of a written unit give to a source unit, together. */
+function weightOf({ weights, rows, columns }, { places }, source, shift) {
+  let sum = 0;
+  for (const place of places) {
+    const row = Math.min(place + shift, rows - 1);
+    for (const column of source.places) sum += weights[row * columns + column] || 0;
+  }
+  return sum;
+}
+
+/** The mean weight that a head gives to the links of `gold`. */
+function weightOn(map, targets, sources, shift, gold) {
+  let sum = 0;
+  for (const name of gold.keys()) {
+    const [source, target] = name.split('-').map(Number);
+    sum += weightOf(map, targets[target], sources[source], shift) / targets[target].places.length;
+  }
+  return gold.size ? sum / gold.size : 0;
 }
 
 const key = (source, target) => `${source}-${target}`;
@@ -47,16 +60,19 @@ export function score(links, gold) {
   };
 }
 
-/** Every head in both readings of a row, best first. */
+/** Every head in both readings of a row, best first. Few links leave many heads with one rate: what they give to these ranks them. */
 export function rankHeads(translation, sources, targets, gold) {
   const found = [];
   for (let layer = 0; layer < translation.layers('cross'); layer++) {
     for (let head = 0; head < translation.heads('cross'); head++) {
       const map = translation.map('cross', layer, head);
-      for (const shift of [0, 1]) found.push({ layer, head, shift, ...score(linksOf(map, targets, sources, shift), gold) });
+      for (const shift of [0, 1]) {
+        const weight = weightOn(map, targets, sources, shift, gold);
+        found.push({ layer, head, shift, weight, ...score(linksOf(map, targets, sources, shift), gold) });
+      }
     }
   }
-  return found.sort((one, other) => one.rate - other.rate);
+  return found.sort((one, other) => one.rate - other.rate || other.weight - one.weight);
 }
 
 const ENTRY = /^(\d+)([-?])(\d+)(p?)$/;

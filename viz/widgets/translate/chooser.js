@@ -1,7 +1,7 @@
 // Which model translates, from which language into which: the menu, the languages' buttons, and the offer to fetch.
 
 import { make } from '../core/dom.js';
-import { set, state } from '../core/state.js';
+import { on, set, state } from '../core/state.js';
 import { leftOutSays } from '../parts/leftout.js';
 import { hub } from './fetching.js';
 import { LanguagePicker } from './languagepicker.js';
@@ -22,6 +22,7 @@ export class Chooser {
       (name) => this.choose(name),
       () => this.refresh(),
     );
+    on(['hubAway'], () => this.menu.draw(this.current()));
     this.offer = new Offer({ know: (models) => this.came(models), use: (name) => this.use(name) });
     this.rules = make('p', { class: 'quiet rules' });
     this.languages = ['source', 'target'].map((side) => new LanguagePicker(side, again));
@@ -35,6 +36,7 @@ export class Chooser {
 
   /** Others may have fetched some since this page was opened. */
   async refresh() {
+    hub.look();
     try {
       const models = await hub.models();
       if (JSON.stringify(models) !== JSON.stringify(this.config.models)) this.came(models);

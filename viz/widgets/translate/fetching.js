@@ -1,6 +1,7 @@
 // Calls to the Hub: the size of a model, and its download. `hub.hear` gets the messages.
 
 import { call } from '../core/boot.js';
+import { set } from '../core/state.js';
 
 let connected;
 const server = new Promise((done) => (connected = done));
@@ -18,6 +19,16 @@ export const hub = {
     return call((await server).models, {});
   },
 
+  /** Whether models can be fetched at present; `again`: the visitor asks. */
+  async look(again = false) {
+    try {
+      const { away } = await call((await server).look, { again }, () => true);
+      set({ hubAway: away });
+    } catch {
+      // What was known before is still as good as it was.
+    }
+  },
+
   async fetch(name) {
     turn += 1;
     (await server).trigger('submit', { request: JSON.stringify({ turn, name }) });
@@ -33,10 +44,13 @@ export const hub = {
   },
 };
 
+// Other widgets ask for that before this one is mounted, too.
+addEventListener('headlight-hub', (/** @type {CustomEvent} */ event) => hub.look(event.detail.again));
+
 export function mount({ trigger, props, server: functions, watch }) {
   watch('value', () => {
     const message = props.value && JSON.parse(props.value);
     if (message && message.turn === turn) hub.hear?.(message);
   });
-  connected({ offer: functions.offer, models: functions.models, trigger });
+  connected({ ...functions, trigger });
 }

@@ -4,16 +4,15 @@
 import { make } from '../core/dom.js';
 import { set, state } from '../core/state.js';
 import { t } from '../core/words.js';
+import { Pace } from './pace.js';
 
 const PAUSE = 120; // milliseconds after the last keystroke
-const SLOW = 0.15; // seconds of a model's own time from which on Live is not on by itself
 const LATE = 1000; // milliseconds until an answer from which on the next one is asked for less soon
 const FIRST_STEP = 500;
 const LONGEST = 4000; // milliseconds between two questions of who backs off
 const PATIENCE = 8000; // milliseconds without an answer after which the question is given up
 const SKIPPED = 3; // questions in a row without an answer, after which one is waited for
 const CLICK = 350; // milliseconds that a click takes
-const MEASURED = 3; // answers of a model whose own time counts
 const KEY = 'headlight-live';
 /** @type {Record<string, string>} */
 const LATER = { cluster_gone: 'live_away', cluster_busy: 'live_busy' }; // faults that are no sentence's: what is said of them
@@ -39,9 +38,10 @@ const savesData = () =>
   Boolean(/** @type {any} */ (navigator).connection?.saveData) || matchMedia('(prefers-reduced-data: reduce)').matches;
 
 export class Live {
-  /** `ask()` sends the sentence as it stands; `drop()`: nothing comes of that. `model()`: the name of the chosen one. `pending()`: the sentence whose whole answer is on its way. */
-  constructor(field, { ask, drop, model, pending }) {
+  /** `ask()` sends the sentence as it stands; `drop()`: nothing comes of that; `refuse()`: it cannot be sent. `model()`: the name of the chosen one. `pending()`: the sentence whose whole answer is on its way. */
+  constructor(field, { ask, drop, refuse, model, pending }) {
     this.pending = pending;
+    this.refuse = refuse;
     this.field = field;
     this.ask = ask;
     this.drop = drop;
@@ -55,7 +55,7 @@ export class Live {
     this.vain = null; // the last sentence that no answer came for
     this.pause = PAUSE;
     this.word = ''; // the phrase that is said
-    this.times = new Map(); // model → its own seconds for the last answers
+    this.pace = new Pace(() => this.goOn());
     this.box = make('input', { type: 'checkbox', role: 'switch', 'aria-describedby': 'live-says' });
     this.label = make('span', {});
     this.element = make('label', { class: 'live' }, this.box, make('i', { 'aria-hidden': 'true' }), this.label);
@@ -73,7 +73,7 @@ export class Live {
 
   get on() {
     if (this.choice) return this.choice === 'on';
-    return !savesData() && !this.isSlow();
+    return !savesData() && !this.pace.isResting(this.model());
   }
 
   choose(on) {
@@ -86,19 +86,10 @@ export class Live {
     this.draw();
   }
 
-  /** Whether the model itself needs too long for the sentence; a single slow answer may be the machine's fault. */
-  isSlow() {
-    const times = this.times.get(this.model()) ?? [];
-    return times.length > 1 && Math.min(...times) > SLOW;
-  }
-
   /** A model's own time for an answer: of a beam it is at least this for one hypothesis. */
   measure(translation) {
     if (translation.cached || !translation.seconds) return;
-    const { options } = translation.request;
-    const name = translation.model.name;
-    const before = this.times.get(name) ?? [];
-    this.times.set(name, [...before, translation.seconds / options.beam_size].slice(-MEASURED));
+    this.pace.measure(translation.model.name, translation.seconds / translation.request.options.beam_size);
     this.draw();
   }
 
@@ -117,6 +108,7 @@ export class Live {
     this.waits = null;
     if (!this.on || this.field.fault()) {
       this.forget();
+      if (this.on) this.refuse();
       return;
     }
     if (text === (this.asked ? this.asked.text : this.shown())) return;
@@ -188,6 +180,13 @@ export class Live {
     this.measure(translation);
   }
 
+  /** A rest is over: what was typed meanwhile is asked for, where it is still being typed. */
+  goOn() {
+    this.draw();
+    const { element, text } = this.field;
+    if (document.activeElement === element && text !== this.shown()) this.typed();
+  }
+
   /** Nothing more comes of the last question; a sentence that waited for that is looked at. */
   settle() {
     const { missed } = this;
@@ -241,7 +240,8 @@ export class Live {
     this.box.checked = this.on;
     this.label.textContent = t('live');
     this.element.title = t('live_says');
-    const word = !this.choice && this.isSlow() ? 'live_slow' : this.on ? this.word : '';
+    const rests = !this.choice && !savesData() && this.pace.isResting(this.model());
+    const word = rests ? 'live_slow' : this.on ? this.word : '';
     const says = word ? t(word) : '';
     if (this.says.textContent !== says) this.says.textContent = says;
   }

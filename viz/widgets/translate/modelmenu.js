@@ -4,6 +4,7 @@ import { make } from '../core/dom.js';
 import { state } from '../core/state.js';
 import { errorSays, t } from '../core/words.js';
 import { byPair, kindName, pairName, sizeName } from '../parts/modelnames.js';
+import { HubAway } from '../parts/hubaway.js';
 import { Picker } from '../parts/picker.js';
 
 const ID = /^[A-Za-z0-9_][A-Za-z0-9._-]*\/[A-Za-z0-9_][A-Za-z0-9._-]*(@[A-Za-z0-9_][A-Za-z0-9._/-]*)?$/;
@@ -35,7 +36,9 @@ export class ModelMenu {
       make('div', { class: 'line' }, this.field, this.look),
       this.error,
     );
-    const end = config.any_model ? make('div', { class: 'end' }, this.more, this.form) : null;
+    this.away = new HubAway();
+    this.byId = make('div', { class: 'end', hidden: !config.any_model }, this.more, this.form);
+    const end = make('div', { class: 'ends' }, this.away.element, this.byId);
     this.picker = new Picker(choose, { end, opened, name: 'models-picker' });
     this.element = this.picker.element;
     this.more.addEventListener('click', () => this.unfold(this.form.hidden));
@@ -75,12 +78,12 @@ export class ModelMenu {
   /** `model` is the one in use. Every request and every answer draws; what there is to choose from seldom changes. */
   draw(model) {
     const listed = this.config.models;
-    const told = JSON.stringify([state.language, model, listed]);
+    const told = JSON.stringify([state.language, model, listed, state.hubAway]);
     if (told === this.told) return;
     this.told = told;
     const all = model && !listed.some(({ name }) => name === model.name) ? [...listed, model] : listed;
     const here = all.filter(({ where }) => where === 'here');
-    const hub = all.filter(({ where }) => where === 'hub').sort(byPair);
+    const hub = all.filter(({ where, downloaded }) => where === 'hub' && (downloaded || !state.hubAway)).sort(byPair);
     const twins = new Map();
     for (const each of hub) twins.set(full(each), (twins.get(full(each)) ?? 0) + 1);
     const items = (models) => models.map((each) => item(each, twins.get(full(each)) > 1));
@@ -94,6 +97,8 @@ export class ModelMenu {
       groups: groups.filter((group) => group.items.length),
       chosen: model?.name,
     });
+    this.away.draw();
+    this.byId.hidden = !this.config.any_model || Boolean(state.hubAway);
     this.more.textContent = t('model_by_id');
     this.label.textContent = t('model_id');
     this.field.placeholder = t('model_id_example');

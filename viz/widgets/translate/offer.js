@@ -30,6 +30,9 @@ export class Offer {
     this.other = make('button', { type: 'button', class: 'link', onclick: () => this.close() });
     this.told = make('p', { class: 'hidden-text', role: 'status' });
     this.error = make('p', { class: 'error', id: 'option-model-error', role: 'alert' });
+    this.summary = make('summary', {});
+    this.byHand = make('p', {});
+    this.details = make('details', { class: 'quiet', hidden: true }, this.summary, this.byHand);
     this.panel = make(
       'section',
       { class: 'offer', hidden: true },
@@ -39,7 +42,7 @@ export class Offer {
       this.bar,
       make('div', { class: 'line' }, this.first, this.other, this.far),
     );
-    this.element = make('div', { class: 'model-offer' }, this.panel, this.error, this.told);
+    this.element = make('div', { class: 'model-offer' }, this.panel, this.error, this.details, this.told);
     hub.hear = (message) => this.hear(message);
     on(['language'], () => this.draw());
   }
@@ -75,6 +78,7 @@ export class Offer {
         this.arrived(plan);
         return;
       }
+      set({ hubAway: '' });
       this.plan = plan;
       this.done = plan.bytes - plan.missing;
       this.phase = 'offered';
@@ -133,6 +137,7 @@ export class Offer {
     this.watchdog.end();
     this.phase = 'failed';
     this.fault = fault;
+    if (fault.word === 'hub_offline') set({ hubAway: fault.values.host });
     this.draw();
   }
 
@@ -178,7 +183,11 @@ export class Offer {
 
   draw() {
     const { phase, model, plan, fault } = this;
-    this.error.textContent = fault ? errorSays(fault) : '';
+    const offline = fault?.word === 'hub_offline';
+    this.error.textContent = offline ? t('hub_away', fault.values) : fault ? errorSays(fault) : '';
+    this.details.hidden = !offline;
+    this.summary.textContent = t('hub_how');
+    this.byHand.textContent = t('hub_by_hand');
     this.panel.hidden = phase === 'away';
     if (phase === 'away') return;
     const known = { ...model, ...(plan ?? {}), where: 'hub' };

@@ -68,9 +68,13 @@ class TranslateWidget {
     this.field = new SentenceField({ limit: this.config.limits.characters, alike: this.written.text, translate: () => this.translate() });
     this.examples = new Examples(this.config.examples, (model, text) => this.take(model, text));
     this.looks = new LooksLike({ go: (offer) => this.takeOffer(offer), text: () => this.field.text });
-    this.field.element.addEventListener('input', () => this.looks.draw());
+    this.field.element.addEventListener('input', () => {
+      this.looks.draw();
+      if (this.written.says && this.isCurrent()) this.outdate('');
+    });
     const about = { model: () => this.chooser.model, pending: () => (state.busy ? this.asked.text : null) };
-    this.live = new Live(this.field, { ask: () => this.askLive(), drop: () => this.turns.stop(), ...about });
+    const refuse = () => this.outdate('not_translated');
+    this.live = new Live(this.field, { ask: () => this.askLive(), drop: () => this.turns.stop(), refuse, ...about });
     this.reading = new Reading({
       language: reads,
       above: [menu.element, this.examples.element],
@@ -125,6 +129,7 @@ class TranslateWidget {
     Object.assign(this, { cut, tokens: [], following });
     this.fields.show(request);
     this.written.stopped('');
+    this.written.wait();
     this.live.replaced();
     this.turns.ask(request);
   }
@@ -165,7 +170,7 @@ class TranslateWidget {
       this.ask({ ...this.asked, target: this.tokens.map((token) => token.id), prefix: null }, true);
       return;
     }
-    this.written.stopped(this.field.text === state.translation.request.text ? 'stopped' : 'stopped_before');
+    this.written.stopped(this.isCurrent() ? 'stopped' : 'stopped_before');
     this.leave();
   }
 
@@ -261,6 +266,19 @@ class TranslateWidget {
   fail(fault) {
     this.fields.fail(fault, this.asked, this.following);
     this.desk.turn(true, false); // it must be seen
+    this.outdate('not_translated');
+  }
+
+  /** Whether the translation on show is of the sentence in the field. */
+  isCurrent() {
+    return this.field.text === state.translation?.request.text;
+  }
+
+  /** No translation comes of the sentence in the field: `word` says so of the last one, and it looks like that. */
+  outdate(word) {
+    if (!state.translation) return;
+    this.written.stopped(this.isCurrent() ? '' : word);
+    if (!state.busy) this.showTranslation();
   }
 
   // ---------------------------------------------------------------- drawing

@@ -35,11 +35,8 @@ export class Written {
     language.name.append(this.name);
     this.out = make('div', { class: 'out' }, this.text);
     this.element = make('div', { class: 'side' });
-    this.element.append(
-      make('div', { class: 'label-row' }, language.element, key),
-      this.out,
-      make('div', { class: 'under' }, this.note, this.back, this.meta, this.undo),
-    );
+    this.under = make('div', { class: 'under' }, this.note, this.back, this.meta, this.undo);
+    this.element.append(make('div', { class: 'label-row' }, language.element, key), this.out, this.under);
   }
 
   get text() {
@@ -59,10 +56,21 @@ export class Written {
     this.unsure.textContent = t('unsure');
   }
 
-  /** Say that a translation was stopped. What is shown may belong to another sentence than the one in the field. */
+  /** Say why no new translation is here. What is shown may belong to another sentence than the one in the field. */
   stopped(word) {
     this.says = word;
-    this.element.closest('.gradio-container')?.classList.toggle('stale', word === 'stopped_before');
+    this.element.closest('.gradio-container')?.classList.toggle('stale', ['stopped_before', 'not_translated'].includes(word));
+  }
+
+  /** Another translation is on its way: what was said of the last one goes, and what is below keeps its place. */
+  wait() {
+    this.under.style.minHeight = `${this.under.offsetHeight}px`;
+    this.element.classList.add('waits');
+    replace(this.note, t('checking'));
+    replace(this.back);
+    this.back.title = '';
+    this.meta.textContent = '';
+    this.undo.hidden = true;
   }
 
   /** Keep at least the room that the translation has, and `least` pixels; meanwhile no change of it is read out. */
@@ -71,9 +79,9 @@ export class Written {
     this.out.style.minHeight = still ? `${Math.max(this.out.offsetHeight, least)}px` : '';
   }
 
-  /** As far as it is written, in the language that the last one was in. What is said below is still of the last one. */
+  /** As far as it is written, in the language that the last one was in. */
   grow(tokens, text, language) {
-    this.element.classList.add('growing');
+    this.element.classList.remove('waits');
     this.shown.show(tokens, text, { language });
   }
 
@@ -93,7 +101,8 @@ export class Written {
 
   /** A whole translation. `cut`: the reader stopped it, and what was written by then is all of it. */
   show(translation, cut) {
-    this.element.classList.remove('growing');
+    this.element.classList.remove('waits');
+    this.under.style.minHeight = '';
     const { prefix, target } = translation.request;
     const forced = Array.isArray(prefix) ? prefix.length - 1 : null;
     this.shown.show(translation.target, translation.text, { forced, language: translation.model.target });

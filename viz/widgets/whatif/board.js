@@ -3,6 +3,7 @@
 import { make, replace } from '../core/dom.js';
 import { minus, signed, two } from '../core/view.js';
 import { t } from '../core/words.js';
+import { changesSay } from './changes.js';
 
 const TALLEST = 44; // pixels of a bar of probability one
 const TOLD = 4; // words whose difference is written above them
@@ -20,6 +21,11 @@ export class Board {
       make('div', { class: 'total' }, this.sum, this.says, this.alike),
       this.words,
     );
+  }
+
+  /** The model computes under these changes: what stands here belongs to others. */
+  wait(changes, translation) {
+    this.alike.textContent = changes.length ? changesSay(changes, translation.source_text) : '';
   }
 
   /** What a server says of the changes; without that, the translation as it is. */

@@ -19,6 +19,7 @@ export const BRUSHES = [
 ];
 const OF_HEADS = new Set(['remove', 'uniform', 'previous', 'next', 'same', 'temperature', 'scale', 'copy', 'borrow']);
 const LONGEST_TEXT = 32; // characters of another sentence on a chip
+const MOST_NAMED = 3; // changes that are named while the model computes
 const PAST = 100; // steps that can be undone
 
 /** @typedef {{ text: string, sentence: string }} Step changes as text, with the sentence that they were made for */
@@ -141,16 +142,19 @@ export function instead(matches, made = null) {
 /** The server counts whole characters: a place in a text as it does. */
 export const characters = (text, place) => [...text.slice(0, place)].length;
 
+/** The heads of a change: "Cross L1·H4". */
+function placeSays(made) {
+  const [layer, head] = where(made);
+  const place =
+    layer === null
+      ? t(head === null ? 'whatif_all_heads' : 'whatif_head_everywhere', { head: (head ?? 0) + 1 })
+      : t(head === null ? 'whatif_layer' : 'whatif_head', { layer: layer + 1, head: (head ?? 0) + 1 });
+  return `${t(`kind_${made.kind}_short`)} ${place}`;
+}
+
 /** A change in a few words, for its chip. */
 export function changeSays(made, sentence) {
-  if (OF_HEADS.has(made.action)) {
-    const [layer, head] = where(made);
-    const place =
-      layer === null
-        ? t(head === null ? 'whatif_all_heads' : 'whatif_head_everywhere', { head: (head ?? 0) + 1 })
-        : t(head === null ? 'whatif_layer' : 'whatif_head', { layer: layer + 1, head: (head ?? 0) + 1 });
-    return t('whatif_chip', { what: `${t(`kind_${made.kind}_short`)} ${place}`, how: didSays(made) });
-  }
+  if (OF_HEADS.has(made.action)) return t('whatif_chip', { what: placeSays(made), how: didSays(made) });
   if (['mask', 'erase', 'swap'].includes(made.action)) {
     const word = [...sentence].slice(made.start, made.end).join('');
     return t(`whatif_did_${made.action}`, { word, text: made.text ?? '' });
@@ -161,6 +165,16 @@ export function changeSays(made, sentence) {
   }
   if (made.action === 'zero') return t(`whatif_did_${made.part}`, { side: t(`whatif_${made.side}`), layer: made.layer + 1 });
   return t(`whatif_did_${made.action}`, { side: t(`whatif_${made.side}`), amount: made.amount ?? 0 });
+}
+
+/** Changes as the model is run with them: "without Cross L1·H4", or as their chips say; of many, the first ones. */
+export function changesSay(list, sentence) {
+  const named = list.slice(0, MOST_NAMED);
+  const off = list.every((each) => each.action === 'remove');
+  const says = named.map((each) => (off ? placeSays(each) : changeSays(each, sentence))).join(t('list_comma'));
+  const more = list.length - named.length;
+  const all = more ? t('whatif_and_more', { changes: says, count: more }) : says;
+  return t(off ? 'whatif_without' : 'whatif_with', { changes: all });
 }
 
 /** What becomes of a head. */

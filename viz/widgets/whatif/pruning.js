@@ -65,9 +65,9 @@ export class Pruning {
     return (this.by === 'sentence' ? (own ?? corpus) : (corpus ?? own)) ?? [];
   }
 
-  /** `told`: what the server says of the changes. */
-  draw(translation, told = this.told) {
-    this.told = told;
+  /** `before`: what the model alone writes; `told`: what the server says of the changes. */
+  draw(translation, before, told) {
+    [this.before, this.told] = [before, told];
     const key = JSON.stringify(translation.asked());
     if (key !== this.key) {
       [this.key, this.request] = [key, translation.asked()];
@@ -119,7 +119,7 @@ export class Pruning {
     };
     this.orders.setAttribute('aria-label', t('whatif_orders'));
     redraw(this.orders, one('corpus'), one('sentence'));
-    this.text.textContent = this.told ? this.told.answer.text : state.translation.text;
+    this.text.textContent = (this.told?.answer ?? this.before).text;
     this.text.lang = state.translation.model.target;
     this.find.textContent = t(this.running ? 'whatif_measure_stop' : 'whatif_find_change');
     this.find.hidden = this.first !== null;

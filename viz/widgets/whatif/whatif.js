@@ -46,6 +46,8 @@ class WhatIf {
     this.server = server;
     this.refused = false; // the server refuses the changes
     this.told = null; // what the server says of the changes; null: nothing is changed
+    this.base = null; // the page's translation of which that is known
+    this.own = null; // what its model alone writes, unchanged: the same, unless the way back has chosen another one
     root.classList.add('explorer');
     on(['tab', 'translation', 'interventions'], () => this.update());
     on(['busy'], () => root.classList.toggle('busy', state.busy));
@@ -62,7 +64,8 @@ class WhatIf {
     this.board = new Board();
     this.chips = new Chips(() => this.experiments());
     this.refusal = new Refusal((action) => this.fieldOf(action));
-    this.root.append(this.board.element, this.refusal.home, this.chips.element);
+    this.alone = make('p', { class: 'quiet' });
+    this.root.append(this.board.element, this.alone, this.refusal.home, this.chips.element);
     this.latest = new Latest(this.root, this.refusal.element, 'error_our_fault');
     this.heads = mountHeadView(this.root, {
       ...{ store: this.store, source: () => this.source(), open: () => this.open(), redraws: ['side', 'answer'] },
@@ -80,7 +83,7 @@ class WhatIf {
       (values) => call(server.measure_importance, values),
       (values) => call(server.measure_interactions, values),
       () => this.heads,
-      () => this.pruning.draw(state.translation),
+      () => this.pruning.draw(state.translation, this.before, this.told),
     );
     this.pruning = new Pruning(
       (values) => call(server.tell_curve, values),
@@ -105,9 +108,14 @@ class WhatIf {
     document.addEventListener('keydown', (event) => this.press(event));
   }
 
+  /** The translation that is compared with the changed one. */
+  get before() {
+    return this.base === state.translation && this.own ? this.own : state.translation;
+  }
+
   /** The maps on show: of the translation as it is, or of the changed one. */
   source() {
-    const shown = this.store.state.side === 'changed' && this.told ? this.told.answer : state.translation;
+    const shown = this.store.state.side === 'changed' && this.told ? this.told.answer : this.before;
     if (this.maps?.translation !== shown) this.maps = shown && new ChangedMaps(shown);
     return this.maps;
   }
@@ -121,13 +129,14 @@ class WhatIf {
     const interventions = changes();
     this.refused = false;
     const request = translation.asked();
-    if (!interventions.length) {
+    if (!interventions.length && !translation.isOverruled) {
       this.latest.drop();
       this.refusal.element.textContent = '';
       this.answered(null, translation);
       return;
     }
     this.drawControls();
+    this.board.wait(interventions, translation);
     const key = JSON.stringify([request, interventions]);
     this.latest.show(
       key,
@@ -146,7 +155,11 @@ class WhatIf {
           throw error;
         }
       },
-      (told) => this.answered({ ...told, answer: new Translation(told.answer), held: new Translation(told.held) }, translation),
+      ({ own, ...told }) => {
+        this.refusal.element.textContent = '';
+        const changed = interventions.length ? { ...told, answer: new Translation(told.answer), held: new Translation(told.held) } : null;
+        this.answered(changed, translation, own && new Translation(own));
+      },
     );
   }
 
@@ -156,9 +169,10 @@ class WhatIf {
     return ['mask', 'erase', 'swap'].includes(action) ? this.words.pair.field : null;
   }
 
-  /** What the changes do to this translation is known. */
-  answered(told, translation) {
+  /** What the changes do to this translation is known; `own`: what its model alone writes, where that is another one. */
+  answered(told, translation, own = null) {
     this.told = told;
+    if (own || this.base !== translation) this.own = own;
     this.base = translation;
     this.store.set({ ...LET_GO, answer: this.store.state.answer + 1 });
     this.heads.draw();
@@ -169,7 +183,7 @@ class WhatIf {
 
   draw() {
     if (this.base !== state.translation) return; // it is drawn when what the changes do to it is known
-    this.board.draw(this.told, state.translation, { changes: changes(), refused: this.refused });
+    this.board.draw(this.told, this.before, { changes: changes(), refused: this.refused });
     this.drawControls();
     const buttons = SIDES.map((side) => {
       const pressed = side === (this.told ? this.store.state.side : 'before');
@@ -187,6 +201,7 @@ class WhatIf {
   }
 
   drawControls() {
+    this.alone.textContent = state.translation.isReadBack ? t('own_choice') : '';
     this.chips.draw(state.translation.source_text);
     this.says.textContent = t('whatif_says');
     this.brushes.setAttribute('aria-label', t('whatif_brushes'));
@@ -201,7 +216,7 @@ class WhatIf {
     this.words.draw(state.translation);
     this.parts.draw();
     this.importance.draw(state.translation);
-    this.pruning.draw(state.translation, this.told);
+    this.pruning.draw(state.translation, this.before, this.told);
     this.markWall();
   }
 
@@ -216,7 +231,7 @@ class WhatIf {
     redraw(this.more, link(all, t('whatif_whole_kind', { kind: t(`kind_${kind}_short`) })), link(leave, others, !one));
     this.importance.offerHead();
     this.weight.draw(this.heads.view);
-    this.difference.draw(this.told && { before: state.translation, held: this.told.held });
+    this.difference.draw(this.told && { before: this.before, held: this.told.held });
   }
 
   /** Which heads of the wall are changed, and how. */
@@ -262,7 +277,7 @@ class WhatIf {
   /** Changes to begin with, one click each. */
   experiments() {
     const { translation } = state;
-    const best = bestHead(translation);
+    const best = bestHead(this.before);
     const word = translation.source.find((token) => !token.special && token.end - token.start > 3);
     const { source_text: text } = translation;
     const experiments = [

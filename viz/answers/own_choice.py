@@ -1,0 +1,23 @@
+"""A model beside itself, changed or searched otherwise: both times its own choice, without the way back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headlight.model.records import Translation, TranslationRequest
+from headlight.model.translate.choosing import own_choice
+from headlight.viz.answers.model_values import model_of
+from headlight.viz.answers.payload import answer_values
+from headlight.viz.answers.service import Service
+
+
+def own_translation(service: Service, request: TranslationRequest) -> tuple[Translation, dict[str, Any] | None]:
+    """The model's own choice; and as the browser gets it, where the way back has chosen another one for the page."""
+    own = service.translate(own_choice(request))
+    same = ids_of(own) == ids_of(service.translate(request))
+    return own, None if same else answer_values(own, model_of(service, own))
+
+
+def ids_of(translation: Translation) -> tuple[int, ...]:
+    """The written tokens."""
+    return tuple(token.id for token in translation.target_tokens)
