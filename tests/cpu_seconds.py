@@ -1,0 +1,76 @@
+"""What each test costs in CPU seconds, its processes and browser included; the slowest are listed at the end.
+
+The tier of a test is decided by this number, because wall time mostly says how busy the machine is.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+LISTED = 5
+PROC = Path("/proc")
+
+
+def processes_below(pid: int) -> Iterator[int]:
+    """The processes that this one started, and those that they started."""
+    for children in PROC.glob(f"{pid}/task/*/children"):
+        try:
+            pids = children.read_text(encoding="ascii").split()
+        except OSError:  # it has ended
+            continue
+        for child in map(int, pids):
+            yield child
+            yield from processes_below(child)
+
+
+def cpu_seconds() -> float:
+    """Of this process, the processes that it waited for and, on Linux, those that still run."""
+    times = os.times()
+    total = sum(times[:4])
+    ticks = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+    for pid in processes_below(os.getpid()):
+        try:
+            fields = (PROC / str(pid) / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        except OSError:
+            continue
+        total += sum(map(int, fields[11:15])) / ticks  # its own, and those of its processes that ended
+    return total
+
+
+class CpuSeconds:
+    """The plugin. Workers measure; whoever prints adds up."""
+
+    def __init__(self, output: str | None) -> None:
+        self.output = output
+        self.totals: dict[str, float] = defaultdict(float)
+        self.before = 0.0
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self) -> Generator[None, Any, Any]:
+        self.before = cpu_seconds()
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self) -> Generator[None, Any, Any]:
+        report = yield
+        now = cpu_seconds()
+        report.cpu_seconds, self.before = now - self.before, now
+        return report
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        seconds = report.cpu_seconds
+        self.totals[report.nodeid] += seconds
+        if self.output:
+            with Path(self.output).open("a", encoding="utf-8") as file:
+                file.write(f"{report.nodeid}\t{report.when}\t{seconds:.2f}\n")
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        terminalreporter.section(f"slowest {LISTED} of {len(self.totals)}: {sum(self.totals.values()):.0f} CPU seconds")
+        for nodeid in sorted(self.totals, key=self.totals.__getitem__, reverse=True)[:LISTED]:
+            terminalreporter.line(f"{self.totals[nodeid]:7.1f} s  {nodeid}")
