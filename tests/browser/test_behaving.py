@@ -27,7 +27,7 @@ SENTENCE = "Die Katze schläft auf dem Sofa."
 OTHER = "Guten Tag."
 ASKING = "**/component_server/"
 STREAM, JOIN = "**/queue/data*", "**/queue/join*"  # where a GPU is lent
-ALIGNS = json.loads((MODELS / "de-en" / "heads.json").read_text(encoding="utf-8"))[0]
+ALIGNS = json.loads((MODELS / "de-en" / "heads.json").read_text(encoding="utf-8"))["heads"][0]
 BEST = f"Layer {ALIGNS['layer'] + 1} · Head {ALIGNS['head'] + 1}"
 LAST = "Layer 3 · Head 8"
 

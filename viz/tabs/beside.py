@@ -16,8 +16,7 @@ import gradio as gr
 
 from headlight.model.measures.matching import Matching, Unit, match
 from headlight.model.records import Translation, TranslationRequest
-from headlight.viz.answers.model_values import model_of, translators
-from headlight.viz.answers.payload import answer_values
+from headlight.viz.answers.model_values import model_of, translators, values_of
 from headlight.viz.answers.service import Service
 from headlight.viz.labels import shorten, visible
 from headlight.viz.wire.rpc import answering
@@ -52,7 +51,7 @@ def second_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]
         sources = match(first.source_tokens, first.source_text, *read)
         targets = match(first.target_tokens, first.text, *written)
         return {
-            "answer": answer_values(second, model_of(service, second)),
+            "answer": values_of(service, second),
             "source": matching_values(sources),
             "target": matching_values(targets),
             "models": menu(service),  # one may have been fetched since the page was opened
