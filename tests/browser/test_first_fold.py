@@ -61,6 +61,7 @@ def test_a_page_of_another_language_opens_on_a_word_and_the_word_that_it_transla
     visit: Visit, example_of: Example
 ) -> None:
     page = visit(f"#{urlencode({'text': example_of.text, 'model': example_of.model})}")
+    settled(page, example_of.text)
     written, read = (state(page, "translation")[side] for side in ("target", "source"))
     layer, head, row = (state(page, name) for name in ("layer", "head", "row"))
     column = int(held(page, "cross")[layer, head, row].argmax())
