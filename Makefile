@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install run browser test test-all test-cluster check format bench bench-page screenshots first lock clean
+.PHONY: help install run browser test test-all test-cluster check format bench bench-page screenshots first measured lock clean
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
@@ -96,6 +96,10 @@ bench-page: browser ## measure the page in a browser, write docs/benchmarks.md
 
 first: $(VENV)/.app ## make the first answer anew, after a change of the default model or of what answers hold
 	$(BIN)/python -m headlight.viz.answers.first
+
+measured: $(VENV)/.app ## measure anew what the page tells of models whose weights have changed (DATA=FOLDER for reliability)
+	$(BIN)/python -m headlight measured $(if $(DATA),--data $(DATA)) $(if $(TEXTS),--texts $(TEXTS))
+	$(BIN)/python -m headlight.viz.answers.first --stale
 
 # uv alone resolves for another machine than this one. Both kinds of machine must come to the same list.
 LOCKED := requirements.lock

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from headlight.model.commands.heads import Head, count_heads, table_of, total
+from headlight.model.commands.heads import Head, count_heads, in_words, table_of, total
+from headlight.model.commands.measured import FAITHFULNESS, is_up_to_date
 from headlight.model.core.classifier import SelfAttentionClassifier
 from headlight.model.core.transformer import Transformer
 from headlight.model.folders.checksums import files_in_words
+from headlight.model.folders.reports import REPORTS
 from headlight.model.foreign.loading import kind_of_folder, read_checkpoint
 from headlight.model.text.drawn_links import read_links
 from headlight.model.translate.judge import Judge
@@ -187,7 +189,7 @@ def test_everyday_sentences_become_what_one_would_accept(name: str, beam_size: i
 
 @pytest.mark.parametrize("name", ["de-en", "en-de", "en-zh", "zh-en"])
 def test_translators_say_which_heads_align_words(name: str) -> None:
-    ranked = json.loads((MODELS / name / "heads.json").read_text(encoding="utf-8"))
+    ranked = json.loads((MODELS / name / "heads.json").read_text(encoding="utf-8"))["heads"]
     assert [each["chosen_by"] for each in ranked] == sorted(each["chosen_by"] for each in ranked)
     assert all(each["low"] < each["error_rate"] < each["high"] for each in ranked)
     assert {each["shift"] for each in ranked} == {0, 1}
@@ -204,14 +206,31 @@ def test_float16_steps_choose_the_words_of_plain_float32_on_200_sentences() -> N
 @pytest.mark.parametrize("name", ["de-en", "en-de", "en-zh", "zh-en"])
 def test_the_head_that_heads_json_names_aligns_words_as_it_says(name: str) -> None:
     source, _, target = name.partition("-")
-    first = json.loads((MODELS / name / "heads.json").read_text(encoding="utf-8"))[0]
+    first = json.loads((MODELS / name / "heads.json").read_text(encoding="utf-8"))["heads"][0]
     pairs = read_links(table_of(source, target), source, target)[1::2]  # those that tell, not those that chose
     counts = count_heads(Translator.load(MODELS / name, "cpu"), pairs)
     chosen = Head(first["layer"], first["head"], first["shift"])
     assert total(counts[chosen]).rate == pytest.approx(first["error_rate"], abs=0.01)
     # Other sentences chose it: here a head may do as well, but none may do clearly better.
     assert min(total(count).rate for count in counts.values()) >= first["low"]
-    assert f"{first['error_rate']:.2f}" in (MODELS / name / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["de-en", "en-de", "en-zh", "zh-en"])
+def test_the_card_tells_of_the_heads_that_heads_json_has(name: str) -> None:
+    kept = json.loads((MODELS / name / "heads.json").read_text(encoding="utf-8"))["heads"]
+    table = table_of(*name.split("-"))
+    sentences = len(table.read_text(encoding="utf-8").splitlines()) - 1
+    section = in_words(kept, name, table.name, sentences)
+    assert section.strip() in (MODELS / name / "README.md").read_text(encoding="utf-8")
+
+
+def test_no_report_that_ships_is_of_other_weights_than_the_model_has() -> None:
+    """Each is kept under a digest of the weights alone: a rule that is fitted anew leaves all others as they are."""
+    kept = {path: path.parent for name in REPORTS for path in MODELS.glob(f"*/{name}")}
+    kept |= {path: MODELS / path.stem for path in FAITHFULNESS.glob("*.json")}
+    assert len(kept) == 5 * 3 + 4 + 5
+    stale = [path for path, folder in kept.items() if not is_up_to_date(path, folder)]
+    assert not stale, "make measured"
 
 
 def test_a_sentence_beyond_the_model_is_flagged_and_a_plain_one_is_not() -> None:

@@ -14,7 +14,8 @@ from headlight.model.errors import CommandError
 from headlight.model.experiments.attribution import METHODS
 from headlight.model.experiments.faithfulness import Report, Tally, over_corpus, report_of
 from headlight.model.folders.aligning import best_head
-from headlight.model.folders.checksums import revision
+from headlight.model.folders.checksums import weights_digest
+from headlight.model.folders.reports import KEY
 from headlight.model.folders.shipped import ASSETS
 from headlight.model.text.languages import languages_of
 from headlight.model.translate.translator import Translator
@@ -79,7 +80,7 @@ def _methods(text: str) -> list[str]:
 
 def values_of(report: Report, folder: Path) -> dict[str, Any]:
     """The report as it is kept, rounded, with what tells of which weights it speaks."""
-    return {"weights": revision(folder), **_rounded(asdict(report))}
+    return {KEY: weights_digest(folder), **_rounded(asdict(report))}
 
 
 def _rounded(value: Any) -> Any:

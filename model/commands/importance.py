@@ -15,6 +15,7 @@ from headlight.model.commands.common import ProgressLine, add_decoding, add_mode
 from headlight.model.errors import CommandError
 from headlight.model.experiments.importance import Part, all_losses, interactions, parts_of
 from headlight.model.experiments.pruning import FILE, Curve, Point, counts_of, points_of, rank_heads
+from headlight.model.folders.checksums import weights_digest
 from headlight.model.records import KINDS
 from headlight.model.text.languages import languages_of
 from headlight.model.training.card_section import sign_again
@@ -95,7 +96,8 @@ def _curve(arguments: argparse.Namespace) -> int:
             f" --model {folder.name} --beam {options.get('beam_size', 1)}"
         )
         losses = tuple(loss for _, loss in ranked)
-        curve = Curve(command, arguments.curve.name, len(pairs), len(texts), order, losses, tuple(points))
+        measured = (arguments.curve.name, len(pairs), len(texts), order, losses, tuple(points))
+        curve = Curve(command, *measured, weights=weights_digest(folder))
         (folder / FILE).write_text(curve.to_json(), encoding="utf-8")
         sign_again(folder)
     return 0

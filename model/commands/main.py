@@ -28,6 +28,7 @@ COMMANDS = {
     "faithfulness": "measure which account of what a written word rests on is true of a model",
     "heads": "measure how plainly each cross-attention head aligns words",
     "steadiness": "measure what every head does over many sentences, and how steadily",
+    "measured": "measure anew what was measured on other weights than a model now has",
     "align": "write the word links of every pair of a file, read off one head",
 }
 

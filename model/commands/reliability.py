@@ -17,6 +17,7 @@ from typing import Any
 
 from headlight.model.commands.common import ProgressLine, model_folder
 from headlight.model.errors import CommandError
+from headlight.model.folders.checksums import weights_digest
 from headlight.model.folders.shipped import ASSETS, shipped_models
 from headlight.model.training.card_section import replace_section, sign_again
 from headlight.model.training.evaluate import read_test
@@ -111,7 +112,8 @@ def run(arguments: argparse.Namespace) -> int:
     some = [each for each, pair in zip(answers, pairs, strict=True) if pair in wanted]
     _write_unread(arguments.unread, f"{source}-{target}", [*plain, *typed, *some], verdicts)
     rule = fit_rule([*typed, *answers], source, target, verdicts, arguments.bound)
-    rule = replace(rule, measured={**rule.measured, "plain": _measure_plain(rule, plain, verdicts)})
+    measured = {**rule.measured, "plain": _measure_plain(rule, plain, verdicts)}
+    rule = replace(rule, measured=measured, weights=weights_digest(folder))
     section = in_words(rule, arguments)
     print(section)
     if arguments.write:

@@ -14,6 +14,8 @@ from typing import Any
 from headlight.model.commands.common import ProgressLine, model_folder
 from headlight.model.errors import CommandError
 from headlight.model.experiments.steadiness import FILE, head_roles, to_json
+from headlight.model.folders.checksums import weights_digest
+from headlight.model.folders.reports import KEY
 from headlight.model.folders.shipped import ASSETS
 from headlight.model.measures.roles import NAMES
 from headlight.model.records import KINDS
@@ -47,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     section = in_words(found)
     print(section)
     if arguments.write:
-        (folder / FILE).write_text(to_json(found), encoding="utf-8")
+        (folder / FILE).write_text(to_json({KEY: weights_digest(folder), **found}), encoding="utf-8")
         replace_section(folder, "Roles of heads", section)
         sign_again(folder)
     return 0

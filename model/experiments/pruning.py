@@ -16,12 +16,12 @@ from typing import Any
 
 from headlight.model.core.interventions import intervening
 from headlight.model.experiments.importance import Part, all_losses, heads_of
+from headlight.model.folders.reports import KEY, PRUNING, read_report
 from headlight.model.measures.chrf import chrf
 from headlight.model.records import Intervention
 from headlight.model.translate.translator import Translator
 
-FILE = "pruning.json"  # in a model's folder
-LARGEST = 1_000_000  # bytes of such a file
+FILE = PRUNING
 STEPS = 28  # points of a curve beside the first
 
 
@@ -45,11 +45,13 @@ class Curve:
     order: tuple[Part, ...]  # heads, the least important first
     losses: tuple[float, ...]  # of each alone, in nats, the mean over the sentences
     points: tuple[Point, ...]
+    weights: str = ""  # the digest of those that it was measured on
 
     def to_json(self) -> str:
         """The text of the file."""
         heads = [[part.kind, part.layer, part.head] for part in self.order]
         values = {
+            KEY: self.weights,
             "command": self.command,
             "corpus": self.corpus,
             "sentences": self.sentences,
@@ -63,16 +65,15 @@ class Curve:
 
 
 def read_curve(folder: Path, heads: Collection[Part] | None = None) -> Curve | None:
-    """The curve in a model's folder, if there is one.
+    """The curve in a model's folder, if there is one of these weights.
 
     A folder may be a stranger's: a file that holds something else, or ranks other `heads` than the model has, counts as
     none.
     """
-    path = folder / FILE
-    if not path.is_file() or path.stat().st_size > LARGEST:
+    values = read_report(folder, FILE)
+    if values is None:
         return None
     try:
-        values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         curve = Curve(
             command=str(values["command"]),
             corpus=str(values["corpus"]),
@@ -81,8 +82,9 @@ def read_curve(folder: Path, heads: Collection[Part] | None = None) -> Curve | N
             order=tuple(Part(kind, int(layer), int(head)) for kind, layer, head in values["order"]),
             losses=tuple(map(float, values["losses"])),
             points=tuple(Point(int(off), float(score), float(same)) for off, score, same in values["points"]),
+            weights=values[KEY],
         )
-    except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
+    except (ValueError, TypeError, LookupError, AttributeError):
         return None
     numbers = [*curve.losses, *(number for point in curve.points for number in (point.chrf, point.same))]
     sound = len(curve.points) > 1 and all(map(math.isfinite, numbers))

@@ -1,6 +1,7 @@
 """How steady heads are: what each does over many sentences, kept as `roles.json` in a model's folder.
 
-    {"corpus": "mini.tsv", "sentences": 200, "measures": ["entropy", …], "texts": {"17": "Der Hund …"},
+    {"weights": "31920fe6…", "corpus": "mini.tsv", "sentences": 200, "measures": ["entropy", …],
+     "texts": {"17": "Der Hund …"},
      "heads": {"encoder": [[{"role": "previous", "share": 0.61, "held": 0.84, "means": […], "spreads": […],
                              "examples": [17, 4, 90]}, …], …], "decoder": …, "cross": …}}
 
@@ -23,15 +24,15 @@ import numpy as np
 
 from headlight.model.errors import CommandError
 from headlight.model.experiments.survey import Columns, Sentence, survey_batch
+from headlight.model.folders import reports
 from headlight.model.measures.roles import ROLES, name_roles
 from headlight.model.measures.statistics import STATISTICS
 from headlight.model.records import KINDS, FloatArray, Kind
 from headlight.model.translate.translator import Translator
 
-FILE = "roles.json"
+FILE = reports.ROLES
 EXAMPLES = 3
 BATCH = 32  # sentences
-LARGEST = 1_000_000  # bytes; 112 heads have 36,000
 
 
 def head_roles(
@@ -80,12 +81,8 @@ def to_json(values: dict[str, Any]) -> str:
 
 
 def read_roles(folder: Path) -> dict[str, Any] | None:
-    """What is kept in a model's folder; None where nothing is, or far more than a model has to say."""
-    path = folder / FILE
-    if not path.is_file() or path.stat().st_size > LARGEST:
-        return None
-    values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return values
+    """What is kept of these weights in a model's folder; None where nothing is."""
+    return reports.read_report(folder, FILE)
 
 
 def _of_kind(table: Columns, kind: Kind, sentences: int) -> list[list[dict[str, Any]]]:

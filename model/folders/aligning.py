@@ -1,20 +1,37 @@
-"""Which head of a model aligns words best, as its folder says: `heads.json`, the best first."""
+"""What a model's folder says of its heads of cross-attention: how they align words, and what they count for."""
 
 from __future__ import annotations
 
-import json
+import math
 from pathlib import Path
 from typing import Any
 
-from headlight.model.measures.aligning import AligningHead
-
-HEADS = "heads.json"  # what `headlight heads` measured
+from headlight.model.folders.reports import HEADS, PRUNING, read_report
+from headlight.model.measures.aligning import AligningHead, CrossHeads
 
 
 def best_head(folder: Path) -> AligningHead | None:
-    """The best of the file; None where there is no file, or nothing in it."""
-    path = folder / HEADS
-    if not path.exists():
-        return None
-    ranked: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
-    return AligningHead(*(int(ranked[0][name]) for name in AligningHead._fields)) if ranked else None
+    """The head that aligns words best; None where that was not measured on these weights."""
+    return cross_heads(folder).best
+
+
+def cross_heads(folder: Path) -> CrossHeads:
+    """All that was measured on these weights."""
+    aligning = read_report(folder, HEADS) or {}
+    pruning = read_report(folder, PRUNING) or {}
+    return CrossHeads(_readings(aligning.get("heads", [])), _losses(pruning))
+
+
+def _readings(ranked: list[dict[str, Any]]) -> tuple[AligningHead, ...]:
+    """The best reading of each head: a file may rank both of one."""
+    found: dict[tuple[int, int], AligningHead] = {}
+    for each in ranked:
+        head = AligningHead(*(int(each[name]) for name in AligningHead._fields))
+        found.setdefault((head.layer, head.head), head)
+    return tuple(found.values())
+
+
+def _losses(pruning: dict[str, Any]) -> dict[tuple[int, int], float]:
+    ranked = zip(pruning.get("order", []), pruning.get("losses", []), strict=True)
+    found = {(int(layer), int(head)): float(loss) for (kind, layer, head), loss in ranked if kind == "cross"}
+    return {place: loss for place, loss in found.items() if math.isfinite(loss)}

@@ -13,6 +13,7 @@ from headlight.model.errors import CheckpointError
 SUMS = "SHA256SUMS"
 SUM_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
 CARD = "README.md"  # an edited card does not change the model
+WEIGHTS = (".safetensors", ".bin")  # ends of the names of files with weights
 TELLS = (CARD, "pruning.json")  # files that tell of a model, and decide no answer
 
 
@@ -80,6 +81,18 @@ def fingerprint(folder: Path) -> str:
     if not (folder / SUMS).exists():
         return ""
     return hashlib.sha256(json.dumps(sorted(_read_sums(folder).items())).encode()).hexdigest()[:16]
+
+
+def weights_digest(folder: Path) -> str:
+    """A short name for the weights alone, which no other file of the folder changes; empty where there are none.
+
+    Every report on what weights do is kept under it. Without SHA256SUMS the files of weights are read.
+    """
+    if (folder / SUMS).exists():
+        sums = {name: digest for name, digest in _read_sums(folder).items() if name.endswith(WEIGHTS)}
+    else:
+        sums = {path.name: _digest(path) for path in folder.iterdir() if path.name.endswith(WEIGHTS)}
+    return hashlib.sha256("\n".join(sorted(sums.values())).encode()).hexdigest()[:16] if sums else ""
 
 
 def revision(folder: Path) -> str:

@@ -1,8 +1,9 @@
-"""The head of cross-attention that tells most of one sentence, where none is measured to align words."""
+"""What is known of a model's heads of cross-attention, and the one that tells most of a sentence where nothing is."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,27 @@ class AligningHead(NamedTuple):
     layer: int
     head: int
     shift: int = 0
+
+
+@dataclass(frozen=True)
+class CrossHeads:
+    """What was measured of a model's heads of cross-attention over many sentences."""
+
+    aligning: tuple[AligningHead, ...] = ()  # on drawn links, the best first, each in the reading that aligns better
+    losses: Mapping[tuple[int, int], float] = field(default_factory=dict, hash=False)  # nats without one
+
+    @property
+    def best(self) -> AligningHead | None:
+        """The head that aligns words best."""
+        return self.aligning[0] if self.aligning else None
+
+    def shift(self, layer: int, head: int) -> int | None:
+        """Which row tells of a word; None: not measured."""
+        readings = (each.shift for each in self.aligning if (each.layer, each.head) == (layer, head))
+        return next(readings, None)
+
+
+UNMEASURED = CrossHeads()
 
 
 def most_informative(translation: Translation) -> AligningHead:

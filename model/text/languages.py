@@ -21,12 +21,24 @@ FILE = "languages.json"
 SHOWN = 12  # choices that an error lists at most
 PAIR = re.compile(r"(?:opus-(?:mt-)?(?:tc-(?:base|big)-)?)?([a-z]{2,3})-([a-z]{2,3})")
 OTHER_CODES = {"jap": "ja"}  # other codes of a language → the code that is used here
+# Codes of three letters → those of two, as `identification.py` and `function_words.py` name languages.
+CODES = """
+deu-de eng-en zho-zh cmn-zh fra-fr spa-es ita-it por-pt nld-nl swe-sv dan-da fin-fi ces-cs pol-pl ron-ro tur-tr vie-vi
+rus-ru ukr-uk arb-ar hin-hi jpn-ja kor-ko hun-hu ind-id tha-th ell-el heb-he pes-fa jap-ja
+"""
+TWO_LETTERS: dict[str, str] = dict(pair.split("-") for pair in CODES.split())
 
 
 def languages_of(name: str) -> tuple[str, ...]:
     """Source and target in a name such as de-en or owner/opus-mt-de-en; empty where it has none."""
     pair = PAIR.fullmatch(name.rpartition("/")[2].partition("@")[0])
     return tuple(OTHER_CODES.get(code, code) for code in pair.groups()) if pair else ()
+
+
+def two_letters(code: str) -> str:
+    """A model's language code as `identify` names it: "deu_Latn" → "de"."""
+    plain = code.lower().replace("-", "_").partition("_")[0]
+    return TWO_LETTERS.get(plain, plain)
 
 
 @dataclass(frozen=True, kw_only=True)

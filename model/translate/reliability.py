@@ -19,12 +19,13 @@ from pathlib import Path
 from typing import Any, Self
 
 from headlight.model.errors import CheckpointError
+from headlight.model.folders.reports import KEY, RELIABILITY, is_current
 from headlight.model.records import Grade, ReadBack, Reason, Reliability, Translation
 from headlight.model.text.identification import identify
 from headlight.model.text.numbers import LANGUAGES
 from headlight.model.translate.evidence import FEATURES, WITH_BACK, gather
 
-FILE = "reliability.json"
+FILE = RELIABILITY
 # A sentence of another language, or one cut off, occurs in no test file, so no weight can be learnt for them.
 CERTAIN = {"language": 0.05, "unfinished": 0.05}  # the most that an answer can then have
 PLAIN = {"unfinished", "copied", "repeated"}  # reasons that need no fitting
@@ -71,6 +72,7 @@ class FittedRule:
     alone: Weights
     with_back: Weights | None = None
     measured: Mapping[str, Any] = field(default_factory=dict)  # on answers that it was not fitted to
+    weights: str = ""  # the digest of those whose answers it was fitted to
 
     @property
     def judges_way_back(self) -> bool:
@@ -143,9 +145,12 @@ class PlainRule:
 
 
 def load_rule(folder: Path) -> FittedRule | PlainRule:
-    """The rule of a model folder; the plain one where it has none."""
+    """The rule of a model folder; the plain one where it has none, or one that was fitted to other weights."""
     path = folder / FILE
-    return FittedRule.from_json(path.read_text(encoding="utf-8"), origin=str(path)) if path.exists() else PlainRule()
+    if not path.exists():
+        return PlainRule()
+    rule = FittedRule.from_json(path.read_text(encoding="utf-8"), origin=str(path))
+    return rule if is_current({KEY: rule.weights}, folder) else PlainRule()
 
 
 def measured_reliability(folder: Path) -> dict[str, Any] | None:
@@ -162,4 +167,4 @@ def is_read_back(folder: Path) -> bool:
 def _fitted(folder: Path) -> dict[str, Any]:
     path = folder / FILE
     values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    return values
+    return values if is_current(values, folder) else {}

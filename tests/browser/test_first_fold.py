@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from headlight.model.records import Translation
+from headlight.viz.answers.examples import EXAMPLES, Example
 from tests.browser.acting import held, resize, settled, state, translate
 from tests.browser.conftest import Visit
+from tests.model.translate.test_opening import PAIRS
 
 LOWEST = 620  # pixels from the top of a window of 1280 x 900 to the first row of cells
 OTHER = "Meine Schwester hat mir gestern erzählt, dass sie nach Berlin zieht."
@@ -34,28 +37,49 @@ def test_the_map_begins_within_the_first_window(visit: Visit, language: str, the
     assert page.evaluate("scrollY") == 0
 
 
-def test_the_first_sight_is_of_the_head_that_aligns_best_with_a_row_that_is_chosen(
-    page: Page, example: Translation
-) -> None:
-    best = state(page, "translation")["model"]["best_head"]
-    assert best
-    assert (state(page, "layer"), state(page, "head")) == (best["layer"], best["head"])
-    row = state(page, "row")
-    assert row is not None
-    weights = example.attention.cross[best["layer"], best["head"], row]
-    key = example.source_tokens[int(weights.argmax())]
-    written = [token.text.strip() for token in example.target_tokens]
+def test_the_first_sight_is_of_a_word_and_the_word_that_it_translates(page: Page, example: Translation) -> None:
+    opening = state(page, "translation")["opening"]
+    layer, head, row = (opening[name] for name in ("layer", "head", "row"))
+    assert (state(page, "layer"), state(page, "head"), state(page, "row")) == (layer, head, row)
+    assert [layer, head] not in state(page, "translation")["late"]
+    weights = example.attention.cross[layer, head, row]
+    written, key = example.target_tokens[row].text.strip(), example.source_tokens[int(weights.argmax())].text.strip()
+    assert f"{written} {key}" in PAIRS["relative"]
     sentence = page.inner_text(SENTENCE)
-    assert f"puts {weights.max():.2f} of its attention on {key.text.strip()}" in sentence
-    if best["shift"]:  # the row tells of the word above it, and predicts its own
-        assert sentence.startswith(f"After {written[row - 1]}, ")
-        assert sentence.endswith(f"the row predicts {written[row]}.")
-    else:
-        assert sentence.startswith(f"While writing {written[row]}, ")
-    assert page.inner_text(f"{CHOSEN} >> nth=0") == written[row]
-    assert page.locator(".explorer .strips .token.chosen").inner_text() == written[row]
-    assert page.inner_text(".explorer .list h3").startswith(f"{written[row]} looks at")
+    assert sentence.startswith(f"While writing {written}, ")
+    assert f"puts {weights.max():.2f} of its attention on {key}" in sentence
+    assert page.inner_text(f"{CHOSEN} >> nth=0") == written
+    assert page.locator(".explorer .strips .token.chosen").inner_text() == written
+    assert page.inner_text(".explorer .list h3").startswith(f"{written} looks at")
     assert "row sums to 1.00" in page.inner_text(".explorer .list h3")
+
+
+@pytest.mark.parametrize(
+    "example_of", [each for each in EXAMPLES if each.model in ("zh-en", "en-zh", "en-de", "fr-en")]
+)
+def test_a_page_of_another_language_opens_on_a_word_and_the_word_that_it_translates(
+    visit: Visit, example_of: Example
+) -> None:
+    page = visit(f"#{urlencode({'text': example_of.text, 'model': example_of.model})}")
+    settled(page, example_of.text)
+    written, read = (state(page, "translation")[side] for side in ("target", "source"))
+    layer, head, row = (state(page, name) for name in ("layer", "head", "row"))
+    column = int(held(page, "cross")[layer, head, row].argmax())
+    assert f"{written[row]['label']} {read[column]['label']}" in PAIRS[example_of.name]
+
+
+def test_a_head_that_is_read_one_word_late_says_so(page: Page) -> None:
+    layer, head = state(page, "translation")["late"][0]
+    page.click(f'.wall-grid button[data-layer="{layer}"][data-head="{head}"]')
+    page.locator(".explorer .rows .label").nth(4).click()
+    above, word = (page.locator(".explorer .rows .label").nth(place).inner_text() for place in (3, 4))
+    sentence = page.inner_text(SENTENCE)
+    assert sentence.startswith(f"Having just written {above}, ")
+    assert sentence.endswith(f"next comes {word}.")
+    assert page.inner_text(".explorer .list h3").startswith(f"After {above}, it looks at")
+    expect(page.locator("#panel-heads")).to_contain_text("Remembers the word just translated, so read it one word late")
+    page.click(".explain summary")
+    expect(page.locator(".explain .explained")).to_contain_text("tells of the word above")
 
 
 def test_a_row_is_chosen_after_each_translation_and_the_reader_may_let_go_of_it(page: Page) -> None:
@@ -90,13 +114,14 @@ def test_the_kinds_stand_in_one_line_with_their_names_and_take_the_word_along(pa
     page.click("[data-kind=decoder]")
     assert (state(page, "row"), page.inner_text(f"{CHOSEN} >> nth=0")) == (row, word)
     page.click("[data-kind=encoder]")
+    opening = {name: state(page, "translation")["opening"][name] for name in ("layer", "head")}
     best = state(page, "translation")["model"]["best_head"]
     asked = min(row + best["shift"], held(page, "cross").shape[2] - 1)
     partner = int(held(page, "cross")[best["layer"], best["head"], asked][:-1].argmax())
     assert state(page, "row") == partner
     expect(page.locator(SENTENCE)).to_contain_text(re.compile("^Reading "))
     page.click("[data-kind=cross]")
-    assert (state(page, "layer"), state(page, "head")) == (best["layer"], best["head"])
+    assert {"layer": state(page, "layer"), "head": state(page, "head")} == opening
 
 
 def test_a_chosen_word_stays_chosen_when_words_are_merged(page: Page) -> None:

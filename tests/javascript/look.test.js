@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { answered } from './setup.js';
 
 const { Translation } = await import('../../viz/widgets/core/translation.js');
+const { bestHead } = await import('../../viz/widgets/core/besthead.js');
 const { lookInKind, rowStill, tellingRow } = await import('../../viz/widgets/core/look.js');
 
 const SOURCES = ['Ich', 'habe', 'Bier', 'getrunken', '</s>'];
@@ -16,6 +17,7 @@ const pointing = (...columns) => columns.map((at) => SOURCES.map((_, column) => 
 function translated(maps, best = null) {
   const translation = new Translation(answered({ sources: SOURCES, targets: TARGETS, maps }));
   translation.model.best_head = best;
+  translation.late = best ? [[best.layer, best.head]] : [];
   const numbers = new Uint16Array(SOURCES.length ** 2);
   translation.tensors.encoder = { shape: [1, 2, SOURCES.length, SOURCES.length], numbers };
   translation.roles = {
@@ -37,6 +39,17 @@ test('the row to begin with shows a word that changes its place', () => {
 test('of a head that looks at what is just translated, the row after that word is told', () => {
   const after = translated([pointing(4, 0, 3, 2)], { layer: 0, head: 0, shift: 1 });
   assert.equal(tellingRow(after, HEAD, PLAIN), 2);
+});
+
+test('at the head to begin with, the row is the one that the server chose, also where tokens are shown otherwise', () => {
+  const translation = translated([pointing(0, 3, 2, 4), pointing(0, 3, 2, 4)]);
+  translation.opening = { layer: 0, head: 0, row: 2 };
+  assert.deepEqual(bestHead(translation), { layer: 0, head: 0 });
+  assert.equal(tellingRow(translation, HEAD, PLAIN), 2);
+  assert.equal(tellingRow(translation, HEAD, { words: true, special: false }), 2);
+  assert.equal(tellingRow(translation, { ...HEAD, head: 1 }, PLAIN), 1);
+  translation.opening = { layer: 0, head: 0, row: 3 }; // the end token, which is not shown now
+  assert.equal(tellingRow(translation, HEAD, { words: false, special: false }), 1);
 });
 
 test('where no word changes its place, the row is the one farthest off the diagonal', () => {

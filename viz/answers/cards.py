@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from headlight.model.folders.aligning import best_head
+from headlight.model.folders.aligning import cross_heads
 from headlight.model.folders.checksums import TELLS, revision
 from headlight.model.foreign import CLASSIFIERS, FAMILIES, family_of, type_of
+from headlight.model.measures.aligning import UNMEASURED, CrossHeads
 from headlight.model.text.languages import languages_of
 from headlight.model.translate.reliability import is_read_back
 from headlight.viz.errors import logged
@@ -41,7 +42,7 @@ class ModelCard:
     bytes: int  # of all its files on disk; an estimate before the download
     summary: str  # the first paragraph of its card
     revision: str  # changes with the model's files, but not with its card
-    best_head: dict[str, int] | None = None  # "layer", "head" and "shift" of what aligns words best: `AligningHead`
+    cross_heads: CrossHeads = UNMEASURED
     default: bool = False
     where: Literal["here", "hub"] = "here"  # in the models' folder, or downloaded by its id
     downloaded: bool = True
@@ -88,7 +89,6 @@ def read_card(folder: Path, name: str = "") -> ModelCard:
     if (strange := _strange_family(config)) is not None:
         raise ValueError(f"models of the family {strange!r} cannot be read, only {', '.join(FAMILIES)}")
     head, body = _front_matter(card_text(folder))
-    best = best_head(folder)
     return ModelCard(
         name=name,
         kind="classifier" if family in CLASSIFIERS or config.get("kind") in OWN_CLASSIFIERS else "transformer",
@@ -97,7 +97,7 @@ def read_card(folder: Path, name: str = "") -> ModelCard:
         bytes=sum(path.stat().st_size for path in folder.iterdir() if path.is_file()),
         summary=_summary(body),
         revision=_revision(folder),
-        best_head=best._asdict() if best else None,
+        cross_heads=cross_heads(folder),
         brings_defaults=family is not None or any((folder / name).exists() for name in OWN_DEFAULTS),
         read_back=is_read_back(folder),
         linear=config.get("kind") == "classifier",

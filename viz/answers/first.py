@@ -1,7 +1,8 @@
 """The first answer: a real translation that the page shows at once, stored in `assets/first.json`.
 
 `python -m headlight.viz.answers.first` makes it anew. It carries a key. When the weights, the default request or the
-form of answers have changed since, the key differs, and the stored answer is not used.
+form of answers have changed since, the key differs, and the stored answer is not used. With `--stale` only such an
+answer is made anew.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,7 @@ from headlight.model.records import (
 from headlight.model.translate.reliability import FILE as RELIABILITY
 from headlight.model.translate.reliability import PlainRule
 from headlight.viz.answers.examples import EXAMPLES
-from headlight.viz.answers.model_values import answer_of, default_request, model_of
+from headlight.viz.answers.model_values import answer_of, cross_heads_of, default_request, model_of
 from headlight.viz.answers.payload import translation_json
 from headlight.viz.answers.service import Service
 from headlight.viz.settings import read_settings
@@ -68,7 +70,9 @@ def key_of(service: Service) -> str:
     best = {"layer": 0, "head": 3, "shift": 1}
     form = translation_json(sample, {"best_head": best}, cached=True, hint=None, way_back="")
     weights = [revision, service.partner_revision(service.default)]
-    decides = [*weights, _rule_of(service), first_request(service), model_of(service, sample), form]
+    heads = cross_heads_of(service, sample)
+    known = [heads.aligning, sorted(heads.losses.items())]
+    decides = [*weights, _rule_of(service), first_request(service), model_of(service, sample), known, form]
     return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -117,13 +121,17 @@ def _made_up(model: str) -> Translation:
     )
 
 
-def main() -> None:
+def main(arguments: Sequence[str]) -> None:
     """Write the first answer."""
     service = Service(read_settings())
-    kept = {"key": key_of(service), "answer": make_first(service)}
+    key = key_of(service)
+    if "--stale" in arguments and FIRST.exists() and json.loads(FIRST.read_text(encoding="utf-8")).get("key") == key:
+        sys.stdout.write(f"{FIRST}: current\n")
+        return
+    kept = {"key": key, "answer": make_first(service)}
     FIRST.write_text(json.dumps(kept, ensure_ascii=False) + "\n", encoding="utf-8")
     sys.stdout.write(f"{FIRST}: {FIRST.stat().st_size:,} bytes\n")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -6,45 +6,12 @@ from typing import Any
 
 from headlight.model.records import Translation
 from headlight.model.text.identification import identify
+from headlight.model.text.languages import two_letters
 from headlight.viz.answers.cards import ModelCard
 from headlight.viz.answers.service import Service
 from headlight.viz.words import say, words
 
 TOY = "toy"  # knows two sentences, so it is never offered
-THREE = {
-    "deu": "de",
-    "eng": "en",
-    "zho": "zh",
-    "cmn": "zh",
-    "fra": "fr",
-    "spa": "es",
-    "ita": "it",
-    "por": "pt",
-    "nld": "nl",
-}
-THREE |= {
-    "swe": "sv",
-    "dan": "da",
-    "fin": "fi",
-    "ces": "cs",
-    "pol": "pl",
-    "ron": "ro",
-    "tur": "tr",
-    "vie": "vi",
-    "rus": "ru",
-}
-THREE |= {
-    "ukr": "uk",
-    "arb": "ar",
-    "hin": "hi",
-    "jpn": "ja",
-    "kor": "ko",
-    "hun": "hu",
-    "ind": "id",
-    "tha": "th",
-    "ell": "el",
-}
-THREE |= {"heb": "he", "pes": "fa", "jap": "ja"}
 
 
 def hint_of(service: Service, translation: Translation) -> dict[str, Any] | None:
@@ -100,12 +67,6 @@ def hint_in_words(hint: dict[str, Any] | None) -> str | None:
         for each in hint["offers"]
     )
     return f"{looks} To translate it as that, use {' or '.join(ways)}."
-
-
-def two_letters(code: str) -> str:
-    """A model's language code as `identify` names it: "deu_Latn" → "de"."""
-    plain = code.lower().replace("-", "_").partition("_")[0]
-    return THREE.get(plain, plain)
 
 
 def _translates(card: ModelCard, language: str) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from headlight.model.measures.aligning import CrossHeads
 from headlight.model.records import Reliability, Translation
 from headlight.viz.answers.cards import ModelCard
 from headlight.viz.answers.hints import hint_of
-from headlight.viz.answers.payload import reliability_values, translation_json
+from headlight.viz.answers.payload import answer_values, reliability_values, translation_json
 from headlight.viz.answers.service import Service
 
 
@@ -27,7 +28,18 @@ def answer_of(
     more: dict[str, Any] = {"hint": hint_of(service, translation), "way_back": service.way_back(translation)}
     if read_back is not None:
         more["reliability"] = reliability_values(read_back)
-    return translation_json(translation, model_of(service, translation), cached=cached, **more)
+    about = model_of(service, translation)
+    return translation_json(translation, about, cross_heads_of(service, translation), cached=cached, **more)
+
+
+def values_of(service: Service, translation: Translation) -> dict[str, Any]:
+    """The same as data, without what belongs to one answer alone."""
+    return answer_values(translation, model_of(service, translation), cross_heads_of(service, translation))
+
+
+def cross_heads_of(service: Service, translation: Translation) -> CrossHeads:
+    """What was measured of the heads of a translation's model."""
+    return service.catalogue.card(translation.request.model or service.default, "transformer").cross_heads
 
 
 def model_of(service: Service, translation: Translation) -> dict[str, Any]:
@@ -72,5 +84,7 @@ def classifiers(service: Service) -> list[dict[str, Any]]:
 def about(card: ModelCard) -> dict[str, Any]:
     """What the browser needs to know of a model."""
     source, target = (*card.languages, "", "")[:2]
-    names = ("name", "best_head", "where", "downloaded", "bytes")
-    return {"source": source, "target": target, **{name: getattr(card, name) for name in names}}
+    names = ("name", "where", "downloaded", "bytes")
+    best = card.cross_heads.best  # that aligns words, whichever row tells of a word
+    known = {name: getattr(card, name) for name in names} | {"best_head": best._asdict() if best else None}
+    return {"source": source, "target": target, **known}

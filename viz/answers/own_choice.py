@@ -6,8 +6,7 @@ from typing import Any
 
 from headlight.model.records import Translation, TranslationRequest
 from headlight.model.translate.choosing import own_choice
-from headlight.viz.answers.model_values import model_of
-from headlight.viz.answers.payload import answer_values
+from headlight.viz.answers.model_values import values_of
 from headlight.viz.answers.service import Service
 
 
@@ -15,7 +14,7 @@ def own_translation(service: Service, request: TranslationRequest) -> tuple[Tran
     """The model's own choice; and as the browser gets it, where the way back has chosen another one for the page."""
     own = service.translate(own_choice(request))
     same = ids_of(own) == ids_of(service.translate(request))
-    return own, None if same else answer_values(own, model_of(service, own))
+    return own, None if same else values_of(service, own)
 
 
 def ids_of(translation: Translation) -> tuple[int, ...]:

@@ -12,18 +12,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headlight.model.changes import change_values
-from headlight.model.measures.roles import roles
+from headlight.model.measures.aligning import UNMEASURED, CrossHeads
+from headlight.model.measures.roles import Role, roles
 from headlight.model.records import KINDS, BeamNode, FloatArray, Reliability, Token, Translation, TranslationRequest
+from headlight.model.translate.opening import late_heads, opening
 from headlight.viz.answers.letters import letters_of
 from headlight.viz.labels import labels
 
 
-def translation_json(translation: Translation, about: Mapping[str, Any], **more: Any) -> str:
+def translation_json(
+    translation: Translation, about: Mapping[str, Any], measured: CrossHeads = UNMEASURED, **more: Any
+) -> str:
     """The JSON of `answer_values`, with `more` fields that belong to this one answer.
 
     Letters are put in as they are: none needs an escape, and to look for one in megabytes of them takes 10 ms.
     """
-    values = answer_values(translation, about) | more
+    values = answer_values(translation, about, measured) | more
     letters = {kind: maps["letters"] for kind, maps in values["attention"].items()}
     values["attention"] = {kind: {**maps, "letters": kind} for kind, maps in values["attention"].items()}
     rest, parts = _json(values), []
@@ -34,9 +38,12 @@ def translation_json(translation: Translation, about: Mapping[str, Any], **more:
     return "".join([*parts, rest])
 
 
-def answer_values(translation: Translation, about: Mapping[str, Any]) -> dict[str, Any]:
-    """Everything that the page shows of a translation; `about` describes its model."""
+def answer_values(
+    translation: Translation, about: Mapping[str, Any], measured: CrossHeads = UNMEASURED
+) -> dict[str, Any]:
+    """Everything that the page shows of a translation; `about` describes its model, `measured` its heads."""
     request = translation.request
+    found = roles(translation)
     return {
         "what": "answer",
         "model": about,
@@ -58,7 +65,8 @@ def answer_values(translation: Translation, about: Mapping[str, Any]) -> dict[st
         "attention": {kind: weights_values(translation.attention.of(kind), causal=kind == "decoder") for kind in KINDS},
         **({"hidden": list(translation.attention.hidden)} if translation.attention.hidden else {}),
         **({"unknown": list(translation.unknown)} if translation.unknown else {}),
-        "roles": roles_values(translation),
+        "roles": roles_values(found),
+        **look_values(translation, about, found["cross"], measured),
         "hypotheses": [dataclasses.asdict(each) for each in translation.hypotheses],
         "tree": [_node_values(node) for node in translation.tree.nodes],
         "score": translation.score,
@@ -145,12 +153,21 @@ def weights_values(weights: FloatArray, *, causal: bool = False) -> dict[str, An
     return {"shape": list(weights.shape), "letters": letters_of(weights, causal=causal)}
 
 
-def roles_values(translation: Translation) -> dict[str, Any]:
+def roles_values(found: Mapping[str, Sequence[Sequence[Role]]]) -> dict[str, Any]:
     """What each head does in this sentence, a word and two numbers: `[layer][head]`."""
     return {
         kind: [[[each.name, round(each.share, 4), round(each.spread, 2)] for each in layer] for layer in layers]
-        for kind, layers in roles(translation).items()
+        for kind, layers in found.items()
     }
+
+
+def look_values(
+    translation: Translation, about: Mapping[str, Any], cross: Sequence[Sequence[Role]], measured: CrossHeads
+) -> dict[str, Any]:
+    """What a view opens on, and which heads of cross-attention are read one word late, `[layer, head]` each."""
+    languages = {side: about.get(side, "") for side in ("source", "target")}
+    first = opening(translation, cross, measured, **languages)
+    return {"opening": first and first._asdict(), "late": late_heads(cross, measured)}
 
 
 def _json(values: Any) -> str:

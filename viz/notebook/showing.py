@@ -31,8 +31,8 @@ def show(
 ) -> View:
     """A view of attention: a `Translation`, a `Recording`, a file, outputs of `transformers`, or arrays.
 
-    `about` is what `record` takes. The others are what is looked at first (of a translation the head that
-    aligns words best, where its model has one), and the language of the words: by default the browser's.
+    `about` is what `record` takes. The others are what is looked at first (of a translation the head and the
+    row that `model/translate/opening.py` chooses), and the language of the words: by default the browser's.
     """
     thing = given if isinstance(given, Translation) and not about else record(given, **about)
     look = {"kind": kind, "layer": layer, "head": head, "row": row, "column": column}

@@ -15,6 +15,7 @@ from typing import Any
 from headlight.model.arrays.files import json_text, npz
 from headlight.model.arrays.recording import ArraysError, Recording
 from headlight.model.folders import formats
+from headlight.model.folders.aligning import cross_heads
 from headlight.model.folders.shipped import find_folder
 from headlight.model.records import KINDS, Translation
 from headlight.viz.answers.payload import answer_values
@@ -54,10 +55,9 @@ class View:
             look["kind"] = "cross" if "cross" in kinds else kinds[0]
         elif look["kind"] not in kinds:
             raise ArraysError(f"kind must be one of {', '.join(kinds)}, but {look['kind']!r} was given.")
-        best = _about(things[0])["best_head"] if isinstance(things[0], Translation) else None
-        free = look["layer"] is None and look["head"] is None and look["kind"] == "cross"
-        for name in ("layer", "head"):
-            look[name] = best[name] if best and free else look[name] or 0
+        free = look["kind"] == "cross" and all(look[name] is None for name in LOOK[1:])
+        first = _values(things[0])["opening"] if free and isinstance(things[0], Translation) else None
+        look |= first or {name: look[name] or 0 for name in ("layer", "head")}
 
     # ------------------------------------------------------------ what one looks at
 
@@ -157,7 +157,7 @@ class View:
 def _values(thing: Translation | Recording) -> dict[str, Any]:
     if isinstance(thing, Recording):
         return recording_values(thing)
-    values = answer_values(thing, _about(thing))
+    values = answer_values(thing, _about(thing), cross_heads(find_folder(thing.request.model)))
     json.dumps(values, allow_nan=False)
     return values
 

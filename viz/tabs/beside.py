@@ -17,9 +17,8 @@ import gradio as gr
 from headlight.model.measures.matching import Matching, Unit, match
 from headlight.model.records import Translation, TranslationRequest
 from headlight.model.translate.choosing import own_choice
-from headlight.viz.answers.model_values import model_of, translators
+from headlight.viz.answers.model_values import model_of, translators, values_of
 from headlight.viz.answers.own_choice import own_translation
-from headlight.viz.answers.payload import answer_values
 from headlight.viz.answers.service import Service
 from headlight.viz.labels import shorten, visible
 from headlight.viz.wire.rpc import answering
@@ -60,7 +59,7 @@ def second_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]
         sources = match(first.source_tokens, first.source_text, *read)
         targets = match(first.target_tokens, first.text, *written)
         return {
-            "answer": answer_values(second, model_of(service, second)),
+            "answer": values_of(service, second),
             "own": own,
             "source": matching_values(sources),
             "target": matching_values(targets),

@@ -22,9 +22,8 @@ from headlight.model.measures.changed_words import Written, pair_words, words_wr
 from headlight.model.measures.chrf import chrf
 from headlight.model.records import KINDS, Translation
 from headlight.model.translate.choosing import own_choice
-from headlight.viz.answers.model_values import model_of
+from headlight.viz.answers.model_values import values_of
 from headlight.viz.answers.own_choice import ids_of, own_translation
-from headlight.viz.answers.payload import answer_values
 from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError
 from headlight.viz.values import check_choice, check_whole
@@ -52,10 +51,9 @@ def changed_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]
         after = service.translate(request)
         # The words of the original, as the changed model scores them: the maps of both then have the same rows.
         held = service.translate(replace(request, target=ids_of(before), prefix=None))
-        about = model_of(service, after)
         return {
-            "answer": answer_values(after, about),
-            "held": answer_values(held, about),
+            "answer": values_of(service, after),
+            "held": values_of(service, held),
             "before": round(before.log_probability, 6),
             "after": round(held.log_probability, 6),
             "chrf": round(chrf(after.text, before.text), 2),

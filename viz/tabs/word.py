@@ -18,6 +18,7 @@ from headlight.model.experiments.asked import AskedWord, attribute_word, hide_in
 from headlight.model.experiments.attribution import METHODS, Attribution, Question, question_of, source_words
 from headlight.model.experiments.faithfulness import RANDOM, agreement, chance_orders, order_by
 from headlight.model.experiments.inside import Inside, Layer, logit_lens, parts_of_logit
+from headlight.model.folders.reports import is_current
 from headlight.model.folders.shipped import ASSETS
 from headlight.model.measures.aligning import AligningHead
 from headlight.model.records import Translation
@@ -59,7 +60,8 @@ def kept_report(service: Service, name: str) -> dict[str, Any] | None:
     """What `headlight faithfulness` measured of these very weights; None: nothing."""
     card = service.catalogue.card(name, "transformer")
     report = _read(card.name)
-    return report if report is not None and report.get("weights") == card.revision else None
+    folder = service.catalogue.folder(card) if report and card.downloaded else None
+    return report if report and folder and is_current(report, folder) else None
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
@@ -18,6 +19,7 @@ from headlight.model.experiments.pruning import (
     rank_heads,
     read_curve,
 )
+from headlight.model.folders.checksums import weights_digest
 from headlight.model.measures.chrf import chrf
 from headlight.model.translate.translator import Translator
 from tests.tiny import DECODER_LAYERS, ENCODER_LAYERS, HEADS, SENTENCES, tiny_translator
@@ -64,10 +66,14 @@ def test_the_points_begin_with_all_heads_and_end_with_none() -> None:
 def test_a_kept_curve_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert read_curve(tmp_path) is None
     order = (Part("cross", 0, 1), Part("encoder", 2, 0))
-    curve = Curve("a command", "mini.tsv", 200, 50, order, (-0.25, 1.5), (Point(0, 80.32, 1.0), Point(2, 11.0, 0.0)))
+    (tmp_path / "model.safetensors").write_bytes(b"weights")
+    points = (Point(0, 80.32, 1.0), Point(2, 11.0, 0.0))
+    curve = Curve("a command", "mini.tsv", 200, 50, order, (-0.25, 1.5), points, weights_digest(tmp_path))
     (tmp_path / FILE).write_text(curve.to_json(), encoding="utf-8")
     assert read_curve(tmp_path) == curve
     assert read_curve(tmp_path, set(order)) == curve
+    (tmp_path / "model.safetensors").write_bytes(b"others")
+    assert read_curve(tmp_path) is None
 
 
 @pytest.mark.parametrize(
@@ -80,6 +86,7 @@ def test_a_strangers_file_that_holds_something_else_counts_as_none(tmp_path: Pat
 
 
 def test_a_curve_of_other_heads_of_one_point_or_without_numbers_counts_as_none(tmp_path: Path) -> None:
+    (tmp_path / "model.safetensors").write_bytes(b"weights")
     order = (Part("cross", 0, 1), Part("encoder", 2, 0))
     points = (Point(0, 80.32, 1.0), Point(2, 11.0, 0.0))
     odd = [
@@ -88,5 +95,6 @@ def test_a_curve_of_other_heads_of_one_point_or_without_numbers_counts_as_none(t
         (Curve("", "", 200, 50, order, (0.0, float("nan")), points), set(order)),
     ]
     for curve, heads in odd:
-        (tmp_path / FILE).write_text(curve.to_json(), encoding="utf-8")
+        own = replace(curve, weights=weights_digest(tmp_path))
+        (tmp_path / FILE).write_text(own.to_json(), encoding="utf-8")
         assert read_curve(tmp_path, heads) is None

@@ -13,7 +13,8 @@ from headlight import Translator
 from headlight.model.commands.main import main
 from headlight.model.commands.steadiness import TEXTS, in_words, kept_sentences
 from headlight.model.errors import CommandError
-from headlight.model.experiments.steadiness import FILE, LARGEST, head_roles, read_roles, to_json
+from headlight.model.experiments.steadiness import FILE, head_roles, read_roles, to_json
+from headlight.model.folders.reports import LARGEST
 from headlight.model.measures.roles import NAMES, ROLES, name_roles, role_shares
 from headlight.model.measures.statistics import STATISTICS, measure
 from headlight.model.records import KINDS

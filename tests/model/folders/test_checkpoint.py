@@ -20,6 +20,7 @@ from headlight.model.core.transformer import Transformer
 from headlight.model.errors import CheckpointError, ConfigError, ModelError
 from headlight.model.folders import checkpoint as checkpoint_module
 from headlight.model.folders.checkpoint import FolderReader, Kind, save_checkpoint
+from headlight.model.folders.checksums import SUMS, weights_digest
 from headlight.model.folders.storage import TensorStore, encode, write_weights
 from headlight.model.foreign import loading
 from headlight.model.foreign.loading import load_checkpoint, read_checkpoint
@@ -286,6 +287,24 @@ def test_the_fingerprint_follows_the_weights_and_not_the_card(tmp_path: Path, sa
     change_tensors(lambda tensors: tensors["encoder.embedding.table.weight"].add_(1), folder)
     sign(folder)
     assert load_checkpoint(folder).fingerprint != fingerprint
+
+
+def test_the_digest_of_weights_follows_them_alone_with_and_without_checksums(tmp_path: Path, saved: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(saved, folder)
+    digest = weights_digest(folder)
+    assert re.fullmatch("[0-9a-f]{16}", digest)
+    for name in ("README.md", "config.json", "roles.json"):
+        (folder / name).write_text("{}")
+    sign(folder)
+    assert weights_digest(folder) == digest
+    (folder / SUMS).unlink()
+    assert weights_digest(folder) == digest
+    change_tensors(lambda tensors: tensors["encoder.embedding.table.weight"].add_(1), folder)
+    assert weights_digest(folder) != digest
+    for path in folder.glob("*.safetensors"):
+        path.unlink()
+    assert weights_digest(folder) == ""
 
 
 def test_what_could_not_be_loaded_is_not_saved(tmp_path: Path, source: Tokenizer, target: Tokenizer) -> None:

@@ -267,7 +267,7 @@ def test_the_command_prints_the_best_head_first_and_writes_the_chosen(
         float(line.split()[3]) for line in lines[3 : lines.index("Chosen by every other sentence, told by the rest:")]
     ]
     assert rates == sorted(rates)
-    kept = json.loads((tmp_path / "heads.json").read_text(encoding="utf-8"))
+    kept = json.loads((tmp_path / "heads.json").read_text(encoding="utf-8"))["heads"]
     assert [each["chosen_by"] for each in kept] == sorted(each["chosen_by"] for each in kept)
     assert set(kept[0]) == {"layer", "head", "shift", "chosen_by", "error_rate", "low", "high", "by_words"}
     told = [float(line.split()[3]) for line in lines[-len(kept) :]]

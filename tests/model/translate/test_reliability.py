@@ -15,7 +15,7 @@ from headlight.model.commands import reliability as command
 from headlight.model.commands.main import main
 from headlight.model.errors import CheckpointError
 from headlight.model.folders.checkpoint import save_checkpoint
-from headlight.model.folders.checksums import CARD, SUMS
+from headlight.model.folders.checksums import CARD, SUMS, weights_digest
 from headlight.model.folders.shipped import MODELS
 from headlight.model.foreign.loading import load_checkpoint
 from headlight.model.records import ReadBack, Span, Translation
@@ -158,8 +158,11 @@ def test_the_rule_travels_with_its_folder_into_every_translation(tmp_path: Path)
     assert isinstance(plain.rule, PlainRule)
     tokenizers = plain.source_tokenizer, plain.target_tokenizer
     save_checkpoint(tmp_path / "m", plain.model, *tokenizers, storage="float32", others={FILE: RULE.to_json()})
+    assert isinstance(Translator.load(tmp_path / "m", "cpu").rule, PlainRule)  # fitted to nobody knows which weights
+    rule = replace(RULE, weights=weights_digest(tmp_path / "m"))
+    save_checkpoint(tmp_path / "m", plain.model, *tokenizers, storage="float32", others={FILE: rule.to_json()})
     translator = Translator.load(tmp_path / "m", "cpu")
-    assert translator.rule == RULE
+    assert translator.rule == rule
     for answer in translator.translate_batch(SENTENCES):
         features = gather(answer, "de", "en", 0.0).features
         assert answer.reliability is not None
@@ -202,6 +205,7 @@ def test_the_command_fits_measures_and_writes_into_the_folder(
     assert "## Reliability" in out
     rule = load_rule(folder)
     assert isinstance(rule, FittedRule)
+    assert rule.weights == weights_digest(folder)
     assert rule.with_back is not None
     assert rule.measured["read"] == 0
     assert rule.measured["alone"]["answers"] == rule.measured["sentences"] == 96

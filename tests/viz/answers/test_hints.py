@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from headlight.model.text.languages import two_letters
 from headlight.viz.answers.examples import EXAMPLES
-from headlight.viz.answers.hints import hint_in_words, hint_of, two_letters
+from headlight.viz.answers.hints import hint_in_words, hint_of
 from headlight.viz.answers.service import Service
 from headlight.viz.settings import Settings
 

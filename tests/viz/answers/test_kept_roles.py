@@ -10,23 +10,27 @@ from pathlib import Path
 import pytest
 
 from headlight.model.experiments.steadiness import FILE
+from headlight.model.folders.checksums import weights_digest
 from headlight.viz.answers.kept_roles import roles_of
 from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError
 from headlight.viz.settings import MODELS, Settings
 
+KEPT = {"weights": weights_digest(MODELS / "toy"), "sentences": 3}
+
 
 @pytest.fixture
 def service(tmp_path: Path) -> Service:
-    """Two copies of the toy model, of which one has roles."""
-    for name in ("plain", "told", "odd"):
+    """Copies of the toy model, of which one has roles, one a file that is none, and one those of other weights."""
+    for name in ("plain", "told", "odd", "other"):
         shutil.copytree(MODELS / "toy", tmp_path / name)
-    (tmp_path / "told" / FILE).write_text('{"sentences": 3}', encoding="utf-8")
+    (tmp_path / "told" / FILE).write_text(json.dumps(KEPT), encoding="utf-8")
+    (tmp_path / "other" / FILE).write_text(json.dumps(KEPT | {"weights": "0" * 16}), encoding="utf-8")
     (tmp_path / "odd" / FILE).write_text('{"sentences"', encoding="utf-8")
     return Service(replace(Settings(), models_folder=tmp_path))
 
 
-@pytest.mark.parametrize(("name", "expected"), [("told", {"sentences": 3}), ("plain", None), ("odd", None)])
+@pytest.mark.parametrize(("name", "expected"), [("told", KEPT), ("plain", None), ("odd", None), ("other", None)])
 def test_the_kept_roles_of_a_model_are_told(service: Service, name: str, expected: object) -> None:
     assert roles_of(service)({"model": name}) == {"roles": expected}
 

@@ -64,9 +64,9 @@ def test_the_shipped_models_are_told_apart(service: Service) -> None:
     assert cards["de-en"].languages == ("de", "en")
     assert cards["sentiment"].languages == ("en",)
     assert [card.name for card in cards.values() if card.default] == ["toy"]
-    ranked = json.loads((MODELS / "de-en" / "heads.json").read_text(encoding="utf-8"))
-    assert cards["de-en"].best_head == {name: ranked[0][name] for name in ("layer", "head", "shift")}
-    assert cards["toy"].best_head is None
+    ranked = json.loads((MODELS / "de-en" / "heads.json").read_text(encoding="utf-8"))["heads"]
+    assert cards["de-en"].cross_heads.best == tuple(ranked[0][name] for name in ("layer", "head", "shift"))
+    assert cards["toy"].cross_heads.best is None
     assert cards["toy"].summary.startswith("Two sentences, learnt by heart")
 
 

@@ -6,6 +6,7 @@ import json
 import math
 import shutil
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from headlight.model.experiments import importance
 from headlight.model.experiments.importance import parts_of
 from headlight.model.experiments.pruning import FILE, Curve, Point
+from headlight.model.folders.checksums import weights_digest
 from headlight.model.records import KINDS
 from headlight.model.training.card_section import sign_again
 from headlight.viz.answers.service import Service
@@ -202,6 +204,7 @@ def test_a_model_with_a_curve_tells_it_and_its_answers_stay_cached(service: Serv
     order = tuple(part for part in parts_of(translator_of(service).model.config) if part.head is not None)[::-1]
     losses = (0.5,) * len(order)
     curve = Curve("a command", "mini.tsv", 200, 50, order, losses, (Point(0, 80.5, 1.0), Point(2, 11.25, 0.25)))
+    curve = replace(curve, weights=weights_digest(tmp_path / "toy"))
     plain = Service(Settings(model="toy", models_folder=tmp_path)).models()
     (tmp_path / "toy" / FILE).write_text(curve.to_json(), encoding="utf-8")
     sign_again(tmp_path / "toy")

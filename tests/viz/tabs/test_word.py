@@ -14,11 +14,12 @@ from headlight.model.core.probes import watch
 from headlight.model.experiments.attribution import METHODS, attribute, erasable, question_of, source_words
 from headlight.model.experiments.faithfulness import chance_orders, erasing_curve
 from headlight.model.experiments.gradients import integrated_gradients
+from headlight.model.folders.checksums import weights_digest
 from headlight.model.measures import mixing
 from headlight.model.translate.translator import Translator
 from headlight.model.words import words
 from headlight.viz.answers.service import Service
-from headlight.viz.settings import Settings
+from headlight.viz.settings import MODELS, Settings
 from headlight.viz.tabs import word
 from headlight.viz.tabs.word import about_of, curve_of, inside_of, method_of
 from headlight.viz.wire.rpc import answering
@@ -150,11 +151,18 @@ def test_what_integrated_gradients_miss_is_told_with_what_they_should_add_up_to(
 
 
 def test_what_was_measured_of_other_weights_is_not_told(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    revision = service.catalogue.card("toy", "transformer").revision
-    monkeypatch.setattr(word, "_read", lambda name: {"weights": revision, "name": name})
-    assert hear(about_of(service))["report"] == {"weights": revision, "name": "toy"}
+    weights = weights_digest(MODELS / "toy")
+    monkeypatch.setattr(word, "_read", lambda name: {"weights": weights, "name": name})
+    assert hear(about_of(service))["report"] == {"weights": weights, "name": "toy"}
     monkeypatch.setattr(word, "_read", lambda name: {"weights": "others"})
     assert hear(about_of(service))["report"] is None
+
+
+@pytest.mark.parametrize("name", ["de-en", "en-de", "zh-en", "en-zh", "fr-en"])
+def test_what_was_measured_of_a_shipped_translator_is_told(name: str) -> None:
+    report = word.kept_report(Service(Settings()), name)
+    assert report is not None
+    assert report["sentences"] >= 199
 
 
 def test_every_method_has_its_words() -> None:

@@ -1,4 +1,5 @@
-// Which head of cross-attention tells most of a sentence: the one whose rows point, each at a word of its own.
+// Which head of cross-attention one begins with, and which heads are read one word late. Of a translation the server says both
+// (`model/translate/opening.py`); of attention from elsewhere, the head that tells most is looked for here.
 
 import { strongest } from './view.js';
 
@@ -7,19 +8,24 @@ const LETTER = /[\p{L}\p{N}]/u;
 /** Whether a token has letters or digits: no sign of the model's own, and no punctuation. */
 export const isWord = ({ special, label }) => !special && LETTER.test(label);
 
-/** The head to begin with: the one that is measured to align words, else the most informative one for this translation. */
+/** The head to begin with. */
 export function bestHead(translation) {
-  const measured = measuredHead(translation);
-  return measured ? { layer: measured.layer, head: measured.head } : mostInformativeHead(translation);
+  const { opening } = translation;
+  return opening ? { layer: opening.layer, head: opening.head } : mostInformativeHead(translation);
 }
 
-/** Whether a row of this head tells of the word above it: measured, the head looks at what it has just translated. */
-export function isRowAfter(translation, { kind, layer, head }) {
-  const measured = kind === 'cross' ? measuredHead(translation) : null;
-  return Boolean(measured?.shift && measured.layer === layer && measured.head === head);
+/** The token whose row one begins with at this head; null where it is another than the one to begin with. */
+export function openingRow({ opening }, { kind, layer, head }) {
+  return opening && kind === 'cross' && opening.layer === layer && opening.head === head ? opening.row : null;
 }
 
-function measuredHead(translation) {
+/** Whether a row of this head tells of the word above it: the head remembers what was just translated. */
+export function isRowAfter({ late }, { kind, layer, head }) {
+  return kind === 'cross' && Boolean(late?.some((place) => place[0] === layer && place[1] === head));
+}
+
+/** The head that aligns words best, with the row that tells of a word; null where that was not measured. */
+export function aligningHead(translation) {
   const { best_head: measured } = translation.model;
   const within = measured && measured.layer < translation.layers('cross') && measured.head < translation.heads('cross');
   return within ? measured : null;

@@ -1,6 +1,6 @@
 // Where one looks: which row to begin with, and what goes along to another kind of attention or to whole words.
 
-import { bestHead, isRowAfter, isWord } from './besthead.js';
+import { aligningHead, bestHead, isRowAfter, isWord, openingRow } from './besthead.js';
 import { axes, fitHead, strongest, view } from './view.js';
 
 const CLEAR = 0.5; // of its weight a row puts on one word
@@ -10,12 +10,15 @@ const DISTANCE = 1.2; // what the length of a whole sentence counts, beside a wh
 const TELLING = { encoder: ['previous', 'next', 'same'], decoder: ['just_written', 'back_two'] };
 
 /**
- * The row to begin with: the clearest whose strongest word stands far off the diagonal, and best one that shows how words change
+ * The row to begin with: of the head that one begins with the server's choice, of others the clearest whose strongest word stands far off the diagonal, and best one that shows how words change
  * places. `look` has the kind, the layer and the head; `showing` says how tokens are shown. Null where there is no row.
  */
 export function tellingRow(translation, look, showing) {
   const { rows, columns, weights } = view(translation, look.kind, look.layer, look.head, showing);
   if (!rows.length || !columns.length) return null;
+  const opens = openingRow(translation, look);
+  const chosen = opens === null ? null : placeOf(rows, opens);
+  if (chosen !== null) return chosen;
   const back = isRowAfter(translation, look) ? 1 : 0; // the word that a row tells of stands so many rows above
   const places = rows.map((item, row) => {
     const own = weights.subarray(row * columns.length, (row + 1) * columns.length);
@@ -73,11 +76,10 @@ function firstHead(translation, kind) {
 
 /** Of each written token the source token that it depends on: by the head that aligns words, else by the mean of all heads. */
 function sourceOf(translation) {
-  const head = translation.model.best_head ? bestHead(translation) : { layer: 'mean', head: 'mean' };
-  const on = isRowAfter(translation, { kind: 'cross', ...head }) ? 1 : 0;
-  const { weights, rows, columns } = translation.map('cross', head.layer, head.head);
+  const { layer, head, shift } = aligningHead(translation) ?? { layer: 'mean', head: 'mean', shift: 0 };
+  const { weights, rows, columns } = translation.map('cross', layer, head);
   return translation.target.map((_, place) => {
-    const row = Math.min(place + on, rows - 1);
+    const row = Math.min(place + shift, rows - 1);
     return strongest(translation.source.map(({ special }, column) => (special ? 0 : weights[row * columns + column])));
   });
 }

@@ -35,7 +35,7 @@ export class Recording extends Translation {
     /** @type {Map<string, import('./translation.js').AttentionMap>} what stands for maps that are not here yet */
     this.blanks = new Map();
     for (const kind of this.kinds) this.tensors[kind] = { shape: kinds[kind].shape, numbers: numbers[kind] ?? null };
-    if (ask) this.model.best_head = { layer: 0, head: 0 }; // to find the best, all of them would have to come
+    if (ask) this.opening = { layer: 0, head: 0, row: null }; // to find the best, all of them would have to come
   }
 
   /** Whether all maps of a kind are here. */

@@ -39,6 +39,10 @@ export class Translation {
   hidden;
   /** @type {any} the languages that its text looks like, where the model reads another */
   hint;
+  /** @type {{ layer: number, head: number, row: number | null } | null | undefined} what a view begins with */
+  opening;
+  /** @type {[number, number][] | undefined} heads of cross-attention whose row tells of the word above it: layer and head */
+  late;
   /** @type {any} what each head does: by kind, `[layer][head]` a role's name, its share, and how many tokens a row covers */
   roles;
   /** @type {{ text: string, score: number, ended: boolean, back: number | null }[]} of the search, the best first */

@@ -1,6 +1,7 @@
 // "Explain this head": a short paragraph from its numbers in this sentence and over a corpus, and the sentences in which it does
 // what it does most. The numbers over the corpus come from the server, once for each model, when somebody asks.
 
+import { isRowAfter } from '../core/besthead.js';
 import { call } from '../core/boot.js';
 import { make, replace } from '../core/dom.js';
 import { Latest } from '../core/latest.js';
@@ -16,12 +17,13 @@ const WIDE = 0.7;
 
 /**
  * The sentences of the paragraph, as keys of phrases with their values. `here`: role, share and measures in this sentence;
- * `corpus`: the head's record over the corpus, or nothing; `count`: its sentences.
+ * `late`: it is read one word late; `corpus`: the head's record over the corpus, or nothing; `count`: its sentences.
  */
 export function paragraph(here, corpus, count) {
   const said = [];
   const plain = here.role === 'unclear' || here.role === 'spreads';
   said.push([plain ? `explain_${here.role}` : 'explain_here', { role: here.role, share: two(here.share) }]);
+  if (here.late) said.push(['explain_late', {}]);
   const spread = here.measures.relative_entropy;
   const width = spread < NARROW ? 'narrow' : spread > WIDE ? 'wide' : 'middle';
   if (spread === spread) said.push([`explain_${width}`, { peak: two(here.measures.peak), distance: here.measures.distance.toFixed(1) }]);
@@ -82,7 +84,8 @@ export class Explain {
     const [role, share] = translation.roles[kind][layer][head];
     const told = this.known.get(translation.model.name);
     const corpus = told?.heads[kind]?.[layer]?.[head];
-    const here = { role, share, measures: measuresOf(translation, kind)[layer][head] };
+    const late = isRowAfter(translation, { kind, layer, head });
+    const here = { role, share, late, measures: measuresOf(translation, kind)[layer][head] };
     const say = ([phrase, values]) =>
       t(phrase, {
         ...values,

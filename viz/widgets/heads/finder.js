@@ -1,6 +1,7 @@
 // Which head aligns words best: a reader draws links between the words of both sentences, and every head of cross-attention is
 // scored against them, in both readings of a row.
 
+import { isRowAfter } from '../core/besthead.js';
 import { make, replace, svg } from '../core/dom.js';
 import { state } from '../core/state.js';
 import { two } from '../core/view.js';
@@ -94,8 +95,7 @@ export class Finder {
   ownLinks() {
     const { layer, head } = this.view.chosen();
     const map = state.translation.map('cross', layer, head);
-    const measured = state.translation.model.best_head;
-    const shift = measured?.layer === layer && measured?.head === head ? measured.shift : 0;
+    const shift = isRowAfter(state.translation, { kind: 'cross', layer, head }) ? 1 : 0;
     return new Map(linksOf(map, this.targets, this.sources, shift).map(([source, target]) => [`${source}-${target}`, true]));
   }
 

@@ -7,7 +7,7 @@ import { state } from '../core/state.js';
 import { shown } from '../core/store.js';
 import { css, shade } from '../core/theme.js';
 import { KINDS } from '../core/translation.js';
-import { isWord } from '../core/besthead.js';
+import { isRowAfter, isWord } from '../core/besthead.js';
 import { rowOf, strongest, two, view } from '../core/view.js';
 import { t } from '../core/words.js';
 import { columnClass } from '../parts/columnname.js';
@@ -18,14 +18,18 @@ const CLEAR = 0.3; // by which the strongest weight of a row leads, so that one 
 const ASKED = 3; // questions about a map
 const SHOWING = { words: true, special: true, rescale: false };
 
-/** Rows of a map whose strongest word can be read off it: `{query, key, weight}`, the first ones. */
-export function telling({ rows, columns, weights }) {
+/**
+ * Rows of a map whose strongest word can be read off it: `{query, key, weight}`, the first ones. Where the head is read one word
+ * `late`, the query is the word above the row.
+ */
+export function telling({ rows, columns, weights }, late = false) {
   const found = rows.slice(0, MOST).map((query, row) => {
     const own = [...rowOf({ weights, columns }, row)].slice(0, MOST).map((weight) => weight || 0);
     const at = strongest(own);
     const second = Math.max(0, ...own.filter((_, column) => column !== at));
-    const tells = isWord(query) && columns[at] && isWord(columns[at]) && own[at] - second >= CLEAR;
-    return tells ? { query: query.label, key: columns[at].label, weight: own[at] } : null;
+    const asked = rows[row - Number(late)];
+    const tells = isWord(query) && asked && isWord(asked) && columns[at] && isWord(columns[at]) && own[at] - second >= CLEAR;
+    return tells ? { query: asked.label, late, key: columns[at].label, weight: own[at] } : null;
   });
   return found.filter(Boolean).slice(0, ASKED);
 }
@@ -50,7 +54,7 @@ function made() {
     each === kind ? { kind, ...shown(state) } : lookInKind(translation, state, each),
   );
   const maps = looks.map((look) => view(translation, look.kind, look.layer, look.head, SHOWING));
-  const asked = maps.map(telling);
+  const asked = maps.map((map) => telling(map, isRowAfter(translation, map)));
   let number = 0;
   const numbered = asked.map((questions) => questions.map((question) => ({ ...question, number: ++number })));
   const name = make('p', { class: 'pupil' }, t('sheet_name'));
@@ -64,7 +68,8 @@ function made() {
 
 function part(map, questions) {
   const title = make('h2', {}, `${t(`kind_${map.kind}`)} · ${headName(map.layer, map.head)}`);
-  const lines = questions.map(({ number, query }) => make('li', { value: number }, t('sheet_asks', { word: query }), make('i', {})));
+  const asks = ({ query, late }) => t(late ? 'sheet_asks_late' : 'sheet_asks', { word: query });
+  const lines = questions.map((question) => make('li', { value: question.number }, asks(question), make('i', {})));
   return make('section', {}, title, picture(map), make('ol', {}, ...lines));
 }
 

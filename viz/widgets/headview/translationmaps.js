@@ -15,6 +15,7 @@ import { headName, kindSays, roleSays } from '../parts/naming.js';
  * - `view(kind, head, showing)`: one map, {kind, layer, head, rows, columns, weights, maximum, masked}; `thumb` the same for the wall;
  * - `sentences(kind, showing)`: the strips; `keys(kind, axis, item)`: the tokens that an item of an axis stands for;
  * - words: `headName`, `kindSays`, `says(view, now)`, `listTitle(view, now)`, `name(view, axis, places)`, `reading(view, row)`;
+ * - `looks(view, rows, columns)`, if its rows may tell of other words than their own: which word looks at which;
  * - `rest(view)`, `restSays(view, place)`: weights of columns that count where nothing is lit, if there are such;
  * - `hides(view, axis, places)`, if it can be: whether these words were masked, so that none of them sums up to anything.
  */
@@ -96,6 +97,7 @@ export class TranslationMaps {
 
   listTitle(view, { rows, columns }) {
     const token = (axis, places) => ({ token: make('b', {}, this.name(view, axis, places)) });
+    if (rows && this.late(view, rows)) return phrase(t('list_row_late'), token('rows', above(rows)));
     if (rows) return phrase(t('list_row'), token('rows', rows));
     if (columns) return phrase(t('list_column'), token('columns', columns));
     return [t('list_all')];
@@ -117,6 +119,20 @@ export class TranslationMaps {
   /** The phrase for what a row does: it reads a word, writes it, or tells of the one before, which is written already. */
   reading(view, row) {
     if (view.kind === 'encoder') return 'says_reading';
-    return row && isRowAfter(this.translation, view) ? 'says_after' : 'says_writing';
+    return this.late(view, [row]) ? 'says_after' : 'says_writing';
+  }
+
+  /** Whether these rows tell of the words above them; the first row of all has none above it. */
+  late(view, rows) {
+    return Math.min(...rows) > 0 && isRowAfter(this.translation, view);
+  }
+
+  /** "is looks at schläft", of a head that is read one word late "After is, it looks at schläft". */
+  looks(view, rows, columns) {
+    const late = this.late(view, rows);
+    const name = (axis, places) => make('b', {}, this.name(view, axis, places));
+    return phrase(t(late ? 'looks_at_late' : 'looks_at'), { query: name('rows', late ? above(rows) : rows), key: name('columns', columns) });
   }
 }
+
+const above = (rows) => rows.map((row) => row - 1);

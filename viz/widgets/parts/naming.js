@@ -35,6 +35,7 @@ export function roleSays(translation, kind, layer, head) {
   const row = layer === 'mean' ? translation.layers(kind) : layer;
   const [name, share, spread] = translation.roles[kind][row][head === 'mean' ? translation.heads(kind) : head];
   const [spreadOver, bold] = [spread.toFixed(1), make('b', {}, t(`role_${name}`))];
+  if (name === 'behind') return phrase(t('role_says_late', { share: two(share), spread: spreadOver }), { name: bold });
   if (name === 'unclear' || name === 'spreads') return phrase(t('role_plain', { spread: spreadOver }), { name: bold });
   return phrase(t('role_says', { share: two(share), spread: spreadOver }), { name: bold });
 }

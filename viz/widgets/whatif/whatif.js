@@ -2,7 +2,7 @@
 // each word; below, the wall is a switchboard, and one head is shown as it was, as it is, and by how much it differs.
 
 import { Translation } from '../core/translation.js';
-import { bestHead } from '../core/besthead.js';
+import { aligningHead, bestHead } from '../core/besthead.js';
 import { call } from '../core/boot.js';
 import { make, typing } from '../core/dom.js';
 import { Latest } from '../core/latest.js';
@@ -277,7 +277,7 @@ class WhatIf {
   /** Changes to begin with, one click each. */
   experiments() {
     const { translation } = state;
-    const best = bestHead(this.before);
+    const best = aligningHead(this.before) ?? bestHead(this.before);
     const word = translation.source.find((token) => !token.special && token.end - token.start > 3);
     const { source_text: text } = translation;
     const experiments = [

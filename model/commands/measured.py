@@ -1,0 +1,117 @@
+"""`headlight measured`: measure anew what was measured on other weights, each report by the command that makes it.
+
+A report is current where its `weights` are the digest of the folder's (`folders/reports.py`), and is then left alone.
+After new weights: links, roles, pruning, faithfulness, reliability, in this order, since faithfulness reads which head
+aligns words. `make measured` makes the page's first answer anew after them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from headlight.model.commands import faithfulness, heads, importance, reliability, steadiness
+from headlight.model.commands.common import model_folder
+from headlight.model.errors import CommandError
+from headlight.model.folders.reports import HEADS, PRUNING, RELIABILITY, ROLES, is_current
+from headlight.model.folders.shipped import ASSETS, MODELS, shipped_models
+from headlight.model.text.languages import languages_of
+
+FAITHFULNESS = ASSETS / "faithfulness"
+CURVE = ("--sentences", "200", "--ranked-on", "50", "--beam", "1")
+
+
+class Report(NamedTuple):
+    """One report of a model, and the command that makes it anew; `lacks` says what has to be given first."""
+
+    path: Path
+    command: str
+    arguments: tuple[str, ...]
+    lacks: str = ""
+
+
+COMMANDS = {
+    "heads": heads,
+    "steadiness": steadiness,
+    "importance": importance,
+    "faithfulness": faithfulness,
+    "reliability": reliability,
+}
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("--model", nargs="+", metavar="NAME", help="folders, or names (every shipped translator)")
+    parser.add_argument("--data", type=Path, help="a folder of texts, by which reliability is fitted")
+    parser.add_argument("--texts", type=Path, help="a table of sentences for languages that mini.tsv lacks")
+    parser.add_argument("--again", action="store_true", help="measure what is current, too")
+    parser.add_argument("--list", action="store_true", help="say what would be measured, and measure nothing")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure what is stale. 1 where something stays stale, since its texts were not given."""
+    left = 0
+    for name in arguments.model or [each for each in shipped_models() if languages_of(each)]:
+        folder = model_folder(name).resolve()
+        for report in reports_of(folder, arguments.data, arguments.texts):
+            about = f"{folder.name}: {report.path.name if report.path.parent == folder else report.command}"
+            if not arguments.again and is_up_to_date(report.path, folder):
+                print(f"{about}: current")
+                continue
+            if report.lacks or arguments.list:
+                left += 1
+                print(f"{about}: stale{report.lacks and ', '}{report.lacks}")
+                continue
+            print(f"{about}: headlight {report.command} {' '.join(report.arguments)}", flush=True)
+            began = time.monotonic()
+            _run(report)
+            print(f"{about}: measured in {time.monotonic() - began:,.0f} s", flush=True)
+    return int(left > 0)
+
+
+def reports_of(folder: Path, data: Path | None = None, texts: Path | None = None) -> Iterator[Report]:
+    """Every report that a translator's folder has or can have."""
+    source, target = (*languages_of(folder.name), "", "")[:2]
+    if not target:
+        raise CommandError(f"{folder}: the name says no two languages, as de-en does. Measure it command by command.")
+    chosen = ("--model", str(folder) if folder.parent != MODELS else folder.name)
+    try:
+        heads.table_of(source, target)
+    except CommandError:
+        pass  # nobody has drawn links for this pair
+    else:
+        yield Report(folder / HEADS, "heads", (*chosen, "--write"))
+    table = texts or steadiness.TEXTS
+    lacks = "" if {source, target} <= columns_of(table) else f"{table.name} has not both languages: give --texts"
+    yield Report(folder / ROLES, "steadiness", (*chosen, "--texts", str(table), "--write"), lacks)
+    curve = (*chosen, "--curve", str(table), "--languages", f"{source}-{target}", *CURVE, "--write")
+    yield Report(folder / PRUNING, "importance", curve, lacks)
+    kept = FAITHFULNESS / f"{folder.name}.json" if folder.parent == MODELS else folder / "faithfulness.json"
+    told = (*chosen, "--file", str(table), "--column", source, "--output", str(kept))
+    yield Report(kept, "faithfulness", told, lacks)
+    fitted = (*chosen, "--data", str(data), "--write")
+    yield Report(folder / RELIABILITY, "reliability", fitted, "" if data else "give --data")
+
+
+def is_up_to_date(path: Path, folder: Path) -> bool:
+    """Whether a report is there, and speaks of the weights that the folder holds."""
+    return path.exists() and is_current(json.loads(path.read_text(encoding="utf-8")), folder)
+
+
+def columns_of(table: Path) -> set[str]:
+    """The columns of a table of sentences."""
+    with table.open(encoding="utf-8", newline="") as file:
+        return set(next(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE), []))
+
+
+def _run(report: Report) -> None:
+    module = COMMANDS[report.command]
+    parser = argparse.ArgumentParser(prog=f"headlight {report.command}")
+    module.add(parser)
+    act: Callable[[argparse.Namespace], int] = module.run
+    act(parser.parse_args(list(report.arguments)))
