@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install run test test-cluster check format bench bench-page screenshots first lock clean
+.PHONY: help install run test test-cluster check format bench bench-page screenshots pictures first lock clean
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
@@ -75,6 +75,9 @@ bench: $(VENV)/.bench ## measure against other engines, write docs/benchmarks.md
 
 screenshots: $(VENV)/.dev ## take the README's pictures
 	$(BIN)/python -m tests.browser.screenshots
+
+pictures: $(VENV)/.dev ## take the picture of shared links, and draw the icon
+	$(BIN)/python -m tests.browser.pictures
 
 bench-page: $(VENV)/.dev ## measure the page in a browser, write docs/benchmarks.md
 	$(BIN)/python -m benchmarks page --date "$$(date +%F)"
