@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install run browser test test-all test-cluster check format bench bench-page screenshots first measured lock clean
+.PHONY: help install run browser test test-all test-cluster check format bench bench-page screenshots pictures first measured lock clean
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
@@ -88,6 +88,9 @@ bench: $(VENV)/.bench ## measure against other engines, write docs/benchmarks.md
 
 screenshots: browser ## take the README's pictures
 	$(BIN)/python -m tests.browser.screenshots
+
+pictures: browser ## take the picture of shared links, and draw the icon
+\t$(BIN)/python -m tests.browser.pictures
 
 bench-page: browser ## measure the page in a browser, write docs/benchmarks.md
 	$(BIN)/python -m benchmarks page --date "$$(date +%F)"

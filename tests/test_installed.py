@@ -145,7 +145,7 @@ def test_headlight_run_serves_the_page_with_all_its_parts(environment: Environme
     with served_at(environment, "headlight", "run") as url:
         page = httpx.get(url, timeout=30).text
         assert headlight.__version__ in page
-        files = dict(re.findall(r"(headlight/\w{12}/([\w.]+\.js))", page))
+        files = dict(re.findall(r"(gradio_api/headlight/\w{12}/([\w.]+\.js))", page))
         assert set(files.values()) >= {"headlight.js"}
         for place in files:
             assert httpx.get(url + place, timeout=30).status_code == 200, place

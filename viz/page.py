@@ -14,6 +14,7 @@ from headlight.viz.answers.line import MOST_LIVE
 from headlight.viz.answers.service import Service
 from headlight.viz.api.endpoints import register_api
 from headlight.viz.api.limits import app_kwargs
+from headlight.viz.api.tools import serves_tools
 from headlight.viz.settings import Settings, read_settings, require_place
 from headlight.viz.tabs import TABS, Tab
 from headlight.viz.tabs.download import AT_ONCE, DownloadWidget
@@ -25,7 +26,7 @@ from headlight.viz.wire.listening import listen
 from headlight.viz.wire.logs import write_json_logs
 from headlight.viz.wire.metrics import serve_metrics
 from headlight.viz.wire.shutdown import hear_signals, stay
-from headlight.viz.wire.static import routes, styles
+from headlight.viz.wire.static import ICON, PICTURES, routes, styles
 from headlight.viz.wire.widget import widget
 
 SPARE = 16  # threads for what only looks something up
@@ -53,13 +54,18 @@ def build_page(settings: Settings | None = None, tabs: Mapping[str, Tab] = TABS)
         page.unload(translate_widget.left)
         page.unload(fetching.left)
         page.unload(page_closed(service))
+    page.space_id = None  # else, outside the Hub's frame, Gradio asks two other hosts for a header of its own
     listen(page, service.line)
     serve_metrics(page, service, settings)
     return page
 
 
-def launch_page(page: gr.Blocks, settings: Settings | None = None, **more: Any) -> None:
-    """Serve it where the settings say, until the process is told to stop; `more` is for tests."""
+def launch_page(page: gr.Blocks, settings: Settings | None = None, *, ssr_mode: bool = False, **more: Any) -> None:
+    """Serve it where the settings say, until the process is told to stop; `more` is for tests.
+
+    `ssr_mode`: Gradio renders on the server, as Spaces ask for. Our widgets draw in the browser, so nothing would be
+    drawn earlier. A first visit takes three times the requests, and Node writes the page's HTML past our middleware.
+    """
     settings = settings or read_settings()
     require_place(settings)
     bare_ipv6 = settings.host is not None and ":" in settings.host and "[" not in settings.host
@@ -76,6 +82,9 @@ def launch_page(page: gr.Blocks, settings: Settings | None = None, **more: Any) 
         footer_links=["api"],
         run_history=False,
         show_error=False,
+        ssr_mode=ssr_mode,
+        mcp_server=serves_tools(settings),
+        favicon_path=PICTURES / ICON,
         app_kwargs={"routes": routes(), **guarded, "middleware": [*guarded["middleware"], quick_page()]},
         **more,
     )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -153,18 +154,25 @@ def take(browser: Browser, address: str, name: str) -> Path:
     return path
 
 
-def main() -> None:
-    """All of them."""
+@contextmanager
+def browsing() -> Iterator[tuple[Browser, str]]:
+    """A browser, and the address of the served page."""
     settings = Settings()
     page = build_page(settings)
     launch_page(page, settings, prevent_thread_lock=True, quiet=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=ARGUMENTS)
-        for name in sys.argv[1:] or PICTURES:
-            path = take(browser, page.local_url, name)
-            sys.stdout.write(f"{path}: {path.stat().st_size:,} bytes\n")
+        yield browser, page.local_url
         browser.close()
     page.close(verbose=False)
+
+
+def main() -> None:
+    """All of them."""
+    with browsing() as (browser, address):
+        for name in sys.argv[1:] or PICTURES:
+            path = take(browser, address, name)
+            sys.stdout.write(f"{path}: {path.stat().st_size:,} bytes\n")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ API = "/gradio_api"
 _GET = (
     r"",
     r"(svelte|static|assets)/[^?]+",
-    r"headlight/[^/]+/[^?]+",
+    r"(gradio_api/)?headlight/[^/]+/[^?]+",
     r"config|theme\.css|favicon\.ico|manifest\.json|robots\.txt",
     r"monitoring/summary",  # answered by the middleware: the page's API panel asks for it
     r"gradio_api/(info|openapi\.json|theme\.css|startup-events|app_id|user)",

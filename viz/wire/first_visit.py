@@ -1,4 +1,4 @@
-"""The page's own HTML, compressed and with hints at all that the browser needs next.
+"""The page's own HTML, compressed, with our own tags, and with hints at all that the browser needs next.
 
 Gradio compresses its files but not its page. Its modules name each other only once they run, in four round trips, and
 a widget's module comes after them: with hints the browser loads all of them while it still reads the page.
@@ -6,7 +6,6 @@ a widget's module comes after them: with hints the browser loads all of them whi
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,12 +15,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headlight.viz.wire.gradio_files import frontend_files
 from headlight.viz.wire.gradio_inside import kinds_of, page_of, theme_file
+from headlight.viz.wire.sharing import BASE, introduce
 from headlight.viz.wire.static import MODULES, place
 
 PAGE = b"text/html"
 SMALL = 1000  # bytes; a smaller body is not worth compressing
 QUICK = 6  # of 9 levels: 9 takes 4 ms more for a page, and saves less than 1 ms of a home's line
-BASE = re.compile(rb"<base [^>]*>")  # relative addresses count from here
 # A hint must ask in the same mode as the request that it is for, or the browser loads the file twice.
 SCRIPT, SHEET = '<link rel="modulepreload" href="{}">', '<link rel="preload" as="style" crossorigin href="{}">'
 THEME, OURS = '<link rel="preload" as="style" href="{}">', '<link rel="modulepreload" fetchpriority="low" href="{}">'
@@ -49,7 +48,7 @@ class FirstVisit:
             if message["type"] == "http.response.start" and dict(headers).get(b"content-type", b"").startswith(PAGE):
                 start.update(message)  # held back: its length changes
             elif start and message["type"] == "http.response.body":
-                body = with_hints(message.get("body", b""), page_of(scope))
+                body = with_hints(introduce(message.get("body", b"")), page_of(scope))
                 more = len(body) - len(message.get("body", b""))
                 await send({**start, "headers": [longer(header, more) for header in start["headers"]]})
                 start.clear()

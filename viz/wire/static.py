@@ -1,4 +1,4 @@
-"""The files that the browser fetches beside Gradio's: our modules as one file, and Plotly. No other host is asked.
+"""The files that the browser fetches beside Gradio's: our modules as one file, Plotly, an icon. No other host is asked.
 
 The lessons come in two files of their own, with their phrases and their style, when they are opened; so does the deck
 of saved views.
@@ -7,6 +7,7 @@ of saved views.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -24,13 +25,26 @@ from headlight.viz.wire.bundle import Bundle, bundle, later_bundle
 from headlight.viz.words import LANGUAGES, words
 
 WIDGETS = Path(__file__).resolve().parents[1] / "widgets"
+PICTURES = Path(__file__).resolve().parents[2] / "assets" / "pictures"  # `make pictures` takes them
 MODULES, MAP, DRAWS, ALIVE = "headlight.js", "headlight.js.map", "plotly.js", "alive.json"
 LESSONS, LESSONS_MAP, LESSONS_STYLE = "lessons.js", "lessons.js.map", "lessons.css"
-TYPES = {".js": "text/javascript", ".map": "application/json", ".json": "application/json", ".css": "text/css"}
+ICON, SHARED, MANIFEST = "icon.png", "share.png", "manifest.json"
+ICON_SIDE, SHARED_SIZE = 512, (1200, 630)  # pixels
+TYPES = {
+    ".js": "text/javascript",
+    ".map": "application/json",
+    ".json": "application/json",
+    ".css": "text/css",
+    ".png": "image/png",
+}
 LATER = ("lessons/", "deck/")  # modules that come later
 NOTEBOOK = "notebook/"  # modules that no page has
 LATER_PHRASES = ("lesson_", "deck_")
 YEAR = 31_536_000
+# Below the path of Gradio's API: where Gradio renders on the server, its Node proxy passes on that path and few others,
+# and answers any other with a page (gradio-app/gradio#9417).
+FOLDER = "gradio_api/headlight"
+FORMER_FOLDER = "headlight"  # in pages that a browser opened before an update
 SHEETS = (
     "frame/gradio",
     "frame/page",
@@ -111,6 +125,14 @@ def lessons() -> Bundle:
     return later_bundle(sources(later=True), sources(later=False), phrases(later=True))
 
 
+def manifest() -> bytes:
+    """What a browser needs to install the page as an app; addresses count from this file's own."""
+    icon = {"src": ICON, "sizes": f"{ICON_SIDE}x{ICON_SIDE}", "type": "image/png"}
+    return json.dumps(
+        {"name": "Headlight", "icons": [icon], "start_url": "../../../", "display": "standalone"}
+    ).encode()
+
+
 # Only these names are served, so no path can leave the folder.
 FILES: dict[str, Callable[[], bytes]] = {
     MODULES: lambda: f"{modules().code}//# sourceMappingURL={MAP}\n".encode(),
@@ -119,6 +141,9 @@ FILES: dict[str, Callable[[], bytes]] = {
     LESSONS_MAP: lambda: lessons().source_map.encode(),
     LESSONS_STYLE: lambda: "\n".join(sheets(LATER_SHEETS)).encode(),
     DRAWS: lambda: plotly_file().read_bytes(),
+    ICON: lambda: (PICTURES / ICON).read_bytes(),
+    SHARED: lambda: (PICTURES / SHARED).read_bytes(),
+    MANIFEST: manifest,
     ALIVE: lambda: b"{}",  # fetched when no message comes: does the server answer?
 }
 
@@ -137,7 +162,7 @@ def version(name: str) -> str:
 
 def place(name: str) -> str:
     """The address of a file, relative to the page."""
-    return f"headlight/{version(name)}/{name}"
+    return f"{FOLDER}/{version(name)}/{name}"
 
 
 async def serve(request: Request) -> Response:
@@ -151,7 +176,7 @@ async def serve(request: Request) -> Response:
 
 def routes() -> list[Route]:
     """The routes of our files, to stand before Gradio's own."""
-    return [Route("/headlight/{version}/{name:path}", serve, methods=["GET"])]
+    return [Route(f"/{folder}/{{version}}/{{name:path}}", serve, methods=["GET"]) for folder in (FOLDER, FORMER_FOLDER)]
 
 
 def styles(names: Sequence[str] = SHEETS) -> str:

@@ -15,15 +15,17 @@ from starlette.testclient import TestClient
 
 from headlight.viz.wire.first_visit import FirstVisit
 from headlight.viz.wire.gradio_files import FRONTEND, frontend_files
+from headlight.viz.wire.sharing import tags
 from headlight.viz.wire.static import MODULES, place
 
 KINDS = frozenset({"html", "column"})
+TAGS = tags("")
 OURS = f'<link rel="modulepreload" fetchpriority="low" href="{place(MODULES)}">'
 GRADIOS = (FRONTEND / "index.html").read_text(encoding="utf-8")
 DATA = "<p>" + "x" * 10_000
 
 
-def served(html: str, path: str = "/", root: str = "", **response: Any) -> Any:
+def served(html: str, path: str = "/", root: str = "", accepts: str = "gzip", **response: Any) -> Any:
     """The answer of an app whose page is this HTML, of two kinds of components."""
 
     async def page(_: Request) -> Response:
@@ -35,7 +37,7 @@ def served(html: str, path: str = "/", root: str = "", **response: Any) -> Any:
 
     app = App(routes=[Route("/", page), Route("/a", page)])
     app.add_middleware(FirstVisit)
-    return TestClient(app, root_path=root).get(path)
+    return TestClient(app, root_path=root).get(path, headers={"accept-encoding": accepts})
 
 
 @pytest.mark.parametrize(("root", "path", "is_page"), [("", "/", True), ("/below", "/below/", True), ("", "/a", False)])
@@ -43,12 +45,12 @@ def test_the_page_alone_is_compressed_and_gets_hints(root: str, path: str, is_pa
     html = f'<base href="./" />{DATA}'
     answer = served(html, path, root)
     assert answer.headers.get("content-encoding") == ("gzip" if is_page else None)
-    assert answer.text == (html.replace("/>", f"/>{OURS}", 1) if is_page else html)
+    assert answer.text == (html.replace("/>", f"/>{OURS}{TAGS}", 1) if is_page else html)
 
 
 def test_a_small_page_says_its_new_length() -> None:
-    answer = served('<base href="./">.')
-    assert answer.text == f'<base href="./">{OURS}.'
+    answer = served('<base href="./">.', accepts="identity")
+    assert answer.text == f'<base href="./">{OURS}{TAGS}.'
     assert int(answer.headers["content-length"]) == len(answer.content)
 
 

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import re
+from urllib.parse import urljoin
 
 import pytest
+from PIL import Image
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
+from headlight.viz.api.addresses import is_served
 from headlight.viz.notebook.frame import SHEETS as NOTEBOOK_SHEETS
 from headlight.viz.wire.static import (
     FILES,
+    FOLDER,
+    ICON,
+    ICON_SIDE,
     LATER_SHEETS,
     LESSONS,
     LESSONS_STYLE,
+    MANIFEST,
     MODULES,
+    SHARED,
+    SHARED_SIZE,
     SHEETS,
     WIDGETS,
     content,
@@ -61,7 +71,7 @@ def test_a_first_visit_brings_no_phrase_and_no_style_of_a_lesson(client: TestCli
 
 def test_the_map_of_the_modules_is_served_where_they_name_it(client: TestClient) -> None:
     name = client.get(f"/{place(MODULES)}").text.rstrip().rpartition("sourceMappingURL=")[2]
-    found = client.get(f"/headlight/{version(MODULES)}/{name}").json()
+    found = client.get(f"/{FOLDER}/{version(MODULES)}/{name}").json()
     assert found["sourcesContent"][found["sources"].index("core/state.js")] == (WIDGETS / "core/state.js").read_text()
 
 
@@ -89,12 +99,40 @@ def test_words_and_colours_travel_with_the_modules() -> None:
 def test_caches_keep_the_right_version_for_a_year_and_ask_for_any_other(client: TestClient, name: str) -> None:
     assert version(name) == hashlib.sha256(content(name)).hexdigest()[:12]
     assert "immutable" in client.get(f"/{place(name)}").headers["cache-control"]
-    assert client.get(f"/headlight/older/{name}").headers["cache-control"] == "no-cache"
+    assert client.get(f"/{FOLDER}/older/{name}").headers["cache-control"] == "no-cache"
+
+
+def test_files_lie_where_the_proxy_of_gradio_passes_requests_on_and_where_pages_of_before_ask_for_them(
+    client: TestClient,
+) -> None:
+    assert place(MODULES) == f"gradio_api/headlight/{version(MODULES)}/{MODULES}"
+    for folder in (FOLDER, "headlight"):
+        path = f"/{folder}/{version(MODULES)}/{MODULES}"
+        assert is_served("GET", path)
+        assert "immutable" in client.get(path).headers["cache-control"]
+
+
+def test_the_app_that_a_browser_installs_has_its_icon_and_begins_at_the_page(client: TestClient) -> None:
+    address = f"/below/{place(MANIFEST)}"
+    told = client.get(f"/{place(MANIFEST)}").json()
+    assert urljoin(address, told["start_url"]) == "/below/"
+    (icon,) = told["icons"]
+    assert urljoin(address, icon["src"]) == f"/below/{FOLDER}/{version(MANIFEST)}/{ICON}"
+    with Image.open(io.BytesIO(client.get(f"/{place(ICON)}").content)) as picture:
+        assert icon["sizes"] == f"{picture.width}x{picture.height}" == f"{ICON_SIDE}x{ICON_SIDE}"
+
+
+def test_the_picture_of_shared_links_has_the_size_that_messengers_show(client: TestClient) -> None:
+    answer = client.get(f"/{place(SHARED)}")
+    assert answer.headers["content-type"] == "image/png"
+    assert len(answer.content) < 300_000
+    with Image.open(io.BytesIO(answer.content)) as picture:
+        assert picture.size == SHARED_SIZE == (1200, 630)
 
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_nothing_else_is_served(client: TestClient, name: str) -> None:
-    assert client.get(f"/headlight/{version(MODULES)}/{name}").status_code == 404
+    assert client.get(f"/{FOLDER}/{version(MODULES)}/{name}").status_code == 404
 
 
 def test_every_sheet_belongs_to_the_page() -> None:

@@ -5,7 +5,7 @@ import { css } from '../core/theme.js';
 import { t } from '../core/words.js';
 import { toned } from '../parts/values.js';
 import { AllTerms } from './glossary.js';
-import { marked, score } from './progress.js';
+import { marked, score, stays } from './progress.js';
 import { largest } from './tensors.js';
 
 const TICK = 'M2.5 6.5L5 9l4.500-6';
@@ -36,7 +36,8 @@ export class LessonList {
     const guesses = all ? [t('lesson_guesses', { right, all })] : [];
     this.title.textContent = t('lesson_title');
     this.says.textContent = t('lesson_says');
-    this.progress.textContent = [t('lesson_done_of', { done, all: lessons.length }), ...guesses, t('lesson_stays_here')].join(' · ');
+    const kept = t(stays() ? 'lesson_stays_here' : 'lesson_stays_for_now');
+    this.progress.textContent = [t('lesson_done_of', { done, all: lessons.length }), ...guesses, kept].join(' · ');
     this.first.textContent = t('lesson_first_steps');
     this.saved.textContent = t('saved_views');
     this.start.textContent = t('lesson_begin');

