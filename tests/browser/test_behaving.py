@@ -128,6 +128,7 @@ def test_a_sentence_behind_a_broken_head_is_still_translated(page: Page, answere
     page.wait_for_function("(best) => location.hash.startsWith(best)", arg=best)
 
 
+@pytest.mark.journey
 def test_back_and_forward_go_from_translation_to_translation(page: Page) -> None:
     modules(page)
     addressed(page)
@@ -265,6 +266,7 @@ def test_an_answer_that_overtakes_the_number_of_its_job_is_no_fault(page: Page, 
     translate(page, FIRST)  # a fault on the console fails the test
 
 
+@pytest.mark.journey
 @pytest.mark.parametrize(
     ("locale", "says"),
     [("en-US", "The server cannot be reached. Try again in a moment."), ("zh-CN", "连接不上服务器：请稍后再试。")],
@@ -306,6 +308,7 @@ def assert_says_that_the_server_is_gone(page: Page, silent: Event, answered: Ans
     expect(page.locator("#sentence-error")).to_have_text("")
 
 
+@pytest.mark.journey
 def test_a_line_that_breaks_once_is_no_lost_answer(browser: Browser, address: str, answered: Answered) -> None:
     broken: list[Route] = []
 

@@ -48,6 +48,7 @@ def shared(first: FloatArray, second: FloatArray) -> float:
     return float(np.minimum(one, other).sum(axis=1).mean())
 
 
+@pytest.mark.journey
 def test_the_way_back_stands_beside_the_way_there_on_the_same_axes(visit: Visit, example: Translation) -> None:
     page = visit(height=2400)
     open_tab(page, "beside")

@@ -175,6 +175,7 @@ def test_an_address_holds_the_text_and_its_model_and_the_page_says_what_was_not_
     expect(page.locator(".deck-list li")).to_have_count(1)
 
 
+@pytest.mark.journey
 def test_a_classifier_that_is_downloaded_judges_at_once(visit: Visit) -> None:
     page = visit(drawn=".tabs", width=360, height=780)
     page.click(".tabs [aria-controls=panel-models]")

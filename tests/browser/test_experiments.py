@@ -57,6 +57,7 @@ def test_every_step_is_drawn(lesson: Lesson, language: str, visit: Visit) -> Non
     at_rest(page)
 
 
+@pytest.mark.journey
 def test_what_is_set_by_keys_or_hand_is_in_the_link_and_comes_back(visit: Visit) -> None:
     page = visit_at(visit, "#tab=learn&lesson=heads.split.0")
     arrived(page, "split")

@@ -100,6 +100,7 @@ def test_the_table_of_a_head_holds_the_models_numbers(page: Page, example: Trans
     np.testing.assert_allclose(table(page), cross[2, 5] - cross[0, 3], atol=ROUNDED + 2 * NEAR)
 
 
+@pytest.mark.journey
 def test_files_of_numbers_hold_them_all(page: Page, folder: Path, example: Translation) -> None:
     page.click('.wall-grid button[data-layer="1"][data-head="2"]')
     table = pd.read_csv(save(page, "CSV", folder), index_col=0, encoding="utf-8-sig")
@@ -137,6 +138,7 @@ def colours_of(weights: FloatArray) -> FloatArray:
     return np.stack([np.interp(weights, places, stops[:, part]) for part in range(3)], axis=-1)
 
 
+@pytest.mark.journey
 def test_pictures_show_the_same_numbers_at_the_size_of_print(page: Page, folder: Path, example: Translation) -> None:
     page.click('.wall-grid button[data-layer="1"][data-head="2"]')
     weights = example.attention.cross[1, 2]
@@ -168,6 +170,7 @@ def test_cells_are_squares_in_print_of_one_head_and_of_two(page: Page, folder: P
         assert abs(width / columns - height / rows) < 0.05
 
 
+@pytest.mark.journey
 def test_the_saved_page_opens_offline_with_the_same_numbers(
     page: Page, folder: Path, browser: Browser, example: Translation
 ) -> None:
@@ -193,6 +196,7 @@ def test_the_saved_page_opens_offline_with_the_same_numbers(
     assert not watch.faults
 
 
+@pytest.mark.journey
 def test_a_link_is_copied(page: Page) -> None:
     page.click(".take-away > .link")
     page.get_by_role("menuitem", name="Link").click()
@@ -214,6 +218,7 @@ def test_python_computes_the_map_of_a_translation_that_another_model_chose(visit
     np.testing.assert_allclose(eval(last, known).weights, drawn(page), atol=NEAR)  # noqa: S307
 
 
+@pytest.mark.journey
 def test_a_head_stands_alone_in_a_frame_and_python_computes_the_same(page: Page, visit: Visit) -> None:
     page.click('.wall-grid button[data-layer="2"][data-head="1"]')
     copied = []

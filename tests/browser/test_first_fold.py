@@ -30,6 +30,7 @@ def top(page: Page, part: str) -> float:
     return box["y"]
 
 
+@pytest.mark.journey
 @pytest.mark.parametrize(("language", "theme"), [("en-US", "light"), ("zh-CN", "dark")])
 def test_the_map_begins_within_the_first_window(visit: Visit, language: str, theme: str) -> None:
     page = visit(locale=language, color_scheme=theme)
@@ -142,6 +143,7 @@ def test_the_list_stays_in_sight_beside_tall_lines(visit: Visit) -> None:
     assert top(page, "#panel-heads .list") >= 0
 
 
+@pytest.mark.journey
 @pytest.mark.parametrize("widths", [(360, 420, 600), (768, 900, 1024)])
 def test_nothing_reaches_beyond_a_narrow_window(visit: Visit, widths: tuple[int, ...]) -> None:
     page = visit(width=widths[0], height=800, has_touch=widths[0] < 700)

@@ -51,6 +51,7 @@ def pixels(page: Page) -> np.ndarray:
     return np.asarray(Image.open(io.BytesIO(picture)).convert("RGB")).astype(int)
 
 
+@pytest.mark.journey
 def test_a_first_visit_asks_for_few_things(visit: Visit) -> None:
     page = visit()
     asked = page.evaluate("performance.getEntriesByType('resource').map((each) => each.name)")

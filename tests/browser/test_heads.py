@@ -23,6 +23,7 @@ def allowed(translation: Translation, kind: str, layer: int, head: int) -> np.nd
     return np.where(one.allowed, one.weights, np.nan)
 
 
+@pytest.mark.journey
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_head_shows_the_models_numbers(page: Page, shown: Translation, kind: str) -> None:
     page.click(f"[data-kind={kind}]")
@@ -34,6 +35,7 @@ def test_every_head_shows_the_models_numbers(page: Page, shown: Translation, kin
             assert title(page) == f"Layer {layer + 1} · Head {head + 1}"
 
 
+@pytest.mark.journey
 def test_arrow_keys_turn_the_pages(page: Page, shown: Translation) -> None:
     page.click('.wall-grid button[data-layer="0"][data-head="0"]')
     page.keyboard.press("ArrowRight")
@@ -67,6 +69,7 @@ def test_pointing_at_a_thumbnail_previews_and_leaving_brings_the_chosen_back(pag
     expect(page.locator(".explorer .turn h2")).to_have_text(before)
 
 
+@pytest.mark.journey
 def test_pointing_at_a_token_shades_what_it_attends_to_and_says_the_number(page: Page, shown: Translation) -> None:
     page.click('.wall-grid button[data-layer="0"][data-head="3"]')
     page.hover(".explorer .rows .label >> nth=2")
@@ -81,6 +84,7 @@ def test_pointing_at_a_token_shades_what_it_attends_to_and_says_the_number(page:
     assert page.inner_text(".explorer .list .numeric >> nth=1") == f"{row.max():.4f}"
 
 
+@pytest.mark.journey
 def test_a_click_pins_and_escape_lets_go(page: Page) -> None:
     page.click(".explorer .rows .label >> nth=3")
     page.hover("h1")
@@ -91,6 +95,7 @@ def test_a_click_pins_and_escape_lets_go(page: Page) -> None:
     assert state(page, "row") is None
 
 
+@pytest.mark.journey
 def test_two_heads_are_compared_with_their_difference(page: Page, shown: Translation) -> None:
     page.click('.wall-grid button[data-layer="0"][data-head="3"]')
     page.keyboard.press("p")
@@ -120,6 +125,7 @@ def test_hidden_special_tokens_are_said_and_rescaled_only_when_asked(page: Page,
     assert "Rows are renormalised" in page.inner_text(".explorer .note")
 
 
+@pytest.mark.journey
 def test_numbers_are_a_table_of_the_same_weights(page: Page, shown: Translation) -> None:
     page.click('.wall-grid button[data-layer="0"][data-head="3"]')
     page.click("[data-view=numbers]")
@@ -127,6 +133,7 @@ def test_numbers_are_a_table_of_the_same_weights(page: Page, shown: Translation)
     assert [float(cell) for cell in cells] == pytest.approx(shown.attention.cross[0, 3].ravel().tolist(), abs=6e-4)
 
 
+@pytest.mark.journey
 def test_lines_keep_the_token_pointed_at_and_thin_the_others(page: Page) -> None:
     page.click("[data-view=lines]")
     page.hover(".lines .label.row >> nth=1")

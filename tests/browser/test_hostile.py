@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import Browser, Page
 
 from headlight.model.text.cleaning import tidy
@@ -87,6 +88,7 @@ def refusal(translate_widget: TranslateWidget, text: str) -> str:
     return ""
 
 
+@pytest.mark.journey
 def test_every_nasty_text_reads_back_letter_by_letter_or_is_refused_in_words(
     visit: Visit, translate_widget: TranslateWidget
 ) -> None:
@@ -118,6 +120,7 @@ def test_every_nasty_text_reads_back_letter_by_letter_or_is_refused_in_words(
 MARKUP = "<b>fat</b> <a href=x>y</a> %{z}<br> &amp; 😀é"
 
 
+@pytest.mark.journey
 def test_markup_in_ones_own_translation_stays_letters_in_every_picture(visit: Visit, folder: Path) -> None:
     page = visit(TOY)
     settled(page, "ich mochte")
@@ -139,6 +142,7 @@ def test_markup_in_ones_own_translation_stays_letters_in_every_picture(visit: Vi
         assert_lifeless(page, before)
 
 
+@pytest.mark.journey
 def test_a_saved_page_with_a_hostile_sentence_shows_it_and_runs_nothing(
     visit: Visit, browser: Browser, folder: Path
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from headlight.viz.answers.examples import EXAMPLES
@@ -28,6 +29,7 @@ def visit_at(visit: Visit, hash_: str, **options: Any) -> Page:
     return visit(hash_, drawn=".lesson[data-step]", **options)
 
 
+@pytest.mark.journey
 def test_the_walk_is_walked_by_keys_in_both_languages_and_its_link_restores_it(visit: Visit) -> None:
     page = visit()
     asked: list[str] = []

@@ -90,6 +90,7 @@ def greedy(translator: Translator, text: str) -> str:
     return translator.translate(text, beam_size=1, no_repeat=4).text
 
 
+@pytest.mark.journey
 def test_the_translation_follows_and_enter_makes_the_whole_answer(
     visit: Visit, asked: Asked, translator: Translator, answered: Answered
 ) -> None:
@@ -106,6 +107,7 @@ def test_the_translation_follows_and_enter_makes_the_whole_answer(
     assert asked.texts[1:] == [(SENTENCE, 4)]
 
 
+@pytest.mark.journey
 def test_a_newer_sentence_stops_the_older_one_and_no_answer_comes_late(
     visit: Visit, asked: Asked, translator: Translator
 ) -> None:

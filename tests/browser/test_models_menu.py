@@ -165,6 +165,7 @@ def assert_shows(page: Page, expected: Translation) -> None:
 # ---------------------------------------------------------------- the menu
 
 
+@pytest.mark.journey
 def test_the_menu_names_what_is_here_then_pairs_of_the_hub_by_language(page: Page, hub: Hub) -> None:
     button = page.locator(".models-picker .opens")
     expect(button).to_have_accessible_name("Model: de-en")
@@ -313,6 +314,7 @@ def test_what_a_visitor_changed_stays_and_the_rest_is_as_the_model_likes_it(page
 # ---------------------------------------------------------------- it is offered, and comes
 
 
+@pytest.mark.journey
 def test_a_model_is_offered_then_comes_with_news_and_translates(page: Page, place: Place, hub: Hub) -> None:
     choose(page, PROGRESS)
     panel = offered(page)
@@ -491,6 +493,7 @@ def test_an_odd_model_that_cannot_be_loaded_leaves_the_page_as_it_was(page: Page
     assert translate(page, HELLO)
 
 
+@pytest.mark.journey
 def test_where_only_some_may_be_asked_for_no_other_is(browser: Browser, strict: str, hub: Hub) -> None:
     with visiting(browser, strict) as visit:
         page = visit(f"#text=Guten+Tag.&model={MANY}")

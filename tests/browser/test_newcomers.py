@@ -23,6 +23,7 @@ TABS = ("heads", "whatif", "learn", "beside", "positions", "decoding", "word", "
 # ---------------------------------------------------------------- another language
 
 
+@pytest.mark.journey
 def test_english_in_a_german_field_is_offered_the_other_direction_in_one_click(page: Page) -> None:
     translate(page, ENGLISH)
     says = page.locator(".looks-like")

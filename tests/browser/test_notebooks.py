@@ -316,6 +316,7 @@ def test_a_view_in_a_shadow_root_is_as_dark_as_the_page_under_it(browser: Browse
         expect(shown.locator("body")).to_have_class("dark")
 
 
+@pytest.mark.journey
 def test_the_page_of_a_view_needs_nothing_around_it(browser: Browser, tmp_path: Path) -> None:
     """As exported HTML and repositories show it; on a dark page of somebody else it is dark."""
     weights = softmax((2, 3, 7, 7), mask=np.tri(7))

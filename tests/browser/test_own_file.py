@@ -38,6 +38,7 @@ def archive(**arrays: np.ndarray) -> bytes:
     return file.getvalue()
 
 
+@pytest.mark.journey
 def test_a_file_is_read_here_alone_and_shown_as_it_is(page: Page, folder: Path, example: Translation) -> None:
     asked: list[str] = []
     page.locator(".own-file summary").click()

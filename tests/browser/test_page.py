@@ -19,6 +19,7 @@ NEAR = 1.01 / 20_000  # a weight travels as one letter, known to a unit of the f
 # ---------------------------------------------------------------- address
 
 
+@pytest.mark.journey
 def test_the_address_restores_everything_for_another_visitor(visit: Visit) -> None:
     page = visit()
     modules(page)
@@ -53,6 +54,7 @@ def test_a_continued_translation_is_in_the_address(visit: Visit) -> None:
     assert translation(other) == translation(page)
 
 
+@pytest.mark.journey
 @pytest.mark.parametrize("hash_", ["#layer=99&head=-3&kind=nonsense&row=x&pinned=9.9&scale=7", "#%%%&text="])
 def test_a_broken_address_shows_what_of_it_makes_sense(visit: Visit, hash_: str) -> None:
     page = visit(hash_)
@@ -63,6 +65,7 @@ def test_a_broken_address_shows_what_of_it_makes_sense(visit: Visit, hash_: str)
 # ---------------------------------------------------------------- languages, themes, sizes
 
 
+@pytest.mark.journey
 def test_a_chinese_browser_gets_chinese_and_may_switch(visit: Visit) -> None:
     page = visit(locale="zh-CN")
     assert page.evaluate("document.documentElement.lang") == "zh-CN"
@@ -73,6 +76,7 @@ def test_a_chinese_browser_gets_chinese_and_may_switch(visit: Visit) -> None:
     expect(page.locator("[data-view=matrix]")).to_have_text("矩阵")
 
 
+@pytest.mark.journey
 def test_no_english_is_left_on_the_chinese_page(visit: Visit) -> None:
     page = visit("#tab=heads", locale="zh-CN")
     words = page.locator("body").inner_text()
@@ -81,6 +85,7 @@ def test_no_english_is_left_on_the_chinese_page(visit: Visit) -> None:
     assert english - sentence <= {"Headlight", "Cividis", "Apache"}
 
 
+@pytest.mark.journey
 def test_the_theme_follows_the_system_and_switches_live(visit: Visit) -> None:
     page = visit(color_scheme="dark")
     ground = "getComputedStyle(document.body).backgroundColor"
@@ -91,6 +96,7 @@ def test_the_theme_follows_the_system_and_switches_live(visit: Visit) -> None:
     page.wait_for_function(f"{scale} !== '{first}'")
 
 
+@pytest.mark.journey
 def test_the_page_never_scrolls_sideways(page: Page) -> None:
     for width in (360, 700, 960, 1440, 3840):
         resize(page, width)

@@ -31,6 +31,7 @@ UNSEEN = """() => {
 # ---------------------------------------------------------------- what axe finds
 
 
+@pytest.mark.journey
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_axe_finds_nothing_serious_on_any_tab_in_light_and_dark(visit: Visit, size: dict[str, int]) -> None:
     page = visit(**size, color_scheme="light", reduced_motion="reduce")
@@ -71,6 +72,7 @@ def press(page: Page, *keys: str) -> None:
         assert page.evaluate(UNSEEN) is None
 
 
+@pytest.mark.journey
 def test_from_the_sentence_to_two_heads_side_by_side_and_back_by_keyboard_alone(
     page: Page, example: Translation
 ) -> None:
@@ -115,6 +117,7 @@ def test_tabs_files_and_words_are_reached_and_used_by_keyboard(page: Page) -> No
     assert page.evaluate("document.activeElement.matches('.take-away > .link')")
 
 
+@pytest.mark.journey
 def test_the_skip_link_leads_to_the_heads_from_any_tab(page: Page) -> None:
     open_tab(page, "models")
     go(page, "Shift+Tab", ".skip")

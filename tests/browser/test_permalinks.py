@@ -94,6 +94,7 @@ def open_page(visit: Visit) -> Page:
     return visit(f"{BEER}&layer=0&head=1")
 
 
+@pytest.mark.journey
 def test_addresses_mean_what_they_meant_and_are_written_so_again(open_page: Page) -> None:
     settled(open_page, TOY["text"])
     modules(open_page)

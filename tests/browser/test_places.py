@@ -121,12 +121,14 @@ def works(place: Page | Frame) -> None:
     place.wait_for_selector("#panel-positions .main-svg")
 
 
+@pytest.mark.journey
 def test_below_a_path(watched: Page, port: int) -> None:
     watched.goto(f"http://127.0.0.1:{port}{BELOW}/")
     works(watched)
     watched.wait_for_url(lambda url: url.startswith(f"http://127.0.0.1:{port}{BELOW}/#"))
 
 
+@pytest.mark.journey
 def test_in_a_frame_of_another_site(watched: Page, port: int) -> None:
     watched.goto(f"http://localhost:{port}/lesson")  # another name is another site to a browser
     frame = watched.query_selector("iframe").content_frame()

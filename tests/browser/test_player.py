@@ -85,6 +85,7 @@ def test_beside_it_stand_the_alternatives_and_the_beam(page: Page, example: Tran
     expect(lists.nth(1).locator(".own")).to_contain_text("kept")
 
 
+@pytest.mark.journey
 def test_space_plays_and_pauses_and_the_end_shows_all(page: Page, example: Translation) -> None:
     modules(page)
     page.evaluate("window.seen = []")

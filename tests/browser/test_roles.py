@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pytest
 from playwright.sync_api import Page, expect
 
 from headlight.model.measures.statistics import measure
@@ -19,6 +20,7 @@ def chosen(page: Page) -> tuple[int, int]:
     return int(state(page, "layer")), int(state(page, "head"))
 
 
+@pytest.mark.journey
 def test_chips_measures_and_the_table_lead_to_heads(visit: Visit, example: Translation) -> None:
     page = visit(height=2200)
     # A chip outlines its heads, and steps through them.

@@ -206,6 +206,7 @@ def assert_fits(page: Page) -> None:
     )
 
 
+@pytest.mark.journey
 def test_the_tree_fits_the_width_and_shows_what_was_asked_for(page: Page, example: Translation) -> None:
     open_tab(page, "decoding")
     nodes = example.tree.nodes
@@ -316,6 +317,7 @@ def total(page: Page, table: str, place: int) -> float:
     return number(page.inner_text(f".headlight-why .{table} tfoot td:nth-of-type({place})"))
 
 
+@pytest.mark.journey
 def test_products_sum_to_the_score_and_the_softmax_of_scores_is_the_weight_in_heads(
     page: Page, translator: Translator, example: Translation
 ) -> None:

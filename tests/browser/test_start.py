@@ -54,6 +54,7 @@ def no_longer_scrolls(page: Page) -> None:
     )
 
 
+@pytest.mark.journey
 def test_a_newcomer_is_led_by_keys_through_five_steps_once(visit: Visit) -> None:
     page = visit(greeted=False)
     before = places(page)

@@ -117,6 +117,7 @@ def assert_ends_within_a_step(run: Run) -> None:
     assert run.steps == run.held_after + 1  # the last was made when the wish came
 
 
+@pytest.mark.journey
 def test_stop_ends_a_long_translation_and_keeps_what_is_written(page: Page, run: Run, translator: Translator) -> None:
     ask(page, LONG, beam=10)
     read_first_steps(page, run)
@@ -161,6 +162,7 @@ def test_another_sentence_ends_the_translation_that_still_runs(page: Page, run: 
     assert translation(page) == answered(SHORT).text
 
 
+@pytest.mark.journey
 def test_a_visitor_who_leaves_ends_their_own_work_alone(visit: Visit, run: Run, answered: Answered) -> None:
     stays, leaves = visit(), visit()
     ask(leaves, LONG, beam=10)

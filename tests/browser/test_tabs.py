@@ -57,6 +57,7 @@ def pick(page: Page, number: int) -> None:
 # ---------------------------------------------------------------- positions
 
 
+@pytest.mark.journey
 def test_the_models_own_positions_come_first_with_products_and_waves(page: Page, example: Translation) -> None:
     open_tab(page, "positions")
     table = example.positions["encoder"]  # [position, width]
@@ -150,6 +151,7 @@ def test_arrow_keys_go_through_all_encodings_and_nothing_is_drawn_where_nothing_
 # ---------------------------------------------------------------- sentiment
 
 
+@pytest.mark.journey
 def test_a_review_gets_the_judges_verdict_probability_shares_and_heads(page: Page) -> None:
     open_tab(page, "sentiment")
     page.fill("#review", REVIEW)
@@ -201,6 +203,7 @@ def test_licences_speak_the_pages_language(visit: Visit) -> None:
     expect(page.locator(".headlight-models article").first).to_contain_text(words("zh")["models_licence_restricted"])
 
 
+@pytest.mark.journey
 def test_every_folder_has_a_card_with_its_own_numbers(page: Page) -> None:
     open_tab(page, "models")
     folders = {path.parent.name: path.parent for path in MODELS.glob("*/config.json")}

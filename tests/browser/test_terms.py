@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from headlight.viz.words import words
@@ -41,6 +42,7 @@ def apart(term: Locator, card: Locator) -> bool:
     return inside and (other["y"] >= one["y"] + one["height"] - 5 or other["y"] + other["height"] <= one["y"] + 5)
 
 
+@pytest.mark.journey
 def test_the_first_of_each_term_in_a_view_is_explained_and_nothing_that_was_typed(page: Page) -> None:
     translate(page, "Der Token attention head layer softmax.")
     for language in ("en", "zh"):

@@ -22,12 +22,14 @@ def expected(translator: Translator, text: str, **given: object) -> str:
     return translator.translate(text, beam_size=4, no_repeat=4, **given).text
 
 
+@pytest.mark.journey
 def test_a_first_visit_shows_a_real_translation_at_once(page: Page, translator: Translator) -> None:
     text = page.input_value("#sentence")
     assert text
     assert translation(page) == expected(translator, text)
 
 
+@pytest.mark.journey
 def test_enter_translates_what_was_typed(page: Page, translator: Translator) -> None:
     modules(page)
     assert translate(page, SENTENCE) == expected(translator, SENTENCE)
@@ -57,6 +59,7 @@ def test_shift_enter_begins_a_new_line_and_asks_for_nothing(page: Page) -> None:
     assert translation(page) == before
 
 
+@pytest.mark.journey
 def test_an_alternative_continues_the_translation_from_there(page: Page, translator: Translator) -> None:
     modules(page)
     translate(page, SENTENCE)
@@ -84,6 +87,7 @@ def score(page: Page, target: str) -> None:
     expect(page.locator(".translate .verdict")).to_contain_text("Your translation: log probability")
 
 
+@pytest.mark.journey
 def test_ones_own_translation_is_looked_at_until_one_goes_back(page: Page) -> None:
     before = translation(page)
     page.get_by_role("button", name="Options").click()
@@ -117,6 +121,7 @@ def test_a_sentence_that_is_typed_after_its_translation_is_scored_with_it(page: 
     assert translate(page, "Ich trinke ein Bier.") == "I had a beer."
 
 
+@pytest.mark.journey
 def test_nothing_typed_gets_a_kind_message_and_nothing_is_lost(page: Page) -> None:
     before = translation(page)
     page.fill("#sentence", "   ")
@@ -125,6 +130,7 @@ def test_nothing_typed_gets_a_kind_message_and_nothing_is_lost(page: Page) -> No
     assert translation(page) == before
 
 
+@pytest.mark.journey
 def test_what_is_too_long_stays_in_its_field_and_says_the_limit(page: Page) -> None:
     text = "Haus " * 120
     page.fill("#sentence", text)
@@ -133,6 +139,7 @@ def test_what_is_too_long_stays_in_its_field_and_says_the_limit(page: Page) -> N
     assert page.input_value("#sentence") == text
 
 
+@pytest.mark.journey
 def test_a_wrong_option_is_said_beside_its_field(page: Page) -> None:
     page.get_by_role("button", name="Options").click()
     page.fill("[data-field=beam_size]", "99")
@@ -178,6 +185,7 @@ def test_the_fields_show_what_is_asked_for(page: Page) -> None:
     assert page.get_attribute("[data-field=seed]", "max") == str(2**53 - 1)
 
 
+@pytest.mark.journey
 def test_two_visitors_at_once_get_their_own_answers(visit: Visit, translator: Translator) -> None:
     sentences = ("Der Zug ist schon weg.", "Die Katze schläft auf dem Sofa.")
     pages = [visit(), visit()]

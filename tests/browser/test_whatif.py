@@ -67,6 +67,7 @@ def held(translator: Translator, example: Translation, changes: object) -> Trans
     return translator.translate(TEXT, target=ids, interventions=changes, **DEFAULTS)
 
 
+@pytest.mark.journey
 def test_a_click_switches_a_head_off_and_another_one_on_again(
     page: Page, translator: Translator, answered: Answered, example: Translation
 ) -> None:
@@ -88,6 +89,7 @@ def test_a_click_switches_a_head_off_and_another_one_on_again(
     assert chips(page) == []
 
 
+@pytest.mark.journey
 def test_undo_redo_reset_and_the_address(page: Page, visit: Visit) -> None:
     thumb(page, 1, 0)
     page.click(f"{TAB} .brushes button:has-text('flatter')")
@@ -134,6 +136,7 @@ def test_everything_can_be_done_by_keyboard(page: Page) -> None:
     expect(page.locator(f"{TAB} .answer.unchanged")).to_be_visible()
 
 
+@pytest.mark.journey
 def test_a_word_is_masked_swapped_and_shown_again(page: Page, answered: Answered) -> None:
     word = page.locator(f"{TAB} .source-word", has_text="Hund")
     word.click()

@@ -255,6 +255,7 @@ def test_training_refuses_numbers_that_cannot_be_meant(
     assert f"{option} is {given}, but must be above 0" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_every_letter_can_be_written_wherever_python_would_not_dare() -> None:
     """As into a pipe on Windows, whose own encoding lacks most letters."""
     command = [sys.executable, "-m", "headlight", "translate", "--model", "en-de", "The girls are playing."]

@@ -450,6 +450,7 @@ def test_a_longer_table_begins_with_the_shorter() -> None:
 # ---------------------------------------------------------------- tables that are made on the way
 
 
+@pytest.mark.slow(after=8)
 @pytest.mark.parametrize("length", [TARGET, 101], ids=["as built", "grown"])
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_training_works_after_inference_mode_made_the_tables(variant: str, length: int) -> None:

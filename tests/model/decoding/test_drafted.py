@@ -85,6 +85,7 @@ def drafts(model: Transformer) -> dict[str, Decoder]:
     }
 
 
+@pytest.mark.slow(after=8)
 @pytest.mark.parametrize("kind", ["right", "random", "one word", "cut short", "now and then wrong"])
 @pytest.mark.parametrize(
     ("prefixes", "options"),

@@ -201,6 +201,7 @@ def test_each_sentence_of_a_batch_is_searched_as_the_plain_beam_does(width: int)
 # ---------------------------------------------------------------- against the whole model run anew at each step
 
 
+@pytest.mark.slow(after=8)
 @pytest.mark.parametrize("norm_first", [False, True], ids=["post-norm", "pre-norm"])
 @pytest.mark.parametrize("positions", POSITION_NAMES)
 @torch.inference_mode()
@@ -220,6 +221,7 @@ def test_cached_steps_equal_the_whole_decoder_run_anew(positions: str, norm_firs
         written = torch.cat([written, logits.topk(3).indices[:, step % 3, None]], dim=1)  # not into a loop
 
 
+@pytest.mark.slow(after=2)
 @pytest.mark.parametrize(
     "fields",
     [

@@ -46,6 +46,7 @@ def logits_of(translator: Translator, answer: Translation) -> np.ndarray:
     return found
 
 
+@pytest.mark.slow(after=8)
 @pytest.mark.parametrize("change", CHANGES)
 def test_contributions_sum_to_the_logit(translator: Translator, change: str) -> None:
     answer = translator.translate(TEXT, target=TARGET, interventions=CHANGES[change])

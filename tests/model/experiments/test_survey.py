@@ -151,6 +151,7 @@ def test_an_interrupted_survey_goes_on_and_equals_one_that_was_not(
     assert again.equals(whole)
 
 
+@pytest.mark.slow
 def test_two_processes_measure_what_one_does(tmp_path: Path) -> None:
     file = tmp_path / "lines.txt"
     file.write_text("".join(f"{line}\n" for line in LINES * 12), encoding="utf-8")  # two parts of a survey

@@ -598,6 +598,7 @@ def test_another_format_of_folders_is_one_class_and_one_line(
 # ------------------------------------------------------------ memory
 
 
+@pytest.mark.slow
 @needs_proc
 def test_loading_peaks_below_one_and_a_half_times_the_weights(tmp_path: Path, saved: Path, source: Tokenizer) -> None:
     # Two tensors make up most of it: the second one is the hard case, wanted as a whole with the first in memory.

@@ -262,6 +262,7 @@ def test_stored_sinusoids_stay_sinusoids(tmp_path: Path, opus: Path) -> None:
     assert translator(folder).model.config.positions == "sinusoidal_halves"
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize("where", ["generation_config.json", "config.json"])
 @pytest.mark.parametrize("beam", [1, 3])
 def test_each_of_several_ends_ends_a_translation(tmp_path: Path, opus: Path, where: str, beam: int) -> None:
@@ -299,6 +300,7 @@ def generated_until(folder: Path, sources: list[list[int]], ends: tuple[int, ...
 # ------------------------------------------------------------ rules that are not known
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize(
     ("wish", "said"),
     [

@@ -110,6 +110,7 @@ def forced(ours: Any) -> dict[str, int]:
     return {"forced_bos_token_id": first[0]} if first else {}
 
 
+@pytest.mark.slow(after=8)
 def test_all_numbers_are_those_of_transformers(folder: Path) -> None:
     ours = translator(folder)
     for text in SENTENCES[::11]:
@@ -123,6 +124,7 @@ def test_all_numbers_are_those_of_transformers(folder: Path) -> None:
             assert_close(torch.tensor(result.attention.of(kind)), maps, within=WITHIN, of=kind)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow(after=8)
 def test_greedy_and_beam_write_the_ids_of_generate(folder: Path) -> None:
     ours = translator(folder)
     assert ours.generation_defaults.beam_size > 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
 import torch
 from safetensors.torch import load_file
 
@@ -24,6 +25,7 @@ def large_marian(folder: Path, rows: int = 20_011) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @needs_proc
 def test_a_large_model_never_takes_much_more_than_its_own_weights(tmp_path: Path) -> None:
     """Of a large model copies take a share alone; here any model is large."""
@@ -39,6 +41,7 @@ def test_a_large_model_never_takes_much_more_than_its_own_weights(tmp_path: Path
     assert usual.peak < 1.2 * (usual.weights + usual.copies)
 
 
+@pytest.mark.slow
 @needs_proc
 def test_loading_peaks_little_above_the_weights_in_use(tmp_path: Path) -> None:
     small = marian(tmp_path / "small")

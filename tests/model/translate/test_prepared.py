@@ -402,6 +402,7 @@ print(text)
 """
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize("hidden", [*OPERATORS, " ".join(OPERATORS)])
 def test_a_platform_without_a_kernel_starts_and_translates(hidden: str) -> None:
     text = Translator.load("assets/models/toy", device="cpu", step_weights="plain").translate("der hund schläft").text

@@ -166,6 +166,7 @@ def tensors() -> list[str]:
     return ["encoder.memory", f"{layer}.self_attention.attended", f"{layer}.around_feed_forward.normed"]
 
 
+@pytest.mark.slow(after=8)
 @pytest.mark.parametrize("name", CALLS)
 def test_whatever_a_tab_asks_of_a_model_is_the_same(name: str, service: Service, here: Service) -> None:
     found, expected = (copy.deepcopy(CALLS[name](each)) for each in (service, here))

@@ -28,6 +28,7 @@ def hint(service: Service, model: str, text: str) -> dict[str, object] | None:
     return hint_of(service, service.translate(service.check({"text": text, "model": model})))
 
 
+@pytest.mark.slow(after=8)
 @pytest.mark.parametrize("model", READS)
 @pytest.mark.parametrize("language", SENTENCES)
 def test_every_installed_direction_is_offered_and_nothing_where_the_language_fits(

@@ -67,6 +67,7 @@ def ended(runs: TrainingRuns, run: TrainingRun) -> None:
     assert runs.wait_until(lambda: run.over, SOON)
 
 
+@pytest.mark.slow
 def test_the_whole_run_arrives_from_a_process_of_its_own(
     clock: Clock, processes: list[subprocess.Popen[bytes]]
 ) -> None:

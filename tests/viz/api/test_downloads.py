@@ -88,6 +88,7 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
         page.close(verbose=False)
 
 
+@pytest.mark.slow
 def test_the_model_used_least_recently_is_deleted_before_the_quota_is_passed(door: Door) -> None:
     for place, name in enumerate(OFFERED, 1):
         assert door.fetch(name)["what"] == "fetched"

@@ -127,6 +127,7 @@ def test_in_python(service: Service, ran: list[str], case: dict[str, Any], model
     assert str(refused).encode()
 
 
+@pytest.mark.slow(after=8)
 @pytest.mark.parametrize("model", ["toy", "de-en"])
 @pytest.mark.parametrize("case", INPUTS, ids=lambda case: case["id"])
 def test_through_the_api(service: Service, server: Server, ran: list[str], case: dict[str, Any], model: str) -> None:

@@ -583,6 +583,7 @@ def test_nothing_is_remembered_of_those_who_left(site: Site, monkeypatch: pytest
 # ---------------------------------------------------------------- the end
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGTERM to send")
 @pytest.mark.parametrize("first_of_its_container", [False, True])
 def test_told_to_stop_it_finishes_what_runs_and_refuses_what_is_new(

@@ -91,6 +91,7 @@ def test_all_eight_figures_are_registered() -> None:
     assert set(FIGURES) == {"heatmap", "overview", "compare", "lines", "positions", "probabilities", "beam", "neurons"}
 
 
+@pytest.mark.slow(after=8)
 @every_figure
 @every_theme
 @pytest.mark.parametrize("sentence", SENTENCES)

@@ -223,6 +223,7 @@ def phrases_in(value: Any) -> Iterator[tuple[str, set[str]]]:
             yield from phrases_in(each)
 
 
+@pytest.mark.slow(after=8)
 @pytest.mark.parametrize(("lesson", "step"), STEPS)
 @pytest.mark.parametrize("model", ["de-en", "toy"])
 def test_every_setting_has_an_answer_and_its_words(lesson: str, step: str, model: str, service: Service) -> None:

@@ -45,6 +45,7 @@ def steps() -> list[tuple[Lesson, Step]]:
 CLAIMS = sorted({(lesson.name, claim) for lesson, step in steps() for claim in step.claims})
 
 
+@pytest.mark.slow(after=8)
 @pytest.mark.parametrize(("lesson", "claim"), CLAIMS)
 def test_what_the_words_claim_is_so(lesson: str, claim: str, asked: Asked) -> None:
     check: Callable[[Asked], None] = getattr(importlib.import_module(f"tests.viz.lessons.claims.{lesson}"), claim)
