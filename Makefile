@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install run browser test test-all test-cluster check format bench bench-page screenshots pictures first measured lock clean
+.PHONY: help install run browser test test-all test-cluster check format bench bench-page screenshots pictures first measured lock space tag dist clean
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
@@ -118,5 +118,28 @@ lock: | $(BIN)/python ## renew the image's list of packages and hashes, after a 
 	{ sed -n '/^#/p' $(LOCKED); sed '/^#/d' $(LOCKED).x86_64; } > $(LOCKED).new
 	mv $(LOCKED).new $(LOCKED) && rm $(LOCKED).x86_64 $(LOCKED).aarch64
 
+# A Space is sent with one package, in seconds: nothing of the app itself has to be installed for it.
+$(VENV)/.space: requirements.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$(grep -o '^huggingface_hub==[^ ]*' requirements.txt)"
+	@touch $@
+
+space: $(VENV)/.space ## create or update a Space on Hugging Face: make space SPACE=user/name
+	@$(BIN)/python -m headlight space $(OPTIONS) -- "$$SPACE"
+
+# The tools of a release lie in an environment of their own, so that theirs never change what the tests run with.
+$(VENV)/dist/.tools: requirements-dist.txt | $(BIN)/python
+	$(BIN)/python -m venv $(VENV)/dist
+	$(VENV)/dist/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-dist.txt
+	@touch $@
+
+tag: | $(BIN)/python ## hold a tag against the version: make tag TAG=v0.2.0
+	@$(BIN)/python -c 'import os, sys, headlight as h; tag = os.environ.get("TAG", ""); \
+	  sys.exit(tag != f"v{h.__version__}" and f"The tag is {tag!r}, but headlight.py has version {h.__version__}.")'
+
+dist: $(VENV)/dist/.tools ## build the wheel and the source archive into dist/, and check them for PyPI
+	rm -rf dist
+	$(VENV)/dist/bin/python -m build --quiet .
+	$(VENV)/dist/bin/python -m twine check --strict dist/*
+
 clean: ## remove what make and the tools made
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

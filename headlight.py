@@ -72,6 +72,7 @@ def __getattr__(name: str) -> Any:
 MORE = {
     "run": ("start the page", "headlight.viz.run"),
     "serve": ("compute answers for pages, on a Ray cluster", "headlight.viz.serve"),
+    "space": ("create or update the app as a Space on Hugging Face", "headlight.viz.space.command"),
     "survey": ("measure every head in thousands of sentences, search that, or draw it", "headlight.viz.survey"),
 }
 

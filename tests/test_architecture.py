@@ -24,6 +24,7 @@ ROOMS = {
     "headlight.py": "",
     "viz/run.py": "",
     "viz/serve.py": "ray",
+    "viz/space/*": "huggingface_hub httpx2 yaml",
     "viz/survey.py": "",
     "app.py": "spaces",
     "viz/alone.py": "",

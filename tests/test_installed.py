@@ -13,14 +13,29 @@ from pathlib import Path
 
 import httpx
 import pytest
+from packaging.metadata import Metadata
 
 import headlight
 from tests.installed import ROOT, Environment, answers, build, quiet, served_at
+from tests.space_server import running_space_hub
 from tests.test_packages import plain, wanted
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 STATION = "Where is the station?"  # greedy, as programs get it
 FLOORS = ("model/", "viz/", "assets/")
+
+
+def metadata_of(archive: Path) -> Metadata:
+    """What a wheel or a source archive says of itself; `packaging` refuses what PyPI refuses."""
+    if archive.suffix == ".whl":
+        with zipfile.ZipFile(archive) as files:
+            (name,) = (each for each in files.namelist() if each.endswith(".dist-info/METADATA"))
+            return Metadata.from_email(files.read(name))
+    with tarfile.open(archive) as files:
+        (member,) = (each for each in files.getmembers() if each.name.endswith("/PKG-INFO"))
+        content = files.extractfile(member)
+        assert content
+        return Metadata.from_email(content.read())
 
 
 def tracked() -> set[str]:
@@ -49,6 +64,44 @@ def test_the_wheel_carries_all_that_ships_and_nothing_else(wheel: Path) -> None:
     added = {"headlight/__init__.py", "headlight/__main__.py", "headlight/app.py"}
     assert inside == {f"headlight/{path}" for path in tracked() - {moved}} | added
     assert {"LICENSE", "LICENSES.md", "METADATA", "entry_points.txt"} <= notes
+
+
+def test_its_page_on_pypi_shows_no_front_matter_and_nothing_broken(wheel: Path) -> None:
+    about = metadata_of(wheel)
+    assert (about.name, str(about.version)) == ("headlight-attention", headlight.__version__)
+    assert about.author == "The Headlight maintainers"
+    text = about.description or ""
+    assert text.startswith("# Headlight\n")
+    assert about.description_content_type == "text/markdown"
+    for telling in ("sdk: gradio", "pip install .", "in this folder", "| | |", "docs/images"):
+        assert telling not in text
+    assert "pip install headlight-attention" in text
+    assert [link for link in re.findall(r"\]\(([^)]*)\)", text) if not link.startswith("https://")] == []
+    assert about.project_urls == {}  # CITATION.cff names no address of the repository, and none is invented
+    assert wheel.stat().st_size < 95_000_000  # PyPI takes 100 MB
+
+
+def test_its_page_on_pypi_leads_to_the_repository_where_one_is_named(tmp_path: Path) -> None:
+    for name in ("headlight.py", "hatch_build.py", "pyproject.toml", "README.md", "LICENSE", "LICENSES.md"):
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    for name in ("app.py", "requirements.txt", "model/commands/__main__.py", "viz/words.py", "assets/first.json"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(b"")
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    (tmp_path / "CITATION.cff").write_text(
+        f'{citation}repository-code: "https://example.org/ada/headlight"\n', encoding="utf-8"
+    )
+    for form in ("wheel", "sdist"):
+        about = metadata_of(build(tmp_path / "built", form, root=tmp_path))
+        home = "https://example.org/ada/headlight"
+        version = f"v{headlight.__version__}"
+        assert about.project_urls == {
+            "Repository": home, "Changes": f"{home}/blob/{version}/CHANGELOG.md", "Issues": f"{home}/issues"
+        }  # fmt: skip
+        text = about.description or ""
+        assert f"]({home}/raw/{version}/docs/images/hero.webp)" in text
+        assert f"[Architecture]({home}/blob/{version}/docs/architecture.md)" in text
+        assert [link for link in re.findall(r"\]\(([^)]*)\)", text) if not link.startswith("https://")] == []
 
 
 def test_a_model_that_a_user_puts_beside_ours_stays_out(tmp_path: Path) -> None:
@@ -163,12 +216,22 @@ def test_a_clone_is_installed_by_its_address(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def space(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The files alone, as a Space has them: nothing of ours is installed."""
+    """What `headlight space` sends, as the Hub has it then, and nothing else: nothing of ours is installed."""
     folder = tmp_path_factory.mktemp("space") / "app"
-    for path in [*tracked(), "app.py", "headlight.py", "requirements.txt", "README.md"]:
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_bytes((ROOT / path).read_bytes())
+    with running_space_hub() as hub:
+        more = {"HF_ENDPOINT": hub.address, "HF_TOKEN": "hf_ada", "HF_HUB_DISABLE_XET": "1"}
+        quiet([sys.executable, "-m", "headlight", "space", "ada/headlight"], ROOT, **more)
+        for path in hub.spaces["ada/headlight"].files:
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_bytes(hub.content("ada/headlight", path))
     return folder
+
+
+def test_the_hub_gets_the_files_as_they_are(space: Path) -> None:
+    sent = {path.relative_to(space).as_posix() for path in space.rglob("*") if path.is_file()} - {".gitattributes"}
+    assert {"app.py", "README.md", "viz/page.py", "assets/models/de-en/config.json"} <= sent
+    assert [path for path in sent if (space / path).read_bytes() != (ROOT / path).read_bytes()] == []
+    assert not {path.split("/")[0] for path in sent} & {"tests", "benchmarks", "typings", ".github"}
 
 
 def test_a_space_imports_its_page(space: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,11 @@ ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 FORMS = sorted(path for path in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml") if path.name != "config.yml")
+TRIGGERS = {
+    "tests": {"push", "pull_request"},
+    "release": {"push"},
+    "space": {"push", "workflow_dispatch"},
+}
 KINDS = {"textarea", "input", "dropdown", "checkboxes", "markdown"}
 
 
@@ -34,18 +41,50 @@ def test_a_workflow_has_the_form_that_github_reads(path: Path) -> None:
     workflow = read(path)
     # YAML 1.1 reads the key `on` as a truth.
     assert set(workflow) - {True} <= {"name", "permissions", "concurrency", "env", "jobs"}
-    assert {"push", "pull_request"} <= set(workflow[True])
+    assert set(workflow[True]) == TRIGGERS[path.stem]
     assert workflow["permissions"] == {"contents": "read"}
     for name, job in workflow["jobs"].items():
         assert re.fullmatch(r"[a-z][\w-]*", name)
-        assert set(job) <= {"runs-on", "strategy", "steps", "timeout-minutes", "if"}
+        assert set(job) <= {"runs-on", "strategy", "steps", "needs", "if", "environment", "permissions", "timeout-minutes"}
+        assert job.get("needs", name) in workflow["jobs"]
         for step in job["steps"]:
             assert ("run" in step) != ("uses" in step), step
             assert set(step) <= {"name", "run", "uses", "with", "env"}
-            assert re.fullmatch(r"actions/[\w-]+@v\d+", step.get("uses", "actions/none@v1"))
+            assert re.fullmatch(r"(actions/[\w-]+@v\d+|pypa/gh-action-pypi-publish@release/v1)",
+                                step.get("uses", "actions/none@v1"))  # fmt: skip
     used = set(re.findall(r"\$\{\{ ([\w.-]+) \}\}", path.read_text(encoding="utf-8")))
     given = {f"matrix.{key}" for job in workflow["jobs"].values() for key in job.get("strategy", {}).get("matrix", {})}
-    assert used <= given | {"github.ref"}
+    assert used <= given | {"github.ref", "vars.SPACE", "secrets.HF_TOKEN"}
+
+
+def test_a_release_is_published_without_a_token_by_a_job_that_runs_nothing_of_ours() -> None:
+    workflow = read(ROOT / ".github" / "workflows" / "release.yml")
+    assert workflow[True] == {"push": {"tags": ["v*"]}}
+    build, publish = workflow["jobs"]["build"], workflow["jobs"]["publish"]
+    runs = [step["run"] for step in build["steps"] if "run" in step]
+    assert runs == ['make tag TAG="$GITHUB_REF_NAME"', "make dist"]  # nothing is built of another version
+    assert (publish["needs"], publish["permissions"]) == ("build", {"id-token": "write"})
+    assert [step["uses"].partition("@")[0] for step in publish["steps"]] == [
+        "actions/download-artifact", "pypa/gh-action-pypi-publish",
+    ]  # fmt: skip
+    assert "secrets" not in (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("tag", "code"), [(f"v{headlight.__version__}", 0), (headlight.__version__, 2), ("v9.9.9", 2), ("v'; false; '", 2)]
+)
+@pytest.mark.skipif(os.name == "nt", reason="make, which releases are built with, is not there")
+def test_a_tag_has_to_name_the_version(tag: str, code: int) -> None:
+    command = ["make", "-s", "tag", f"TAG={tag}", f"BIN={Path(sys.executable).parent}"]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
+    assert ran.returncode == code, ran.stderr
+    assert code == 0 or f"The tag is {tag!r}, but headlight.py has version" in ran.stderr
+
+
+def test_a_space_is_sent_where_the_repository_names_one() -> None:
+    (job,) = read(ROOT / ".github" / "workflows" / "space.yml")["jobs"].values()
+    assert job["if"] == "vars.SPACE != ''"
+    assert job["steps"][-1]["env"] == {"SPACE": "${{ vars.SPACE }}", "HF_TOKEN": "${{ secrets.HF_TOKEN }}"}
 
 
 def test_every_python_is_tried_on_every_machine() -> None:
@@ -65,7 +104,7 @@ def test_the_commands_of_workflows_exist() -> None:
         match taken_apart(run):
             case Command(words=["make", target, *more]):
                 assert target in targets
-                assert all((ROOT / word.removeprefix("TESTS=")).exists() for word in more)
+                assert all((ROOT / word.removeprefix("TESTS=")).exists() for word in more if word.startswith("TESTS"))
             case Command(words=["python", "-m", "pip", "install", *words]):
                 installable(words)
             case Command(words=["python", "-m", module, *_]):
@@ -103,6 +142,20 @@ def test_hooks_run_what_make_check_runs() -> None:
     assert {"ruff-check", "ruff-format", "mypy", "architecture"} <= ids
 
 
+def test_messages_and_documents_name_the_distribution() -> None:
+    """PyPI's `headlight` is another project: its name in a message would bring that."""
+    assert PROJECT["name"] == "headlight-attention"
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, encoding="utf-8", check=True)
+    extras = set()
+    for path in listed.stdout.split("\0"):
+        if path.endswith((".py", ".md", ".json", ".ipynb", ".yml", ".toml", ".txt", ".js")) and path != "CHANGELOG.md":
+            text = (ROOT / path).read_text(encoding="utf-8")
+            assert not re.search(r"(?<![\w.#-])headlight\[[a-z, ]+\](?!\.)", text), path
+            assert not re.search(r"pip (un)?install (-\S+ )*'?headlight\b(?!-)", text), path
+            extras |= set(",".join(re.findall(r"headlight-attention\[([a-z,]+)\]", text)).split(","))
+    assert {"notebook", "survey", "cluster", "metrics"} <= extras - {""} <= set(PROJECT["optional-dependencies"])
+
+
 def test_one_version_is_said_everywhere() -> None:
     citation = read(ROOT / "CITATION.cff")
     headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
@@ -116,6 +169,7 @@ def test_the_citation_has_what_it_must_have() -> None:
     assert citation["cff-version"] == "1.2.0"
     assert all(set(author) & {"name", "family-names"} for author in citation["authors"])
     assert citation["license"] == "Apache-2.0"
+    assert [each["name"] for each in citation["authors"]] == [each["name"] for each in PROJECT["authors"]]
 
 
 def test_no_file_changes_its_bytes_on_another_system() -> None:

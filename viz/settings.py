@@ -105,10 +105,11 @@ _MEANINGS = {
     "backend": ("where answers are computed: `here`, or `ray`: on a cluster ([scale.md](scale.md))", "here"),
     "ray_address": ("the address of the Ray Serve application, with `HEADLIGHT_BACKEND=ray`", ""),
     "cache_url": (
-        "the address of a Redis or Valkey in which several page processes share answers; it needs `headlight[cluster]`",
+        "the address of a Redis or Valkey in which several page processes share answers; it needs "
+        "`headlight-attention[cluster]`",
         "none",
     ),
-    "metrics_port": ("the port of `/metrics`, `/health` and `/ready`; it needs `headlight[metrics]`", "none"),
+    "metrics_port": ("the port of `/metrics`, `/health` and `/ready`; it needs `headlight-attention[metrics]`", "none"),
     "log": ("`json`: logs as lines of JSON, without visitors’ texts", "lines for people"),
     "frames": (
         "which sites may show the page in a frame: addresses with commas between, `none`",

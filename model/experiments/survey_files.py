@@ -60,7 +60,7 @@ def polars() -> Any:
         return importlib.import_module("polars")
     except ImportError as error:
         raise CommandError(
-            "A survey needs the library polars. Install it: pip install 'headlight[survey]', in a checkout "
+            "A survey needs the library polars. Install it: pip install 'headlight-attention[survey]', in a checkout "
             "pip install polars."
         ) from error
 

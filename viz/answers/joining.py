@@ -22,7 +22,9 @@ def join(part: Literal["data", "serve"], *, alone: bool, **options: Any) -> None
 
         importlib.import_module(f"ray.{part}")
     except ImportError as error:
-        raise CommandError(f"Ray {part.title()} is not installed. Run `pip install 'headlight[cluster]'`.") from error
+        raise CommandError(
+            f"Ray {part.title()} is not installed. Run `pip install 'headlight-attention[cluster]'`."
+        ) from error
     if alone:
         try:
             ray.init(include_dashboard=False, log_to_driver=False, **options)

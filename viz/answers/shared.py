@@ -60,7 +60,7 @@ class SharedAnswers:
         except ImportError as error:
             raise SettingsError(
                 "HEADLIGHT_CACHE_URL is set, but the package valkey is not installed. "
-                "Run `pip install 'headlight[cluster]'`, or unset it."
+                "Run `pip install 'headlight-attention[cluster]'`, or unset it."
             ) from error
         try:
             self._client: Any = valkey.Valkey.from_url(url, socket_connect_timeout=CONNECT, socket_timeout=ANSWER)

@@ -76,9 +76,9 @@ class View:
 
     @cached_property
     def widget(self) -> Any:
-        """The widget itself, with `observe` and all else that widgets have. It needs `headlight[notebook]`."""
+        """The widget itself, with `observe` and all that widgets have. It needs `headlight-attention[notebook]`."""
         if importlib.util.find_spec("anywidget") is None:
-            raise ArraysError("Widgets need anywidget: pip install 'headlight[notebook]'.")
+            raise ArraysError("Widgets need anywidget: pip install 'headlight-attention[notebook]'.")
         from headlight.viz.notebook.widget import HeadlightWidget
 
         recordings = [each for each in self.things if isinstance(each, Recording)]
@@ -99,7 +99,7 @@ class View:
         if self.too_large:
             raise ArraysError(
                 f"This is more attention than one page carries ({_size(self.things)}). Name some layers, "
-                "such as layers=[0, 1], or look at it as a widget (pip install 'headlight[notebook]')."
+                "such as layers=[0, 1], or look at it as a widget (pip install 'headlight-attention[notebook]')."
             )
         recordings = [each for each in self.things if isinstance(each, Recording)]
         maps = {name: base64.b64encode(content).decode() for name, content in all_maps(recordings).items()}

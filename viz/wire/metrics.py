@@ -171,7 +171,7 @@ def serve_metrics(page: gr.Blocks, service: Service, settings: Settings) -> Thre
     except ImportError as error:
         raise SettingsError(
             "HEADLIGHT_METRICS_PORT is set, but prometheus-client is not installed. "
-            "Run `pip install 'headlight[metrics]'`, or unset it."
+            "Run `pip install 'headlight-attention[metrics]'`, or unset it."
         ) from error
     host = (settings.host or "127.0.0.1").strip("[]")
     try:

@@ -269,7 +269,7 @@ def test_without_polars_the_command_says_how_to_get_it(
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "polars", None)
     assert main(["survey", str(file), "--output", "x"]) == 2
-    assert "headlight[survey]" in capsys.readouterr().err
+    assert "headlight-attention[survey]" in capsys.readouterr().err
 
 
 def test_an_unknown_measure_is_refused_by_name() -> None:

@@ -86,7 +86,7 @@ def test_what_is_too_large_for_a_page_says_so_and_comes_head_by_head() -> None:
     view = headlight.show(np.broadcast_to(row, (48, 48, 512, 512)), language="zh")
     said = view._repr_html_()
     assert len(said) < 1000
-    assert "headlight[notebook]" in said
+    assert "headlight-attention[notebook]" in said
     with pytest.raises(ArraysError, match="layers="):
         view.page()
     heads = Heads(view.things[0])

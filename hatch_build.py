@@ -1,0 +1,63 @@
+"""What the package's page on PyPI shows: the README without a Space's front matter, and the project's addresses.
+
+Pictures and links of the README are paths in the repository, which PyPI cannot follow. `repository-code` of CITATION.cff
+is the one place that names the repository's address. Where it does, they become addresses of the released version, and
+the page links to the repository; where it does not, pictures are left out, and links are plain text.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from hatchling.metadata.plugin.interface import MetadataHookInterface
+
+FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n+", re.DOTALL)
+PICTURE = re.compile(r"!\[([^\]]*)\]\((?!https?:)([^)\s]+)\)")
+LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((?!https?:|#)([^)\s]+)\)")
+TABLE_OF_PICTURES = re.compile(r"^\| \| \|\n\| --- \| --- \|\n(?:\| !\[.*\n)+\n?", re.MULTILINE)
+CHECKOUT = ((re.compile(r"\bpip install \.(?=\s)"), "pip install {name}"), (re.compile(r", in this folder:"), ":"))
+LINE_OF_PICTURE = re.compile(r"^!\[.*\)\n\n?", re.MULTILINE)
+
+
+def description(readme: str, name: str, version: str, repository: str | None) -> str:
+    """The README as PyPI can show it, where nobody has a checkout."""
+    text = FRONT_MATTER.sub("", readme)
+    for pattern, instead in CHECKOUT:
+        text = pattern.sub(instead.format(name=name), text)
+    if repository is None:
+        return LINK.sub(r"\1", LINE_OF_PICTURE.sub("", TABLE_OF_PICTURES.sub("", text)))
+    text = PICTURE.sub(rf"![\1]({repository}/raw/v{version}/\2)", text)
+    return LINK.sub(rf"[\1]({repository}/blob/v{version}/\2)", text)
+
+
+def repository_of(citation: str) -> str | None:
+    """The repository's address, if CITATION.cff names one."""
+    match = re.search(r"^repository-code: *[\"']?(https://[^\s\"']+?)/?[\"']?$", citation, re.MULTILINE)
+    return match[1] if match else None
+
+
+def project_urls(repository: str | None, version: str) -> dict[str, str]:
+    """The links beside the page's text."""
+    if repository is None:
+        return {}
+    changes = f"{repository}/blob/v{version}/CHANGELOG.md"
+    return {"Repository": repository, "Changes": changes, "Issues": f"{repository}/issues"}
+
+
+class CustomMetadataHook(MetadataHookInterface):
+    """Called by hatchling, under this name."""
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        """Set the fields that pyproject.toml calls dynamic."""
+        root = Path(self.root)
+        version = re.search(
+            r'^__version__ = "(.+)"$', (root / "headlight.py").read_text(encoding="utf-8"), re.MULTILINE
+        )
+        if version is None:
+            raise ValueError("headlight.py has no __version__.")
+        repository = repository_of((root / "CITATION.cff").read_text(encoding="utf-8"))
+        text = description((root / "README.md").read_text(encoding="utf-8"), metadata["name"], version[1], repository)
+        metadata["readme"] = {"content-type": "text/markdown", "text": text}
+        metadata["urls"] = project_urls(repository, version[1])

@@ -1,0 +1,106 @@
+"""Which files a Space gets: all that the page reads, and nothing else."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from headlight.model.errors import CommandError
+from headlight.model.training.watched_settings import CORPUS
+from headlight.viz.space.files import CODE, CORPORA, MODELS, PICTURE, find_root, space_files
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def tracked(*folders: str) -> set[str]:
+    """Every file of these folders that the repository has, and such as were made since."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", *folders]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", check=True).stdout.split("\0")
+    return {path for path in listed if path and (ROOT / path).is_file()}
+
+
+def test_it_gets_all_code_and_no_tests_documents_or_benchmarks() -> None:
+    names = set(space_files(ROOT))
+    assert {name for name in names if name.startswith(("model/", "viz/"))} == tracked("model", "viz")
+    assert {Path(name).suffix for name in tracked("model", "viz")} == set(CODE)
+    assert {name.split("/")[0] for name in names} == {
+        "README.md", "requirements.txt", "app.py", "headlight.py", "LICENSE", "LICENSES.md", "model", "viz", "assets",
+        "docs",
+    }  # fmt: skip
+    assert {name for name in names if name.startswith("docs/")} == set(
+        PICTURE.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    )
+    assert all((ROOT / name).is_file() for name in names)
+    assert names <= tracked()
+
+
+def test_it_gets_the_assets_that_are_read_while_the_page_runs() -> None:
+    names = set(space_files(ROOT))
+    code = {
+        path: (ROOT / path).read_text(encoding="utf-8") for path in names if path.startswith(("viz/", "model/training"))
+    }
+    read = {match for text in code.values() for match in re.findall(r'"(\w+)\.tsv"', text)} - {
+        "train",
+        "test",
+        "reviews",
+    }
+    assert read == set(CORPORA)
+    assert {each.file for each in CORPUS.values()} <= {f"{name}.tsv" for name in CORPORA}
+    unread = tracked("assets") - names
+    assert {name.split("/")[1] for name in unread} == {"corpora", "recipes"}
+    assert not {f"assets/recipes/{name}.json" for name in MODELS} & unread
+
+
+def test_it_gets_the_models_that_ship() -> None:
+    exclude = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["exclude"]
+    shipped = {each.removeprefix("!/assets/models/") for each in exclude if each.startswith("!")} - {"hub.json"}
+    assert set(MODELS) == shipped
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    """A small checkout: what a Space needs is empty in it."""
+    for name in space_files(ROOT):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("", encoding="utf-8")
+    return tmp_path
+
+
+def test_a_model_of_ones_own_comes_along_where_it_is_named(copied: Path) -> None:
+    before = set(space_files(copied))
+    mine = copied / "assets" / "models" / "mine"
+    mine.mkdir()
+    for name in ("config.json", "model.safetensors", ".DS_Store"):
+        (mine / name).write_text("{}", encoding="utf-8")
+    assert set(space_files(copied)) == before
+    assert set(space_files(copied, ["mine"])) - before == {
+        "assets/models/mine/config.json", "assets/models/mine/model.safetensors"
+    }  # fmt: skip
+    for wrong in ("yours", "../models/mine", ""):
+        with pytest.raises(CommandError, match="has no model"):
+            space_files(copied, [wrong])
+
+
+def test_what_lies_about_in_a_working_tree_stays_at_home(copied: Path) -> None:
+    before = set(space_files(copied))
+    for name in (
+        ".env",
+        "viz/notes.txt",
+        "viz/page.py~",
+        "model/core/__pycache__/masks.cpython-311.pyc",
+        "runs/1.json",
+    ):
+        (copied / name).parent.mkdir(parents=True, exist_ok=True)
+        (copied / name).write_text("secret", encoding="utf-8")
+    assert set(space_files(copied)) == before
+
+
+def test_a_package_finds_the_checkout_in_the_current_folder(tmp_path: Path) -> None:
+    assert find_root() == ROOT
+    assert find_root([tmp_path, ROOT]) == ROOT
+    with pytest.raises(CommandError, match="from a checkout"):
+        find_root([tmp_path])

@@ -1,0 +1,200 @@
+"""The upload, over real HTTP to a Hub that refuses what the real one refuses."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from huggingface_hub import CommitOperationAdd, HfApi, constants
+from huggingface_hub.errors import BadRequestError
+
+import headlight
+from headlight.model.errors import CommandError
+from headlight.viz.space.upload import read_name, upload
+from tests.hub_server import safetensors
+from tests.installed import ROOT, outside
+from tests.space_server import NEW, Account, Space, SpaceHub, running_space_hub
+
+pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=")  # the library's own call, where LFS stores a file
+CARD = b"---\ntitle: Headlight\nsdk: gradio\napp_file: app.py\n---\n"
+NAME = "ada/headlight"
+WAYS = ("xet", "lfs")
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[SpaceHub]:
+    monkeypatch.setenv("HF_TOKEN", "hf_ada")
+    for name in ("HF_HUB_OFFLINE", "HF_HUB_DISABLE_XET"):
+        monkeypatch.delenv(name, raising=False)
+    with running_space_hub() as running:
+        monkeypatch.setenv("HF_ENDPOINT", running.address)
+        yield running
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Path]:
+    made = {"README.md": CARD, "app.py": b"", "headlight.py": b"1\n", "assets/a/model.safetensors": safetensors(9973)}
+    for name, content in made.items():
+        (tmp_path / "from" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "from" / name).write_bytes(content)
+    return {name: tmp_path / "from" / name for name in made}
+
+
+@pytest.fixture(params=WAYS)
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", request.param == "lfs")
+    return str(request.param)
+
+
+def refused(files: dict[str, Path], name: str = NAME, **more: bool) -> str:
+    """What is said where nothing is sent."""
+    with pytest.raises(CommandError) as caught:
+        upload(name, files, say=lambda text: None, **more)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_it_creates_a_space_with_exactly_these_files(hub: SpaceHub, files: dict[str, Path], way: str) -> None:
+    said: list[str] = []
+    assert upload(NAME, files, private=True, hardware="zero-a10g", say=said.append)
+    space = hub.spaces[NAME]
+    assert set(space.files) == {*files, ".gitattributes"}
+    assert (space.private, space.hardware, len(space.commits)) == (True, "zero-a10g", 2)
+    assert isinstance(space.files["assets/a/model.safetensors"], str)  # not in git itself
+    assert space.files["headlight.py"] == b"1\n"
+    if way == "lfs":
+        assert hub.content(NAME, "assets/a/model.safetensors") == safetensors(9973)
+    assert said[0] == "Creating the Space ada/headlight."
+    assert "run the same command again" in said[1]
+
+
+def test_it_updates_what_changed_and_deletes_what_is_gone(hub: SpaceHub, files: dict[str, Path], way: str) -> None:
+    upload(NAME, files, say=lambda text: None)
+    stored, space = hub.stored, hub.spaces[NAME]
+    assert not upload(NAME, files, say=lambda text: None)  # nothing changed: no commit, so no build
+    assert len(space.commits) == 2
+    files["headlight.py"].write_bytes(b"2\n")
+    less = {name: path for name, path in files.items() if name != "app.py"}
+    assert upload(NAME, less, say=lambda text: None)
+    assert set(space.files) == {*less, ".gitattributes"}
+    assert space.files["headlight.py"] == b"2\n"
+    assert hub.stored == stored  # the weights were not sent again
+
+
+def test_after_a_break_it_goes_on_where_it_stopped(hub: SpaceHub, files: dict[str, Path], way: str) -> None:
+    hub.breaks = ["/commit/"]
+    told = refused(files)
+    assert "The connection to 127.0.0.1 failed: Server disconnected" in told
+    assert "Run the same command again: it goes on where it stopped." in told
+    stored = hub.stored
+    assert stored > 0
+    assert set(hub.spaces[NAME].files) == set(NEW)  # no half of the files
+    assert upload(NAME, files, say=lambda text: None)
+    assert hub.stored == stored
+    assert set(hub.spaces[NAME].files) == {*files, ".gitattributes"}
+
+
+def test_the_files_of_another_app_are_not_deleted_unasked(hub: SpaceHub, files: dict[str, Path]) -> None:
+    hub.spaces[NAME] = Space(files={**NEW, "main.py": b"another app"})
+    assert "holds another app, whose files would be deleted. Choose another name, or add --replace" in refused(files)
+    assert hub.spaces[NAME].files["main.py"] == b"another app"
+    upload(NAME, files, replace=True, say=lambda text: None)
+    assert "main.py" not in hub.spaces[NAME].files
+
+
+def test_without_a_token_it_says_where_to_get_one(
+    hub: SpaceHub, files: dict[str, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("HF_TOKEN")
+    monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "none"))
+    told = refused(files)
+    assert "No token is here" in told
+    assert "hf auth login" in told
+    assert hub.asked == []
+    monkeypatch.setenv("HF_TOKEN", "hf_wrong")
+    assert "does not know the token. Create a new one" in refused(files)
+
+
+def test_a_token_that_may_not_write_is_told_by_its_owner(hub: SpaceHub, files: dict[str, Path]) -> None:
+    assert "The token of ada may not write to bob/headlight" in refused(files, "bob/headlight")
+    assert 'under the namespace "bob"' in refused(files, "bob/headlight")
+    assert "Check the spelling of bob, or join it" in refused(files, "bob/headlight")
+    upload("school/headlight", files, say=lambda text: None)  # of an organisation that she is in
+    hub.accounts["hf_ada"] = Account("ada", role="read")
+    hub.spaces[NAME] = Space()
+    assert refused(files) == (
+        "The token of ada may only read. Create one that may write at https://huggingface.co/settings/tokens."
+    )
+    hub.accounts["hf_ada"] = Account("ada", role="fineGrained")
+    hub.statuses = {"/preupload/": 403, "whoami": 403}  # a token for one repository may not even ask whose it is
+    assert "The token may not write to ada/headlight." in refused(files)
+
+
+def test_a_free_account_is_told_of_zero_gpu(hub: SpaceHub, files: dict[str, Path]) -> None:
+    hub.accounts["hf_ada"] = Account("ada", pays=False)
+    told = refused(files)
+    assert "requires a PRO subscription" in told
+    assert "add --hardware zero-a10g" in told
+    assert upload(NAME, files, hardware="zero-a10g", say=lambda text: None)
+
+
+def test_what_the_network_does_is_one_sentence(
+    hub: SpaceHub, files: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub.statuses = {"/api/spaces/": 503}
+    assert "127.0.0.1 is busy (status 503). Wait a little. Run the same command again" in refused(files)
+    hub.statuses = {"/commit/": 412}
+    assert "ada/headlight was changed meanwhile. Run the same command again" in refused(files)
+    hub.statuses = {"/commit/": 413}
+    assert "refused the files (status 413)" in refused(files)
+    hub.statuses = {}
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    assert "The connection to 127.0.0.1 failed: " in refused(files)
+    assert "Check the network, the proxy and HF_ENDPOINT. Run the same command again" in refused(files)
+
+
+def test_bad_front_matter_is_told_with_the_hubs_words(hub: SpaceHub, files: dict[str, Path]) -> None:
+    files["README.md"].write_bytes(CARD.replace(b"sdk:", b"colorTo: orange\nsdk:"))
+    assert 'Invalid metadata in README.md. - "colorTo" must be one of [red, yellow,' in refused(files)
+    assert hub.stored == 0
+
+
+def test_the_hub_of_these_tests_refuses_as_the_real_one(hub: SpaceHub, files: dict[str, Path]) -> None:
+    hub.spaces[NAME] = Space()
+    api = HfApi(endpoint=hub.address)
+    for name, content in {"a.webp": b"RIFF\0\0\0\0WEBP", "a.txt": b"a\n" * 5_000_001, "README.md": CARD[5:]}.items():
+        operation = CommitOperationAdd(name, content)
+        operation._upload_mode = "regular"  # as git would push it
+        operation._should_ignore = False
+        with pytest.raises((BadRequestError, ValueError), match=r"binary files|Invalid metadata"):
+            api.create_commit(NAME, [operation], commit_message="x", repo_type="space")
+
+
+@pytest.mark.parametrize("text", ["ada/headlight", " ada/headlight/ ", "https://huggingface.co/spaces/ada/headlight"])
+def test_a_name_is_read_out_of_an_address_too(text: str) -> None:
+    assert read_name(text) == "ada/headlight"
+
+
+@pytest.mark.parametrize("text", ["headlight", "a/b/c", "ada/", "ada/my space", "ada/--x", "-a/b", "a..b/c", "a/b.git",
+                                  "", "https://huggingface.co/ada/headlight", "ada/" + "x" * 100])  # fmt: skip
+def test_a_malformed_name_is_told(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert headlight.main(["space", "--", text]) == 2
+    assert "is not the name of a Space. Write user/name, such as ada/headlight" in capsys.readouterr().err
+
+
+def test_it_needs_no_more_than_huggingface_hub_and_says_no_traceback(hub: SpaceHub) -> None:
+    """So that a workflow that syncs installs one package, and not PyTorch."""
+    code = (
+        "import sys, headlight; code = headlight.main(['space', 'bob/headlight']); "
+        "sys.exit(str(sorted({'torch', 'numpy', 'gradio'} & set(sys.modules))) + str(code))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, encoding="utf-8", check=False,
+        env=outside(**{"HF_ENDPOINT": hub.address, "HF_TOKEN": "hf_ada"}),
+    )  # fmt: skip
+    assert ran.stderr.splitlines()[-1] == "[]2"
+    assert "headlight space: The token of ada may not write to bob/headlight" in ran.stderr
+    assert "Traceback" not in ran.stderr

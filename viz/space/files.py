@@ -1,0 +1,51 @@
+"""The files of a Space: what the page reads while it runs, and what the Hub reads of its repository."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from headlight.model.errors import CommandError, shown
+
+HOME = Path(__file__).resolve().parents[2]
+ROOT_FILES = ("README.md", "requirements.txt", "app.py", "headlight.py", "LICENSE", "LICENSES.md")
+CODE = (".py", ".js", ".css")  # so that no cache, backup or note of a working tree comes along
+MODELS = ("de-en", "en-de", "zh-en", "en-zh", "fr-en", "sentiment", "toy")  # those that ship
+CORPORA = ("guess", "mini", "order", "toy")  # that lessons read; the larger ones are for training alone
+PICTURE = re.compile(r"!\[[^\]]*\]\((?!https?:)([^)\s]+)\)")
+
+
+def find_root(places: Iterable[Path] | None = None) -> Path:
+    """The checkout: the package's own folder, or the current one where the package is installed."""
+    for place in places or (HOME, Path.cwd()):
+        if all((place / name).is_file() for name in ROOT_FILES):
+            return place
+    raise CommandError(
+        "A Space is sent from a checkout: an installed package has no README.md and no requirements.txt for it. "
+        "Change into the folder of the checkout, or of the unpacked source archive, and run the command there."
+    )
+
+
+def space_files(root: Path, extra_models: Iterable[str] = ()) -> Mapping[str, Path]:
+    """Path in the Space → local file, in the order of paths."""
+    paths = [root / name for name in ROOT_FILES]
+    paths += [root / picture for picture in PICTURE.findall((root / "README.md").read_text(encoding="utf-8"))]
+    for floor in ("model", "viz"):
+        paths += [path for path in (root / floor).rglob("*") if path.suffix in CODE]
+    assets = root / "assets"
+    paths += [assets / "first.json", assets / "models" / "hub.json"]
+    paths += [*(assets / "words").glob("*.json"), *(assets / "faithfulness").glob("*.json")]
+    paths += [assets / "corpora" / f"{name}.tsv" for name in CORPORA]
+    for name in dict.fromkeys((*MODELS, *extra_models)):
+        paths += _model_files(assets / "models", name)
+        paths += [path for path in [assets / "recipes" / f"{name}.json"] if path.is_file()]  # it names the languages
+    return MappingProxyType({path.relative_to(root).as_posix(): path for path in sorted(paths)})
+
+
+def _model_files(models: Path, name: str) -> list[Path]:
+    folder = models / name
+    if Path(name).name != name or not (folder / "config.json").is_file():
+        raise CommandError(f"{models} has no model {shown(name)}. Put its folder there, and give the folder's name.")
+    return [path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")]

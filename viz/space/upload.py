@@ -1,0 +1,173 @@
+"""The upload of a Space: one commit, so that the Space never builds from half of its files.
+
+`create_commit` stores large and binary files by Xet before it commits, and sends no file that the Space has already. So
+a second call goes on where the first one stopped.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from headlight.model.errors import CommandError, shown
+from headlight.model.foreign.hub.plans import AGENT, endpoint, host
+
+TOKENS = "https://huggingface.co/settings/tokens"
+PREFIX = re.compile(r"https?://[^/]+/spaces/")
+PART = r"[A-Za-z0-9]+(?:[._-]?[A-Za-z0-9_]+)*"
+MAX_NAME = 96  # characters, as `huggingface_hub` checks them
+AGAIN = "Run the same command again: it goes on where it stopped"
+MARK = "headlight.py"  # a Space that holds it was made here
+BEGINNING = {".gitattributes", "README.md"}  # what the Hub puts into a new repository
+PAID = 402  # "Payment Required": Gradio on the free CPU hardware needs a subscription
+
+
+def read_name(text: str) -> str:
+    """`user/name`, also out of the address of a Space."""
+    name = PREFIX.sub("", text.strip()).rstrip("/")
+    if len(name) > MAX_NAME or not re.fullmatch(f"{PART}/{PART}", name) or "--" in name or name.endswith(".git"):
+        raise CommandError(
+            f"{shown(text, 60)} is not the name of a Space. Write user/name, such as ada/headlight: letters, digits "
+            "and single - _ . between them."
+        )
+    return name
+
+
+def upload(
+    name: str,
+    files: Mapping[str, Path],
+    *,
+    private: bool = False,
+    hardware: str | None = None,
+    replace: bool = False,
+    say: Callable[[str], None] = print,
+) -> bool:
+    """Create or update the Space; whether anything changed. Files of the Space that are not among these are deleted."""
+    from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, get_token
+
+    if get_token() is None:
+        raise CommandError(
+            f"No token is here. Create one that may write at {TOKENS}, then run `hf auth login`, or set HF_TOKEN."
+        )
+    api = HfApi(endpoint=endpoint(), user_agent=AGENT)
+    with hub_errors(name, api), quiet_library():
+        here = _contents(api, name)
+        if here is None:
+            say(f"Creating the Space {name}.")
+            api.create_repo(
+                name, repo_type="space", space_sdk="gradio", space_hardware=hardware, private=private, exist_ok=True
+            )
+            here = _contents(api, name) or (None, set())
+        commit, names = here
+        if MARK not in names and names - BEGINNING and not replace:
+            raise CommandError(
+                f"{name} holds another app, whose files would be deleted. Choose another name, or add --replace."
+            )
+        say(f"Sending {len(files)} files to {name}. If it is interrupted, run the same command again to go on.")
+        gone = sorted(names - set(files) - {".gitattributes"})
+        done = api.create_commit(
+            name,
+            [*(CommitOperationDelete(each) for each in gone),
+             *(CommitOperationAdd(each, path) for each, path in files.items())],
+            commit_message="Update Headlight",
+            repo_type="space",
+            parent_commit=commit,
+        )  # fmt: skip
+    return done.oid != commit
+
+
+def address_of(name: str) -> str:
+    """Where a Space is seen."""
+    return f"{endpoint()}/spaces/{name}"
+
+
+@contextmanager
+def quiet_library() -> Iterator[None]:
+    """Keep the library's notes back, and its progress bars where no terminal shows them."""
+    from huggingface_hub.utils import disable_progress_bars, enable_progress_bars, logging
+
+    before = logging.get_verbosity()
+    logging.set_verbosity_error()
+    if not sys.stderr.isatty():
+        disable_progress_bars()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)
+        enable_progress_bars()
+
+
+def _contents(api: Any, name: str) -> tuple[str | None, set[str]] | None:
+    """The commit and the files of a Space; none where there is no such Space, or none that the token may see."""
+    from huggingface_hub.errors import RepositoryNotFoundError
+
+    try:
+        said = api.space_info(name)
+    except RepositoryNotFoundError:
+        return None
+    return said.sha, {each.rfilename for each in said.siblings or ()}
+
+
+@contextmanager
+def hub_errors(name: str, api: Any) -> Iterator[None]:
+    """Turn errors of the library and the network into one sentence that says what to do."""
+    import httpx2
+    from huggingface_hub import constants, errors
+
+    constants.HF_HUB_DISABLE_TELEMETRY = True
+    try:
+        yield
+    except errors.OfflineModeIsEnabled:
+        raise CommandError("HF_HUB_OFFLINE is set, so nothing can be sent. Unset it.") from None
+    except errors.HfHubHTTPError as error:
+        raise CommandError(_by_status(name, api, error)) from None
+    except (httpx2.HTTPError, OSError) as error:
+        reason = f"The connection to {host()} failed: {_line(str(error) or type(error).__name__)}"
+        raise CommandError(f"{reason} Check the network, the proxy and HF_ENDPOINT. {AGAIN}.") from None
+    except (ValueError, RuntimeError) as error:  # of the front matter; of the large files, by Xet or LFS
+        raise CommandError(f"{host()} did not take the files: {_line(str(error))} {AGAIN}.") from None
+
+
+def _by_status(name: str, api: Any, error: Any) -> str:
+    """What an answer that is no success means, and what to do."""
+    status, reason = error.response.status_code, _line(error.server_message or "")
+    if status == 401:
+        return f"{host()} does not know the token. Create a new one at {TOKENS} and run `hf auth login`."
+    if status == PAID:
+        return f"{reason} A free account may have two Spaces on ZeroGPU: add --hardware zero-a10g.".strip()
+    if status in (403, 404):
+        return _forbidden(name, api, reason).replace("  ", " ")
+    if status in (409, 412):
+        return f"{name} was changed meanwhile. {AGAIN}."
+    if status == 429 or status >= 500:
+        return f"{host()} is busy (status {status}). Wait a little. {AGAIN}."
+    return f"{host()} refused the files (status {status}): {reason}"
+
+
+def _forbidden(name: str, api: Any, reason: str) -> str:
+    """Why the token may not write, as far as the Hub tells of its owner."""
+    import httpx2
+    from huggingface_hub.errors import HfHubHTTPError
+
+    owner = name.partition("/")[0]
+    try:
+        account = api.whoami()
+        user, role = str(account["name"]), account["auth"]["accessToken"]["role"]
+        owners = {user, *(each["name"] for each in account["orgs"])}
+    except (HfHubHTTPError, httpx2.HTTPError, ValueError, LookupError, TypeError):
+        return f"The token may not write to {name}. {reason} Give it that right at {TOKENS}."
+    if role == "read":
+        return f"The token of {user} may only read. Create one that may write at {TOKENS}."
+    if owner not in owners:
+        return f"The token of {user} may not write to {name}. {reason} Check the spelling of {owner}, or join it."
+    return f"The token of {user} may not write to {name}. {reason} Give it that right at {TOKENS}."
+
+
+def _line(text: str) -> str:
+    """Text of the Hub on one line, which ends with a full stop."""
+    line = " ".join(text.split())[:600]
+    return line if line.endswith(".") or not line else f"{line}."
