@@ -90,7 +90,7 @@ screenshots: browser ## take the README's pictures
 	$(BIN)/python -m tests.browser.screenshots
 
 pictures: browser ## take the picture of shared links, and draw the icon
-\t$(BIN)/python -m tests.browser.pictures
+	$(BIN)/python -m tests.browser.pictures
 
 bench-page: browser ## measure the page in a browser, write docs/benchmarks.md
 	$(BIN)/python -m benchmarks page --date "$$(date +%F)"

@@ -45,7 +45,16 @@ def test_a_workflow_has_the_form_that_github_reads(path: Path) -> None:
     assert workflow["permissions"] == {"contents": "read"}
     for name, job in workflow["jobs"].items():
         assert re.fullmatch(r"[a-z][\w-]*", name)
-        assert set(job) <= {"runs-on", "strategy", "steps", "needs", "if", "environment", "permissions", "timeout-minutes"}
+        assert set(job) <= {
+            "runs-on",
+            "strategy",
+            "steps",
+            "needs",
+            "if",
+            "environment",
+            "permissions",
+            "timeout-minutes",
+        }
         assert job.get("needs", name) in workflow["jobs"]
         for step in job["steps"]:
             assert ("run" in step) != ("uses" in step), step
