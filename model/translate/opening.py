@@ -13,9 +13,8 @@ written, and the page must not open on one of them. The rule of `opening`:
 
 Where no look has all of this, the strongest one between content words that agrees is shown, of any head that is not
 late; then the strongest among all words. The loss over a corpus stands for what a head does for its word: alignment
-alone would choose heads whose looks change nothing. Over the 120 linked sentences of each table in
-`assets/corpora/links`, 97 to 100% of the opening looks are links that were drawn by hand
-(`tests/model/translate/test_opening.py` counts a quarter of them).
+alone would choose heads whose looks change nothing. `docs/measures.md` says how many of these looks are links that
+people drew.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from tests.browser.browsers import ARGUMENTS, find_chromium
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 LARGEST = 200_000  # bytes
+PATIENCE = 180_000  # milliseconds: a busy machine takes its time
 Act = Callable[[Page], None]
 
 
@@ -66,7 +67,9 @@ def word(page: Page) -> None:
     """One written word, once every method has answered."""
     page.click("[aria-controls=panel-word]")
     page.wait_for_function("() => document.querySelectorAll('.headlight-word .lens td').length > 9")
-    page.wait_for_timeout(9000)  # integrated gradients take seconds
+    asked = "document.querySelector('.headlight-word [role=status]').textContent"
+    page.wait_for_timeout(1000)
+    page.wait_for_function(f"() => !{asked}.endsWith('…')")  # integrated gradients take seconds
 
 
 def why(page: Page) -> None:
@@ -137,6 +140,7 @@ def take(browser: Browser, address: str, name: str) -> Path:
     context = browser.new_context(**{"device_scale_factor": 1.5, "locale": "en-US"} | options)
     context.add_init_script("localStorage.setItem('headlight-start', 'done')")
     page = context.new_page()
+    page.set_default_timeout(PATIENCE)
     page.goto(address)
     page.wait_for_selector(".explorer .plot .main-svg")
     if name == "phone":

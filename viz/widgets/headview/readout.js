@@ -30,8 +30,7 @@ function says(source, view, now, missing) {
   const name = (axis, places) => make('b', {}, source.name(view, axis, places));
   const alone = now.rows ? (now.columns ? null : 'rows') : 'columns';
   if (alone && source.hides?.(view, alone, now[alone])) return { value: '–', words: [name(alone, now[alone]), ` · ${t('masked')}`] };
-  const looks =
-    source.looks?.(view, rows, columns) ?? phrase(t('looks_at'), { query: name('rows', rows), key: name('columns', columns) });
+  const looks = source.looks?.(view, rows, columns) ?? phrase(t('looks_at'), { query: name('rows', rows), key: name('columns', columns) });
   const weight = together(view, rows, columns);
   return weight === weight
     ? { value: certain(weight, doubtOf(view, weight, rows, columns)), words: looks }

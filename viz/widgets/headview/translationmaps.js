@@ -131,7 +131,10 @@ export class TranslationMaps {
   looks(view, rows, columns) {
     const late = this.late(view, rows);
     const name = (axis, places) => make('b', {}, this.name(view, axis, places));
-    return phrase(t(late ? 'looks_at_late' : 'looks_at'), { query: name('rows', late ? above(rows) : rows), key: name('columns', columns) });
+    return phrase(t(late ? 'looks_at_late' : 'looks_at'), {
+      query: name('rows', late ? above(rows) : rows),
+      key: name('columns', columns),
+    });
   }
 }
 
