@@ -123,6 +123,27 @@ def unpacked(numbers: Any) -> FloatArray:
     return values.reshape([int(side) for side in str(numbers.get("shape", len(values))).split(",")])
 
 
+def hold_calls(page: Page, *names: str) -> None:
+    """From now on what the page asks of these functions of the server stays on its way, until `let_calls`."""
+    page.evaluate(
+        """(names) => {
+          const asked = window.fetch;
+          window.held = [];
+          window.fetch = async (address, options) => {
+            if (names.some((name) => String(options?.body).includes(`"fn_name":"${name}"`)))
+              await new Promise((done) => held.push(done));
+            return asked(address, options);
+          };
+        }""",
+        names,
+    )
+
+
+def let_calls(page: Page) -> None:
+    """What is held goes on, and nothing more is held."""
+    page.evaluate("() => { const all = held; held = { push: (go) => go() }; for (const go of all) go(); }")
+
+
 def resize(page: Page, width: int, height: int = 900) -> None:
     """Another size of the window; the page has answered to it."""
     page.set_viewport_size({"width": width, "height": height})

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from headlight.viz.answers.examples import EXAMPLES
 from headlight.viz.lessons import LESSONS
 from headlight.viz.words import words
-from tests.browser.acting import at_rest, open_tab, resize, state, translate
+from tests.browser.acting import at_rest, hold_calls, let_calls, open_tab, resize, state, translate
 from tests.browser.axe import barriers
 from tests.browser.conftest import Visit
 
@@ -89,6 +89,25 @@ def test_the_walk_is_walked_by_keys_in_both_languages_and_its_link_restores_it(v
     again.keyboard.press("Escape")
     expect(again.locator(".lesson-list")).to_be_visible()
     at_rest(again)
+
+
+def test_the_lessons_say_what_they_wait_for(visit: Visit) -> None:
+    page = visit()
+    panel = page.locator("#panel-learn")
+    hold_calls(page, "read_lessons")
+    page.click(".tabs [aria-controls=panel-learn]")
+    expect(panel).to_have_text("Loading the lessons…")
+    let_calls(page)
+    page.click(".lesson-row[data-lesson=heads]")
+    arrived(page, "split")
+    expect(panel).not_to_contain_text("Loading")
+    hold_calls(page, "run_experiment", "lesson_tensors")
+    page.keyboard.press("ArrowRight")
+    doing = panel.locator(".doing")
+    expect(doing).to_have_text("Computing this step for your sentence…")
+    let_calls(page)
+    expect(doing).to_have_text("")
+    at_rest(page)
 
 
 def test_a_guess_counts_once_and_stays_in_the_browser(visit: Visit) -> None:

@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from headlight import Translator
 from headlight.model.records import Translation
+from headlight.viz.answers import reach
 from headlight.viz.answers.examples import EXAMPLES
 from headlight.viz.page import build_page, launch_page
 from headlight.viz.settings import ANY, Settings, hub_list
@@ -185,6 +186,40 @@ def test_the_menu_names_what_is_here_then_pairs_of_the_hub_by_language(page: Pag
     expect(button).to_be_focused()
     expect(button).to_have_attribute("aria-expanded", "false")
     assert hub.asked == []
+
+
+def test_where_the_hub_is_away_nothing_of_it_is_offered_until_it_is_back(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reach, "FRESH", dict.fromkeys((True, False), -1.0))
+    monkeypatch.setattr(reach, "AGAIN", -1.0)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    page = visit()
+    away = "127.0.0.1 cannot be reached from here, so no other models can be fetched at present."
+    page.click(".models-picker .opens")
+    expect(page.locator(".models-picker .hub-away p")).to_have_text(away)
+    expect(option(page, LATER)).to_have_count(0)
+    expect(page.locator(".models-picker .by-id")).to_be_hidden()
+    page.keyboard.press("Escape")
+    open_tab(page, "models")
+    expect(page.locator(".hub .hub-away p")).to_have_text(away)
+    expect(page.locator(".hub button:visible")).to_have_text(["Try again"])
+    expect(page.locator(".hub details")).not_to_have_attribute("open", "")
+    page.evaluate("(name) => { location.hash = `#text=Hello.&model=${name}` }", LATER)  # a link of somebody who was not offline
+    expect(page.locator(".model-offer .error")).to_have_text(away)
+    expect(page.locator(".model-offer details p")).to_be_hidden()
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    open_tab(page, "models")
+    expect(page.locator(".hub .hub-away")).to_have_count(0)  # by itself, at the next visit
+    expect(page.locator(".hub li .link").first).to_be_visible()
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    open_tab(page, "heads")
+    page.click(".models-picker .opens")
+    expect(page.locator(".models-picker .hub-away p")).to_have_text(away)
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    page.click(".models-picker .hub-away button")
+    expect(option(page, LATER)).to_be_visible()
+    expect(page.locator(".models-picker .hub-away")).to_be_hidden()
 
 
 def test_languages_are_named_in_the_language_of_the_page(visit: Visit) -> None:

@@ -11,7 +11,17 @@ from headlight import DecodingOptions, Translator
 from headlight.viz.answers.examples import EXAMPLES
 from headlight.viz.tabs import translate as translate_tab
 from headlight.viz.tabs.translate import TranslateWidget
-from tests.browser.acting import modules, settled, state, through_queue, translate, translation
+from tests.browser.acting import (
+    hold_calls,
+    let_calls,
+    modules,
+    open_tab,
+    settled,
+    state,
+    through_queue,
+    translate,
+    translation,
+)
 from tests.browser.conftest import Visit
 
 USUAL = DecodingOptions(beam_size=4, no_repeat=4)
@@ -137,6 +147,49 @@ def test_what_is_too_long_stays_in_its_field_and_says_the_limit(page: Page) -> N
     page.press("#sentence", "Enter")
     expect(page.locator("#sentence-error")).to_contain_text(re.compile("600 characters.*500"))
     assert page.input_value("#sentence") == text
+
+
+def test_a_new_sentence_clears_what_was_said_of_the_last_one_at_once(page: Page) -> None:
+    said, words = page.locator(".translate .under > :is(.verdict, .back, .meta)"), page.locator(".translate .out .text")
+    below = page.locator(".tabs").bounding_box()
+    hold_calls(page, "ask")
+    page.fill("#sentence", SENTENCE)
+    page.press("#sentence", "Enter")
+    expect(said.nth(0)).to_have_text("Checking…")
+    assert said.all_inner_texts()[1:] == ["", ""]
+    expect(words).to_have_css("opacity", "0.5")  # they are still those of the last one
+    assert page.locator(".tabs").bounding_box() == below
+    let_calls(page)
+    settled(page, SENTENCE)
+    expect(said.nth(0)).not_to_have_text("Checking…")
+    expect(said.nth(2)).to_contain_text("tokens in")
+    expect(words).to_have_css("opacity", "1")
+
+
+@pytest.mark.parametrize("live", [False, True])
+def test_a_refused_sentence_leaves_nothing_of_the_last_one_looking_current(visit: Visit, live: bool) -> None:
+    page = visit(live=live)
+    last = page.input_value("#sentence")
+    page.click("#sentence")
+    page.keyboard.press("Control+A")
+    page.keyboard.insert_text("x " * 394 + "x")
+    if not live:  # who types on is not complained to
+        page.keyboard.press("Enter")
+        expect(page.locator("#sentence-error")).to_contain_text("789 characters")
+    expect(page.locator(".translate .meta")).to_have_text(
+        "Not translated. Showing the last finished translation, which belongs to the previous sentence."
+    )
+    shown = (".translate .out .text", ".translate .verdict", ".translate .back", "#widget-explorer")
+    for part in shown:
+        expect(page.locator(part)).to_have_css("opacity", "0.5")
+    for tab in ("whatif", "word", "why", "decoding"):
+        open_tab(page, tab)
+        expect(page.locator(f"#widget-{tab}")).to_have_css("opacity", "0.5")
+    open_tab(page, "heads")
+    page.fill("#sentence", last)
+    expect(page.locator(".translate .meta")).to_contain_text("tokens in")
+    for part in shown:
+        expect(page.locator(part)).to_have_css("opacity", "1")
 
 
 @pytest.mark.journey

@@ -15,8 +15,9 @@ from headlight import Translator
 from headlight.model.records import Translation
 from headlight.viz.answers.examples import EXAMPLES
 from headlight.viz.tabs import whatif as whatif_tab
-from tests.browser.acting import at_rest, modules, open_tab, state, traces
+from tests.browser.acting import at_rest, hold_calls, let_calls, modules, open_tab, state, traces
 from tests.browser.conftest import PATIENCE, Answered, Visit
+from tests.chosen import CHOSEN, SENTENCE
 
 TAB = ".headlight-whatif"
 TEXT = EXAMPLES[0].text
@@ -87,6 +88,34 @@ def test_a_click_switches_a_head_off_and_another_one_on_again(
     thumb(page, 0, 3)
     expect(page.locator(f"{TAB} .answer.unchanged")).to_be_visible()
     assert chips(page) == []
+
+
+def test_while_it_computes_it_says_under_which_changes(page: Page) -> None:
+    says = page.locator(f"{TAB} .total p").last
+    expect(says).to_have_text("Nothing is changed yet.")
+    hold_calls(page, "answer_changed")
+    thumb(page, 0, 3)
+    expect(says).to_have_text("Translating without Cross L1·H4…")
+    thumb(page, 1, "mean")
+    expect(says).to_have_text("Translating without Cross L1·H4, Cross layer 2…")
+    let_calls(page)
+    told(page)
+    expect(says).to_contain_text("The model writes")
+
+
+def test_what_is_compared_is_the_models_own_first_choice(visit: Visit, translator: Translator) -> None:
+    page = visit(f"#text={SENTENCE.replace(' ', '+')}&tab=whatif", drawn=f"{TAB} .main-svg", height=1600)
+    assert CHOSEN in page.inner_text(".translate .out")
+    own = translator.translate(SENTENCE, **DEFAULTS)
+    for name in ("before", "after"):
+        at_rest(page)
+        written = page.locator(f"{TAB} .word > span:first-child").all_inner_texts()
+        assert "".join(written) == own.text.replace(" ", "") + "</s>", name
+        assert CHOSEN not in page.inner_text(f"{TAB} .pruning .sentence")
+        if name == "before":
+            thumb(page, 0, 3)
+            told(page)
+    expect(page.locator("#widget-whatif")).to_contain_text("Nothing is read back here: both sides are the model’s own first choice.")
 
 
 @pytest.mark.journey

@@ -51,7 +51,10 @@ test('heads that score alike are ranked by what they give to the drawn links', (
   const alike = ranked.filter(({ rate }) => rate === ranked[0].rate);
   assert.ok(alike.length > 1);
   const weights = alike.map(({ weight }) => weight);
-  assert.deepEqual(weights, [...weights].sort((one, other) => other - one));
+  assert.deepEqual(
+    weights,
+    [...weights].sort((one, other) => other - one),
+  );
   const [{ head, shift, weight }] = ranked;
   assert.ok(Math.abs(weight - 0.9) < 1e-3, `${head} ${shift} ${weight}`);
   const both = rankHeads(translation, sources, targets, readPharaoh('1-1 2-2', 3, 3).gold).find((each) => !each.head && !each.shift);

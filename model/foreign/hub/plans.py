@@ -115,6 +115,8 @@ def plan(repository: str, revision: str = "main") -> Plan:
     """Ask the Hub for the files of a model. One that is too large, or not a model, raises an error."""
     wanted = read_id(repository, revision)
     limit = _limit()
+    if no_network():
+        raise offline(wanted)
     with hub_errors(wanted):
         from huggingface_hub import HfApi
 

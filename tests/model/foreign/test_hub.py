@@ -507,6 +507,8 @@ def test_without_a_network_it_is_said_where_to_put_the_files(
     assert caught.value.kind == "offline"
     for said in ("assets/models", "HEADLIGHT_MODELS_FOLDER", "config.json", "model.safetensors", "pytorch_model.bin"):
         assert said in str(caught.value)
+    with pytest.raises(HubError, match="cannot be reached"):
+        plan(NAME)
     if way.startswith("HF"):
         assert hub.asked == []
 

@@ -18,6 +18,8 @@ export class Pruning {
     this.curves = new Map(); // by model: what its corpus says, null where nothing does
     this.key = '';
     this.request = null;
+    this.before = null; // what the model alone writes
+    this.told = null; // what the server says of the changes
     this.by = 'corpus';
     this.turn = 0;
     this.running = false;
