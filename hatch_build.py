@@ -1,8 +1,8 @@
 """What the package's page on PyPI shows: the README without a Space's front matter, and the project's addresses.
 
-Pictures and links of the README are paths in the repository, which PyPI cannot follow. Only `repository-code` of
-CITATION.cff names the repository's address. Where it does, they become addresses of the released version, and
-the page links to the repository; where it does not, pictures are left out, and links are plain text.
+Pictures and links of the README are paths in the repository, which PyPI cannot follow. `repository-code` of
+CITATION.cff is the one place that names the repository's address. Where it does, they become addresses of the released
+version, and the page links to the repository. Where it does not, pictures are left out, and links are plain text.
 """
 
 from __future__ import annotations

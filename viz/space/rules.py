@@ -80,19 +80,20 @@ def card_faults(readme: Path, names: set[str], gradio: str | None, hardware: str
 
 
 def _value_faults(key: str, value: Any) -> Iterator[str]:
+    text = str(value)
     if key not in KINDS:
         yield "is no key of a Space's front matter"
     elif type(value) is not KINDS[key]:
         yield f"is {value!r}, but must be {NAMES[KINDS[key]]}"
     elif key in CHOICES and value not in CHOICES[key]:
         yield f"is {value!r}, but must be one of {', '.join(CHOICES[key])}"
-    elif key == "short_description" and len(value) > MAX_DESCRIPTION:
-        yield f"has {len(value)} characters, but at most {MAX_DESCRIPTION} are allowed"
-    elif key == "emoji" and (not value or value.isascii()):
+    elif key == "short_description" and len(text) > MAX_DESCRIPTION:
+        yield f"has {len(text)} characters, but at most {MAX_DESCRIPTION} are allowed"
+    elif key == "emoji" and text.isascii():
         yield f"is {value!r}, but must be an emoji"
-    elif key in PATTERNS and re.fullmatch(PATTERNS[key][0], value) is None:
+    elif key in PATTERNS and re.fullmatch(PATTERNS[key][0], text) is None:
         yield f"is {value!r}, but must be {PATTERNS[key][1]}"
-    elif key == "thumbnail" and not value.startswith("https://"):
+    elif key == "thumbnail" and not text.startswith("https://"):
         yield "must be an address that begins with https://"
     elif isinstance(value, list) and not all(isinstance(each, str) for each in value):
         yield "must be a list of texts"

@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from logging import ERROR
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ def upload(
         raise CommandError(
             f"No token is here. Create one that may write at {TOKENS}, then run `hf auth login`, or set HF_TOKEN."
         )
-    api = HfApi(endpoint=endpoint(), user_agent=AGENT)
+    api: Any = HfApi(endpoint=endpoint(), user_agent=AGENT)
     with hub_errors(name, api), quiet_library():
         here = _contents(api, name)
         if here is None:
@@ -77,7 +78,7 @@ def upload(
             repo_type="space",
             parent_commit=commit,
         )  # fmt: skip
-    return done.oid != commit
+    return bool(done.oid != commit)
 
 
 def address_of(name: str) -> str:
@@ -88,10 +89,11 @@ def address_of(name: str) -> str:
 @contextmanager
 def quiet_library() -> Iterator[None]:
     """Keep the library's notes back, and its progress bars where no terminal shows them."""
-    from huggingface_hub.utils import disable_progress_bars, enable_progress_bars, logging
+    from huggingface_hub.utils import logging
+    from huggingface_hub.utils.tqdm import disable_progress_bars, enable_progress_bars
 
     before = logging.get_verbosity()
-    logging.set_verbosity_error()
+    logging.set_verbosity(ERROR)
     if not sys.stderr.isatty():
         disable_progress_bars()
     try:

@@ -193,7 +193,7 @@ def test_it_needs_no_more_than_huggingface_hub_and_says_no_traceback(hub: SpaceH
     )
     ran = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, encoding="utf-8", check=False,
-        env=outside(**{"HF_ENDPOINT": hub.address} | {"HF_TOKEN": "hf_ada"}),
+        env=outside(HF_ENDPOINT=hub.address) | {"HF_TOKEN": "hf_ada"},
     )  # fmt: skip
     assert ran.stderr.splitlines()[-1] == "[]2"
     assert "headlight space: The token of ada may not write to bob/headlight" in ran.stderr
