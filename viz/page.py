@@ -10,7 +10,6 @@ import gradio as gr
 
 from headlight import __version__
 from headlight.viz.answers.collector import spare_the_collector
-from headlight.viz.answers.line import MOST_LIVE
 from headlight.viz.answers.service import Service
 from headlight.viz.api.endpoints import register_api
 from headlight.viz.api.limits import app_kwargs
@@ -29,7 +28,7 @@ from headlight.viz.wire.shutdown import hear_signals, stay
 from headlight.viz.wire.static import ICON, PICTURES, routes, styles
 from headlight.viz.wire.widget import widget
 
-SPARE = 16  # threads for what only looks something up
+SPARE = 32  # threads for what only looks something up, and for answers that equal requests share
 
 
 def build_page(settings: Settings | None = None, tabs: Mapping[str, Tab] = TABS) -> gr.Blocks:
@@ -73,8 +72,8 @@ def launch_page(page: gr.Blocks, settings: Settings | None = None, *, ssr_mode: 
     told = None if more.pop("prevent_thread_lock", False) else hear_signals()
     page.launch(
         prevent_thread_lock=True,
-        # Each who waits may keep one.
-        max_threads=settings.concurrency + settings.line + MOST_LIVE + AT_ONCE + SPARE,
+        # Those who wait keep none.
+        max_threads=settings.concurrency + AT_ONCE + SPARE,
         server_name=f"[{settings.host}]" if bare_ipv6 else settings.host,
         server_port=settings.port,
         theme=gradio_theme(),

@@ -41,7 +41,8 @@ class Settings:
     max_request_kb: int = 256
     max_answer_mb: int = 32  # a sentence of a hundred tokens, all weights written out
     concurrency: int = 2
-    line: int = 24
+    line: int = 1000
+    max_wait_s: int = 60
     host: str | None = None  # None: this machine alone, or what Gradio is told where it is hosted
     port: int | None = None  # None: the first free one from 7860
     models_folder: Path = MODELS
@@ -75,6 +76,7 @@ _RANGES = {
     "max_answer_mb": (1, 1_000),
     "concurrency": (1, 256),
     "line": (0, 10_000),
+    "max_wait_s": (1, 3600),
     "port": (1, 65_535),
     "metrics_port": (1, 65_535),
     "models_mb": (1, 1_000_000),
@@ -89,7 +91,12 @@ _MEANINGS = {
     "max_request_kb": ("the largest request, in kilobytes", ""),
     "max_answer_mb": ("the largest file that a visitor may export, in megabytes", ""),
     "concurrency": ("how many computations run at once", "2; on a cluster 32"),
-    "line": ("how many computations may wait for their turn; one address fills half of it at most", ""),
+    "max_wait_s": (
+        "how many seconds a computation may wait for its turn, as expected when it is asked for: beyond that the page "
+        "says that it is busy, and asks again by itself",
+        "",
+    ),
+    "line": ("how many computations may wait at all, whatever their time; one address fills half of it at most", ""),
     "host": ("the address where the page is served; `0.0.0.0` for other machines, too", "127.0.0.1"),
     "port": ("the port where the page is served", "the first free one from 7860"),
     "models_folder": ("where the models' folders are", "`assets/models`"),

@@ -169,7 +169,7 @@ def test_what_is_asked_wrongly_is_said_in_every_language(word: str) -> None:
     [
         RequestError("prefix_too_long", field="prefix", given=5, limit=3),
         HubError("not_writable", detail="/a/b: full"),
-        PageError("model", "line_full", {"before": 7}),
+        PageError("model", "line_full", {"seconds": 7}),
         NoMemoryError("of cuda:0"),
     ],
     ids=lambda error: type(error).__name__,

@@ -1,12 +1,17 @@
-"""The queue before the models: a limit on computations at a time, a limit on waiting requests, and fair turns.
+"""The queue before the models: a limit on computations at a time, a limit on the time to wait, and fair turns.
 
-    with line.turn(visitor):
-        translator.translate(text)
+    with line.join(visitor, kind="translate") as place:
+        if await place.comes(seconds):
+            translator.translate(text)
 
-The next turn goes to the address that has the fewest turns and has waited longest; within an address, to the session by
-the same rule. So many requests from one address delay that address alone. In a line `by_session` addresses do not
-count for turns: a class at one address waits no longer than anybody else. A visitor holds one turn less than there are,
-so that a second visitor never waits for all work of the first.
+A request is refused where it would wait longer than `max_wait_s`, by the order of turns (`fair_order`) and by what a
+computation of each kind takes at present (`Pace`). So many requests from one address delay that address alone, and are
+refused alone. In a line `by_session` addresses do not count for turns: a class at one address waits no longer than
+anybody else. A visitor holds one turn less than there are, so that a second visitor never waits for all work of the
+first.
+
+Equal requests have one turn: while one waits or runs, the others stand behind it, and get its result. Where it ends
+without one, the next of them takes its place.
 
 A request of somebody who still types waits apart (`join_live`). It has a turn only while no other request waits or
 runs, and gives it up once one comes (`is_quiet`), so that typing delays no answer that somebody asked for.
@@ -18,61 +23,26 @@ visitor's next request runs beside it.
 
 from __future__ import annotations
 
-import ipaddress
-import secrets
+import math
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from itertools import chain
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from itertools import chain, takewhile
 from threading import Condition, Lock
-from typing import NamedTuple, Self
+from typing import Any
 
+from headlight.viz.answers.fair_order import fair_order
+from headlight.viz.answers.pace import Pace
+from headlight.viz.answers.places import Place, Visitor, fingerprint, own_machine
 from headlight.viz.errors import PageError
 
-REMEMBERED = 1000  # visitors whose last turn is remembered
-GLANCE = 0.3  # seconds between two looks at whether a visitor has left
-MOST_LIVE = 32  # waiting requests of people who type: each keeps a thread
-MOST_BACKGROUND = 64  # waiting requests that pages make by themselves
+__all__ = ["Line", "Place", "Visitor", "fingerprint", "own_machine"]
+REMEMBERED = 3000  # addresses, visitors and their kinds of work whose last turn is remembered
+MAX_BYTES = 64_000_000  # of all waiting requests; one address fills half of it
+MAX_RETRY_S = 60  # a refused request may ask again after this at the latest
+MOST_LIVE = 256  # waiting requests of people who type
+MOST_BACKGROUND = 256  # waiting requests that pages make by themselves
 FORGOTTEN = 10.0  # seconds after which an abandoned place is dropped
-
-
-class Visitor(NamedTuple):
-    """A visitor: the address of the request, and the session that the browser claims."""
-
-    address: str = ""
-    session: str = ""
-
-
-class Place:
-    """One visitor's place in the queue, then the turn itself. Leaving the `with` block gives it back."""
-
-    def __init__(
-        self, line: Line, visitor: Visitor, number: int, *, live: bool = False, background: bool = False
-    ) -> None:
-        self.visitor, self.number, self.live, self.background = visitor, number, live, background
-        self.name = secrets.token_urlsafe(12)  # the browser names it to come back to it
-        self.granted = self.over = False
-        self.left_at: float | None = None  # when its request left it, to come back later
-        self._line = line
-
-    def wait(self, seconds: float | None = None) -> bool:
-        """Wait at most `seconds`; whether it is this visitor's turn."""
-        return self._line.wait(self, seconds)
-
-    def before(self) -> int:
-        """How many requests have their turn first, as of now."""
-        return self._line.before(self)
-
-    def leave(self) -> None:
-        """Give back the place, or the turn."""
-        self._line.leave(self)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.leave()
 
 
 class Line:
@@ -85,37 +55,53 @@ class Line:
         on_refused: Callable[[str], None] = lambda word: None,
         *,
         by_session: bool = False,
+        max_wait_s: float = math.inf,
     ) -> None:
-        self.at_once, self.most, self.by_session = at_once, most, by_session
+        self.at_once, self.most, self.by_session, self.max_wait_s = at_once, most, by_session, max_wait_s
         self._on_refused = on_refused  # gets the word of each refusal
         self.closed = False
         self._number = 0
+        self._pace = Pace()
         self._waiting: list[Place] = []
         self._running: list[Place] = []
         self._live: list[Place] = []  # waiting requests of those who type
         self._background: list[Place] = []  # waiting requests that pages make by themselves
-        self._last: OrderedDict[Visitor | str, int] = OrderedDict()  # the number of each visitor's last turn
+        self._same: dict[Hashable, Place] = {}  # the first of equal requests, which waits or runs
+        self._last: OrderedDict[Hashable, int] = OrderedDict()  # by key of a place: the number of the last turn
+        self._ahead: dict[int, int] | None = None  # by id of a place: how many others come first
         self._lock = Lock()
         self._changed = Condition(self._lock)
 
-    def join(self, visitor: Visitor) -> Place:
-        """A place at the end of the queue. A full queue, or a full part of this visitor's, raises a `PageError`."""
+    def join(
+        self, visitor: Visitor, *, kind: str = "", size: int = 0, same: Hashable = None, admitted: bool = False
+    ) -> Place:
+        """A place in the queue; a `PageError` where it would wait too long, or where the queue is full.
+
+        `kind`: what is computed. `size`: bytes of the request. `same`: what is equal for equal requests. `admitted`:
+        the request was taken already (`admit`).
+        """
         with self._changed:
             self._drop_forgotten()
-            if self.closed:
-                raise self._refusal("leaving")
-            theirs = sum(place.visitor.address == visitor.address for place in self._waiting)
-            # One address may fill half of the queue; the other half is for all others.
-            if len(self._waiting) >= self.most or theirs >= max(1, self.most // 2):
-                if self._free(visitor) and not self._waiting:
-                    pass  # without places, a free turn is taken at once
-                else:
-                    raise self._refusal("line_full", before=len(self._waiting))
-            self._number += 1
-            place = Place(self, visitor, self._number)
+            place = self._new(visitor, kind=kind, size=size)
+            first = self._same.get(same) if same is not None else None
+            if not admitted:
+                self._check_room(place, wait=first is None)
+            place.same = same
+            if first is not None:
+                place.first = first
+                first.behind.append(place)
+                return place
+            if same is not None:
+                self._same[same] = place
             self._waiting.append(place)
             self._grant()
             return place
+
+    def admit(self, visitor: Visitor, *, kind: str = "", besides: int = 0) -> None:
+        """A `PageError` where a request would be refused that comes after `besides` others of its address."""
+        with self._changed:
+            self._drop_forgotten()
+            self._check_room(self._new(visitor, kind=kind), besides=besides)
 
     def join_live(self, visitor: Visitor) -> Place:
         """A place after all others, of which a visitor has one at a time: an older one is over."""
@@ -127,16 +113,13 @@ class Line:
 
     def _join_apart(self, places: list[Place], most: int, visitor: Visitor, **kind: bool) -> Place:
         with self._changed:
-            if self.closed:
-                raise self._refusal("leaving")
             self._drop_forgotten()
-            for place in [each for each in places if each.visitor == visitor]:
-                place.over = True
-                places.remove(place)
+            place = self._new(visitor, **kind)
+            for older in [each for each in places if each.visitor == visitor]:
+                self._end(older)
+                places.remove(older)
             if len(places) >= most:
-                raise self._refusal("line_full", before=len(places))
-            self._number += 1
-            place = Place(self, visitor, self._number, **kind)
+                raise self._refusal("line_full", before=len(places), seconds=MAX_RETRY_S)
             places.append(place)
             self._grant()
             return place
@@ -166,33 +149,45 @@ class Line:
             place.left_at = time.monotonic()
             return True
 
-    @contextmanager
-    def turn(self, visitor: Visitor, gone: Callable[[], bool] = lambda: False) -> Iterator[Place]:
-        """A turn, after waiting without a limit, or until its visitor has `gone`."""
-        with self.join(visitor) as place:
-            while not place.wait(GLANCE):
-                if gone():
-                    raise PageError("data", "no_answer")
-            yield place
-
     def wait(self, place: Place, seconds: float | None) -> bool:
         """See `Place.wait`."""
         with self._changed:
-            self._changed.wait_for(lambda: place.granted or place.over, seconds)
+            self._changed.wait_for(lambda: place.settled, seconds)
             return place.granted
 
-    def before(self, place: Place) -> int:
+    def before(self, place: Place) -> int | None:
         """See `Place.before`."""
         with self._changed:
-            return next((ahead for ahead, each in enumerate(self._order()) if each is place), 0)
+            place = place.first or place
+            if ahead := self._others_ahead().get(id(place), 0):
+                return ahead
+            own = [each.visitor == place.visitor for each in self._running]
+            others_run = len(own) >= self.at_once and not all(own)
+            return None if any(own) and not place.granted and not others_run else 0
+
+    def done(self, place: Place, result: Any) -> None:
+        """See `Place.done`."""
+        with self._changed:
+            behind, place.behind = place.behind, []
+            if self._same.get(place.same) is place:
+                del self._same[place.same]  # a later one finds the result in a cache, or computes it anew
+            for each in behind:
+                each.result = result
+                self._wake(each)
+            self._changed.notify_all()
 
     def leave(self, place: Place) -> None:
         """See `Place.leave`."""
         with self._changed:
-            place.over = True
+            if place in self._running and not place.over:
+                self._pace.note(place.kind, time.monotonic() - place.granted_at)
+            self._end(place)
             for places in (self._waiting, self._running, self._live, self._background):
                 if place in places:
                     places.remove(place)
+            if place.first is not None and place in place.first.behind:
+                place.first.behind.remove(place)
+            self._follow(place)
             self._grant()
 
     def close(self) -> None:
@@ -213,9 +208,12 @@ class Line:
 
     @property
     def full(self) -> bool:
-        """Whether nobody else may join."""
+        """Whether a new visitor would be refused."""
         with self._changed:
-            return len(self._waiting) >= self.most and len(self._running) >= self.at_once
+            nobody = Place(self, Visitor("\0"), self._number + 1)
+            return len(self._running) >= self.at_once and (
+                len(self._waiting) >= self.most or self._expected_s(nobody) > self.max_wait_s
+            )
 
     def now(self) -> dict[str, int]:
         """How many requests run, wait, and wait while their visitor types."""
@@ -228,39 +226,107 @@ class Line:
         with self._changed:
             return len(self._running)
 
-    # ------------------------------------------------------------ whose turn it is; the lock is held
+    # ------------------------------------------------------------ who may wait; the lock is held
+
+    def _new(self, visitor: Visitor, **kind: Any) -> Place:
+        if self.closed:
+            raise self._refusal("leaving")
+        self._number += 1
+        return Place(self, visitor, self._number, **kind)
+
+    def _check_room(self, place: Place, *, wait: bool = True, besides: int = 0) -> None:
+        held = [*self._waiting, *chain.from_iterable(each.behind for each in self._same.values())]
+        theirs = [each for each in held if each.visitor.address == place.visitor.address]
+        # One address may fill half of the queue; the other half is for all others.
+        full = len(held) >= self.most or len(theirs) + besides >= max(1, self.most // 2)
+        full |= _bytes_of((*held, place)) > MAX_BYTES or _bytes_of((*theirs, place)) > MAX_BYTES // 2
+        if full and self._waiting_is_needless(place):
+            return
+        expected = self._expected_s(place, besides) if wait or full else 0.0
+        if full or expected > self.max_wait_s:
+            seconds = max(expected - self.max_wait_s, expected / 4)
+            raise self._refusal(
+                "line_full", before=len(self._waiting), seconds=min(MAX_RETRY_S, max(1, math.ceil(seconds)))
+            )
+
+    def _waiting_is_needless(self, place: Place) -> bool:
+        """Without places, a free turn is taken at once."""
+        return not self._waiting and self._free(place.visitor)
+
+    def _expected_s(self, place: Place, besides: int = 0) -> float:
+        """How long a new place would wait, at the present pace."""
+        at_most = self._wait_s(place, self._waiting, besides)
+        if at_most <= self.max_wait_s:  # which is quicker to say than whom it comes after
+            return at_most
+        return self._wait_s(
+            place, takewhile(lambda each: each is not place, self._order((*self._waiting, place))), besides
+        )
+
+    def _wait_s(self, place: Place, before: Iterable[Place], besides: int) -> float:
+        ahead = [*self._running, *before]
+        seconds = [self._pace.of(each.kind) / (2 if each.granted else 1) for each in ahead]  # half of what runs is over
+        share, later = max(1, self.at_once - 1), besides * self._pace.of(place.kind)
+        waits = [(sum(seconds) + later) / self.at_once]
+        shared = self.by_session or own_machine(place.visitor.address)
+        for key in (place.visitor,) if shared else (place.visitor, place.visitor.address):  # one turn less than all
+            theirs = sum(spent for spent, each in zip(seconds, ahead, strict=True) if key in each.keys)
+            waits.append((theirs + later) / share)
+        return max(waits) if ahead or besides else 0.0
 
     def _refusal(self, word: str, **values: int) -> PageError:
         self._on_refused(word)
         return PageError("text", word, values)
 
+    # ------------------------------------------------------------ whose turn it is; the lock is held
+
     def _grant(self) -> None:
+        self._ahead = None
         while len(self._running) < self.at_once:
-            able = [place for place in self._order() if place.left_at is None and self._free(place.visitor)]
-            place = able[0] if able else self._next_live() or self._next_background()
+            able = [place for place in self._waiting if place.left_at is None and self._free(place.visitor)]
+            place = next(self._order(able), None) or self._next_live() or self._next_background()
             if place is None:
                 break
             for places in (self._waiting, self._live, self._background):
                 if place in places:
                     places.remove(place)
             self._running.append(place)
-            place.granted = True
-            self._served(self._last, place)
-            while len(self._last) > REMEMBERED:
-                self._last.popitem(last=False)
+            place.granted, place.granted_at = True, time.monotonic()
+            self._wake(place)
+            self._served(place)
         self._changed.notify_all()
+
+    def _follow(self, place: Place) -> None:
+        """Its equal requests, which still have no result: the first of them takes its place."""
+        if place.same is None or self._same.get(place.same) is not place:
+            return
+        del self._same[place.same]
+        if place.behind:
+            first, *rest = place.behind
+            place.behind, first.first, first.behind = [], None, rest
+            for each in rest:
+                each.first = first
+            self._same[first.same] = first
+            self._waiting.append(first)
+
+    def _end(self, place: Place) -> None:
+        place.over = True
+        self._wake(place)
+
+    def _wake(self, place: Place) -> None:
+        if place.wake is not None:
+            place.wake()
 
     def _is_quiet(self) -> bool:
         return not self._waiting and all(place.live or place.background for place in self._running)
 
     def _next_live(self) -> Place | None:
         """Who types and is next: one turn stays free for a request that somebody asks for."""
-        typed = sum(not place.background for place in self._running)
-        if not self._is_quiet() or typed >= max(1, self.at_once - 1):
+        typed = [place for place in self._running if not place.background]
+        if not self._is_quiet() or len(typed) >= max(1, self.at_once - 1):
             return None
-        running = Counter(key for place in self._running if not place.background for key in self._keys(place))
-        able = [place for place in self._live if not running[place.visitor]]  # the last one of a visitor ends first
-        return min(able, key=lambda place: self._rank(place, running, self._last), default=None)
+        busy = {place.visitor for place in typed}
+        able = [place for place in self._live if place.visitor not in busy]  # the last one of a visitor ends first
+        return next(self._order(able, typed), None)
 
     def _next_background(self) -> Place | None:
         """What a page does by itself and is next: it cannot be stopped halfway, so one turn stays free, too."""
@@ -275,48 +341,38 @@ class Line:
         running = [place.visitor for place in self._running if not (place.live or place.background)]
         if len(self._running) >= self.at_once or running.count(visitor) >= share:
             return False
-        return own_machine(visitor.address) or sum(each.address == visitor.address for each in running) < share
+        return sum(each.address == visitor.address for each in running) < share or own_machine(visitor.address)
 
-    def _order(self) -> list[Place]:
-        """All waiting places in the order of their turns, if no other request came."""
-        left, order = list(self._waiting), []
-        running = Counter(key for place in self._running for key in self._keys(place))
-        last = OrderedDict(self._last)
-        while left:
-            place = min(left, key=lambda each: self._rank(each, running, last))
-            left.remove(place)
-            order.append(place)
-            running.update(self._keys(place))
-            self._served(last, place)
-        return order
+    def _order(self, waiting: Iterable[Place], running: Iterable[Place] | None = None) -> Iterator[Place]:
+        """The places in the order of their turns, if no other request came."""
+        held = self._running if running is None else running
+        return fair_order(waiting, Counter(key for place in held for key in place.keys), self._last)
 
-    def _keys(self, place: Place) -> tuple[Visitor | str, ...]:
-        """Among whom turns are shared, the widest first."""
-        return (place.visitor,) if self.by_session else (place.visitor.address, place.visitor)
+    def _others_ahead(self) -> dict[int, int]:
+        if self._ahead is None:
+            own: Counter[Visitor] = Counter()
+            self._ahead = {}
+            for number, place in enumerate(self._order(self._waiting)):
+                self._ahead[id(place)] = number - own[place.visitor]
+                own[place.visitor] += 1
+        return self._ahead
 
-    def _rank(
-        self, place: Place, running: Counter[Visitor | str], last: OrderedDict[Visitor | str, int]
-    ) -> tuple[int, ...]:
-        turns = ((running[key], last.get(key, 0)) for key in self._keys(place))
-        return *chain.from_iterable(turns), place.number
-
-    def _served(self, last: OrderedDict[Visitor | str, int], place: Place) -> None:
-        number = 1 + (last[next(reversed(last))] if last else 0)
-        for key in self._keys(place):
-            last[key] = number
-            last.move_to_end(key)
+    def _served(self, place: Place) -> None:
+        number = 1 + (self._last[next(reversed(self._last))] if self._last else 0)
+        for key in place.keys:
+            self._last[key] = number
+            self._last.move_to_end(key)
+        while len(self._last) > REMEMBERED:
+            self._last.popitem(last=False)
 
     def _drop_forgotten(self) -> None:
         long_ago = time.monotonic() - FORGOTTEN
         for places in (self._waiting, self._background):
             for place in [each for each in places if each.left_at is not None and each.left_at < long_ago]:
-                place.over = True
+                self._end(place)
                 places.remove(place)
+                self._ahead = None
 
 
-def own_machine(address: str) -> bool:
-    """Whether an address is this computer's own, or empty: many visitors may share it."""
-    try:
-        return ipaddress.ip_address(address).is_loopback
-    except ValueError:
-        return True
+def _bytes_of(places: Iterable[Place]) -> int:
+    return sum(place.size for place in places)

@@ -107,8 +107,11 @@ def progress_json(text: str, tokens: Sequence[Token]) -> str:
     return _json({"what": "progress", "text": text, "target": tokens_values(tokens)})
 
 
-def waiting_json(before: int, place: str = "") -> str:
-    """How many requests are before this one. A browser that asks again names its `place`."""
+def waiting_json(before: int | None, place: str = "") -> str:
+    """How many requests of others are before this one; `None`: it waits for its visitor's own.
+
+    A browser that asks again names its `place`.
+    """
     return _json({"what": "waiting", "before": before, **({"place": place} if place else {})})
 
 

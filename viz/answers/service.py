@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import astuple, dataclass, replace
 from functools import partial
@@ -63,7 +63,12 @@ class Service:
         self.settings = settings
         self.tallies = Tallies()
         # Before everything that computes:
-        self.line = Line(settings.concurrency, settings.line, on_refused=self.tallies.refused)
+        self.line = Line(
+            settings.concurrency,
+            settings.line,
+            on_refused=self.tallies.refused,
+            max_wait_s=settings.max_wait_s,
+        )
         self.answer_cache = AnswerCache(settings.cache_mb * MEGABYTE)
         self.shared = SharedAnswers(settings.cache_url) if settings.cache_url else None
         self.catalogue = Catalogue(settings)
@@ -137,11 +142,14 @@ class Service:
 
     # ------------------------------------------------------------ translating
 
-    def check(self, values: Any, *, model_defaults: bool = False) -> TranslationRequest:
+    def check(self, values: Any, *, model_defaults: bool = False, **instead: Any) -> TranslationRequest:
         """The request that a browser or a program sent, after every check and before the model computes.
 
         `model_defaults`: options that are not named are the defaults of this model, instead of those of the API.
+        `instead`: fields that have these values, whatever was sent.
         """
+        if instead and isinstance(values, Mapping):  # anything else is refused below
+            values = {**values, **instead}
         try:
             return self._checked(values, model_defaults=model_defaults)
         except PageError as error:

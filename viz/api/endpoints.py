@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, get_args
 
+import anyio.to_thread
 import gradio as gr
 import numpy as np
 from gradio import events
@@ -18,7 +19,7 @@ from gradio.context import get_blocks_context
 
 from headlight.model.records import Kind, Token
 from headlight.viz.answers.hints import hint_for_programs
-from headlight.viz.answers.line import Line
+from headlight.viz.answers.line import Line, fingerprint
 from headlight.viz.answers.model_values import model_of
 from headlight.viz.answers.payload import reliability_values
 from headlight.viz.answers.service import Service
@@ -26,10 +27,11 @@ from headlight.viz.api.arguments import bind
 from headlight.viz.errors import PageError
 from headlight.viz.fields import BOTH, SELECTION, Field, Merged, Place, parameters, selection_from
 from headlight.viz.values import check_place
-from headlight.viz.wire.gradio_inside import describe, function_named
+from headlight.viz.wire.gradio_inside import describe, function_named, threads_of
 from headlight.viz.wire.visitors import GONE, VISITOR
 from headlight.viz.words import say
 
+GLANCE = 1.0  # seconds between two checks whether a waiting program has left
 DECIMALS = 6  # of weights and probabilities, so that a row still adds up to one
 
 # The meaning of rows and columns. A decoder row has the name of the token that it predicts.
@@ -143,7 +145,7 @@ def register_api(service: Service) -> None:
     assert blocks is not None  # noqa: S101 - it is called inside a `gr.Blocks`
     for name, signature in ENDPOINTS.items():
         events.api(
-            guarded(name, getattr(endpoints, name), signature, service.line),
+            guarded(name, getattr(endpoints, name), signature, service.line, lambda: threads_of(blocks)),
             api_name=name,
             concurrency_limit=None,  # the queue `Line` limits computations
         )
@@ -159,15 +161,32 @@ def _describe(added: Any, endpoint: str) -> None:
 
 
 def guarded(
-    name: str, function: Callable[[Mapping[str, Any]], Any], signature: inspect.Signature, line: Line
-) -> Callable[..., Any]:
-    """A function of named values as an endpoint: it waits for its turn, checks its arguments and raises our phrases."""
+    name: str,
+    function: Callable[[Mapping[str, Any]], Any],
+    signature: inspect.Signature,
+    line: Line,
+    threads: Callable[[], Any] = lambda: None,
+) -> Callable[..., Awaitable[Any]]:
+    """A function of named values as an endpoint: it waits for its turn, checks its arguments and raises our phrases.
 
-    def call(*given: Any) -> Any:
+    Only while it computes it takes one of the `threads`.
+    """
+
+    async def call(*given: Any) -> Any:
         try:
             arguments = bind(signature, given)
-            with line.turn(VISITOR.get(), GONE.get()):
-                return function(dict(zip(signature.parameters, arguments, strict=True)))
+            same = fingerprint([name, arguments])
+            # The middleware has admitted it: what was taken is answered.
+            with line.join(VISITOR.get(), kind=name, same=same, admitted=True) as place:
+                while not await place.comes(GLANCE):
+                    if GONE.get()():
+                        raise PageError("data", "no_answer")
+                if place.result is not None:
+                    return {**place.result, **({"cached": True} if "cached" in place.result else {})}
+                values = dict(zip(signature.parameters, arguments, strict=True))
+                result = await anyio.to_thread.run_sync(function, values, limiter=threads())
+                place.done(result)
+                return result
         except PageError as error:
             raise gr.Error(str(error), print_exception=False) from None
         except Exception:

@@ -39,7 +39,7 @@ from headlight.viz.wire.gradio_inside import (
 )
 from headlight.viz.wire.listening import queue_of
 from headlight.viz.wire.told import EVENTS, tell_all
-from headlight.viz.wire.visitors import ADDRESS, VISITOR, address_of
+from headlight.viz.wire.visitors import ADDRESS, PROGRAM, VISITOR, address_of
 
 BY_NAME = re.compile(r"/gradio_api/(?P<way>call/v2|call|run|api)/(?P<name>[^/]+)/?$")
 ANSWER = re.compile(r"/gradio_api/(?:call/(?:v2/)?[^/]+/(?P<event>[^/]+)|queue/data)/?$")
@@ -158,7 +158,7 @@ class RequestLimits:
             return
         if queue is not None and method == "GET" and (answer := ANSWER.search(path)):
             if answer["event"]:
-                await one_answer(queue, answer["event"], self.app, scope, receive, send)
+                await one_answer(queue, answer["event"], receive, send)
             else:
                 await all_messages(queue, self.app, scope, receive, send)
             return
@@ -194,7 +194,8 @@ class RequestLimits:
             await self.app(scope, receive, send)
             return
         background = getattr(function, "background", False)
-        place = await place_in(queue.line, visitor, values["data"], background=background)
+        kind = values["fn_name"]
+        place = await place_in(queue.line, visitor, values["data"], kind=kind, background=background)
         if isinstance(place, str):
             await say(send, place)
             return
@@ -255,6 +256,7 @@ class RequestLimits:
         way, name = (named["way"], named["name"]) if named else ("", "")
         if way.startswith("call") and name not in self.endpoints:
             raise self._unknown()
+        scope[PROGRAM] = way.startswith("call")
         if called and b"json" not in content_type.lower():  # a form with files would be read otherwise
             raise PageError("data", "not_json")
         if not named and not queued and b"json" not in content_type.lower():
@@ -263,6 +265,7 @@ class RequestLimits:
         check_plain(values)
         if way == "call/v2":
             check_names(self.endpoints[name], values)
+            self._admit(scope, name)
         elif named or queued:
             if not isinstance(values, dict) or not isinstance(values.get("data"), list):
                 raise PageError("data", "not_data", {"example": '{"data": ["Guten Tag."]}'})
@@ -291,7 +294,16 @@ class RequestLimits:
                 raise PageError("data", "too_few_values", {"limit": len(function.inputs), "given": len(data)})
             if gr.EventData in get_type_hints(function.fn).values() and not isinstance(values.get("event_data"), dict):
                 raise PageError("data", "wrong_field", {"name": "event_data"})
-        return bind(self.endpoints[name], data) if name in self.endpoints else data
+        if name not in self.endpoints:
+            return data
+        arguments = bind(self.endpoints[name], data)
+        self._admit(scope, name)
+        return arguments
+
+    def _admit(self, scope: Scope, name: str) -> None:
+        """Refuse a call at once that would wait too long: of what is taken, the answer comes."""
+        if (queue := queue_of(scope)) is not None:
+            queue.admit(name, Visitor(scope[ADDRESS]))
 
     def _unknown(self) -> PageError:
         return PageError("data", "unknown_endpoint", {"choices": ", ".join(f"/{name}" for name in self.endpoints)})
@@ -322,6 +334,6 @@ async def refuse(send: Send, error: PageError) -> None:
     if error.word in ("too_large", "too_slow"):
         headers.append((b"connection", b"close"))  # the rest of the body is not read
     if STATUS.get(error.word) == 503:
-        headers.append((b"retry-after", b"60"))
+        headers.append((b"retry-after", str(error.values.get("seconds", 60)).encode()))
     await send({"type": "http.response.start", "status": STATUS.get(error.word, 422), "headers": headers})
     await send({"type": "http.response.body", "body": body})

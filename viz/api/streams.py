@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from urllib.parse import parse_qs
@@ -18,10 +19,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headlight.viz.errors import PageError
 from headlight.viz.wire.listening import ListeningQueue
-from headlight.viz.wire.told import HEADERS
+from headlight.viz.wire.told import HEADERS, SILENCE
 
 GLANCE = 1.0  # seconds between two looks at whether a stream has pending messages
 LETTING_GO = 10.0  # seconds that a reader has for its last message to arrive: a phone's line may be slow
+ALIVE = b"event: heartbeat\ndata: null\n\n"  # in the words of Gradio
 CLOSE = b'data: {"msg":"close_stream","event_id":null}\n\n'
 
 
@@ -30,21 +32,36 @@ def error_event(error: PageError) -> bytes:
     return f"event: error\ndata: {json.dumps(error.as_json())}\n\n".encode()
 
 
-async def one_answer(
-    queue: ListeningQueue, event_id: str, app: ASGIApp, scope: Scope, receive: Receive, send: Send
-) -> None:
-    """The messages of one job, as programs fetch them by its number."""
-    session = queue.session_of(event_id)
-    if session is None or not queue.is_owed(session):
+async def one_answer(queue: ListeningQueue, job: str, receive: Receive, send: Send) -> None:
+    """The answer of one job, as programs fetch it by its number. Where the reader leaves before, it is kept."""
+    if job not in queue.answers:
         raise PageError("data", "no_answer")
-    with queue.listening(session):
-        way = _Way(queue, session, receive, send)
-        await app(scope, way.receive, way.send)
-    if not way.begun:
-        return
-    if way.last is None:  # another request was told, in another stream
-        way.last = {"type": "http.response.body", "body": error_event(PageError("data", "no_answer"))}
-    await way.end()
+    with queue.fetching(job):
+        await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+        leaves = asyncio.ensure_future(_gone(receive))
+        try:
+            body = await _answer(queue, job, leaves, send)
+        finally:
+            leaves.cancel()
+        await send({"type": "http.response.body", "body": body})
+
+
+async def _answer(queue: ListeningQueue, job: str, leaves: asyncio.Future[None], send: Send) -> bytes:
+    """The answer, and nothing where its reader has left; meanwhile signs of life."""
+    said = time.monotonic()
+    while not leaves.done():
+        answer = await queue.answers.wait(job, GLANCE)
+        if leaves.done():
+            break
+        if answer is not None:
+            queue.answers.forget(job)
+            return answer
+        if job not in queue.answers:  # another request was told, or the job was cancelled
+            return error_event(PageError("data", "no_answer"))
+        if time.monotonic() - said > SILENCE:
+            said = time.monotonic()
+            await send({"type": "http.response.body", "body": ALIVE, "more_body": True})
+    return b""
 
 
 async def all_messages(queue: ListeningQueue, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
@@ -53,7 +70,7 @@ async def all_messages(queue: ListeningQueue, app: ASGIApp, scope: Scope, receiv
     session = next(reversed(query.get("session_hash", [])), "")  # of several, Gradio reads the last
     if not session:
         raise PageError("data", "no_answer")
-    with queue.listening(session, returns=True) as hang_up:
+    with queue.listening(session) as hang_up:
         way = _Way(queue, session, receive, send, hang_up)
         if queue.is_owed(session):
             await app(scope, way.receive, way.send)
@@ -83,7 +100,7 @@ class _Way:
         session: str,
         receive: Receive,
         send: Send,
-        hang_up: Callable[[], None] = lambda: None,
+        hang_up: Callable[[], None],
     ) -> None:
         self._queue, self._session, self._receive, self._send = queue, session, receive, send
         self._hang_up = hang_up

@@ -6,7 +6,6 @@ they exist, and sends results of any size.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +17,6 @@ from headlight.viz.answers.payload import error_json, waiting_json
 from headlight.viz.errors import PageError
 
 PATIENCE = 1.0  # seconds until a waiting call returns its position, and the browser calls again
-GLANCE = 0.02  # seconds between two checks for the turn
 LONGEST_SESSION = 64  # characters; browsers and programs use a dozen
 
 
@@ -41,20 +39,20 @@ def called_function(page: Any, values: Any) -> Callable[..., Any]:
     return found
 
 
-async def place_in(line: Line, visitor: Visitor, data: str, *, background: bool = False) -> Place | str:
+async def place_in(line: Line, visitor: Visitor, data: str, *, kind: str = "", background: bool = False) -> Place | str:
     """This visitor's turn; or the JSON for the browser, after `PATIENCE` seconds or when the queue is full."""
     place = line.find(_named(data), visitor)
     try:
-        place = place or (line.join_background(visitor) if background else line.join(visitor))
+        if place is None and background:
+            place = line.join_background(visitor)
+        elif place is None:
+            place = line.join(visitor, kind=kind, size=len(data))
     except PageError as error:
         return error_json(error.field, error.word, error.values)
     try:
-        for _ in range(round(PATIENCE / GLANCE)):
-            if place.granted:
-                return place
-            if place.over:  # a later one of this visitor has taken its place
-                return error_json("data", "no_answer", {})
-            await asyncio.sleep(GLANCE)
+        await place.comes(PATIENCE)
+        if place.over:  # a later one of this visitor has taken its place
+            return error_json("data", "no_answer", {})
         before = place.before()
         return waiting_json(before, place.name) if line.park(place) else place
     except BaseException:  # the request was cancelled

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import closing
+from collections.abc import AsyncIterator, Callable, Generator, Mapping
+from contextlib import aclosing, closing
 from threading import Event
 from typing import Any
 
 import gradio as gr
+from gradio.context import get_blocks_context
 
+from headlight.model.records import Translation
 from headlight.viz.answers.examples import EXAMPLES
 from headlight.viz.answers.first import first_answer
+from headlight.viz.answers.line import fingerprint
 from headlight.viz.answers.model_values import answer_of, default_request, translators
 from headlight.viz.answers.payload import (
     busy_json,
@@ -27,15 +30,14 @@ from headlight.viz.answers.service import MEGABYTE, Cached, Service
 from headlight.viz.errors import PageError
 from headlight.viz.fields import OPTIONS
 from headlight.viz.settings import ANY
+from headlight.viz.wire.gradio_inside import threads_of
 from headlight.viz.wire.parcels import LARGE, Parcels
 from headlight.viz.wire.rpc import answering, asked_of
-from headlight.viz.wire.told import telling
+from headlight.viz.wire.told import Step, Wait, messages_of, telling
 from headlight.viz.wire.visitors import GONE, VISITOR, OneEach, with_turn
 from headlight.viz.wire.widget import widget
 
 BREATH = 0.06  # seconds between two messages: often enough for the eye, seldom enough for the network
-GLANCE = 0.3  # seconds between two looks at how long the line is
-LIVE_GLANCE = 0.2  # the same of those who type: a newer sentence, and a turn, wake them at once
 LIVE_PATIENCE = 1.0  # seconds until who types is told that others are served first
 # What a live answer is made with, whatever was asked for: one pass over the sentence as it stands.
 LIVE: Mapping[str, Any] = {
@@ -58,9 +60,11 @@ class TranslateWidget(OneEach):
         super().__init__()
         self.service = service
         self.parcels = Parcels()
+        self.page: gr.Blocks | None = None  # that it was built in
 
     def build(self) -> gr.HTML:
         """Inside a `gr.Blocks`."""
+        self.page = get_blocks_context()
         first = first_answer(self.service)
         server: list[Callable[..., Any]] = [telling(self.ask), answering(self.read_back, background=True)]
         server.append(answering(self.collect, computes=False, written=True))
@@ -100,22 +104,29 @@ class TranslateWidget(OneEach):
         """An answer that was too large for a message."""
         return self.parcels.take(values.get("name"))
 
-    def ask(self, asked: str, stop: Event) -> Generator[str]:
+    def ask(self, asked: str, stop: Event) -> Generator[Step]:
         """The messages of one request, as the middleware sends them, until `stop` is set."""
         with closing(self._answered(asked, VISITOR.get().session, stop)) as found:
-            for message, turn in found:
-                yield with_turn(message, turn)
+            for step, turn in found:
+                yield _numbered(step, turn)
 
-    def tell(self, event: gr.EventData, request: gr.Request) -> Iterator[Any]:
+    async def tell(self, event: gr.EventData, request: gr.Request) -> AsyncIterator[Any]:
         """The same for Gradio's queue, which would repeat the last one at the end, after those of a later request."""
         asked, session = getattr(event, "request", None), request.session_hash or ""
-        with closing(self._answered(asked, session, Event())) as found:
-            for message, turn in found:
-                small = len(message) < LARGE
-                yield with_turn(message if small else parcel_json(self.parcels.keep(message)), turn)
+        stop = Event()
+        steps = self._parcelled(asked, session, stop)
+        async with aclosing(messages_of(steps, stop, threads_of(self.page))) as messages:
+            async for message in messages:
+                yield message
         yield gr.skip()
 
-    def _answered(self, asked: object, session: str, stop: Event) -> Generator[tuple[str, Any]]:
+    def _parcelled(self, asked: object, session: str, stop: Event) -> Generator[Step]:
+        with closing(self._answered(asked, session, stop)) as found:
+            for step, turn in found:
+                large = isinstance(step, str) and len(step) >= LARGE
+                yield _numbered(parcel_json(self.parcels.keep(step)) if large else step, turn)
+
+    def _answered(self, asked: object, session: str, stop: Event) -> Generator[tuple[Step, Any]]:
         """One request of one visitor, as messages with its number, until the visitor sends another one."""
         try:
             values, turn = asked_of(asked)
@@ -126,10 +137,10 @@ class TranslateWidget(OneEach):
         with self._only(session, turn, stop), closing(messages(values, stop)) as found:
             if stop.is_set():  # a newer one has come first
                 return
-            for message in found:
+            for step in found:
                 if stop.is_set():
                     return
-                yield self._sized(message), turn
+                yield step if isinstance(step, Wait) else self._sized(step), turn
 
     def _sized(self, message: str) -> str:
         """The message, or an error where it is larger than anything that a visitor may get."""
@@ -138,25 +149,26 @@ class TranslateWidget(OneEach):
             return message
         return error_json("text", "answer_too_large", {"given": -(-len(message) // MEGABYTE), "limit": most})
 
-    def _in_line(self, values: dict[str, Any], stop: Event) -> Generator[str]:
-        """How many requests are before this one, until its turn comes; then its messages."""
+    def _in_line(self, values: dict[str, Any], stop: Event) -> Generator[Step]:
+        """How many requests are before this one, until its turn comes; then its messages, or an equal one's answer."""
+        about = {"kind": "translate", "size": len(json.dumps(values)), "same": fingerprint(values)}
         try:
-            place = self.service.line.join(VISITOR.get())
+            place = self.service.line.join(VISITOR.get(), **about)
         except PageError as error:
             yield error_json(error.field, error.word, error.values)
             return
         with place:
-            told = None
-            while not place.wait(GLANCE):
+            while not place.settled:
+                yield Wait(place, says=waiting_json)
                 if stop.is_set() or GONE.get()():
                     return
-                if (before := place.before()) != told:
-                    told = before
-                    yield waiting_json(before)
-            with closing(self._messages(values, stop)) as found:
-                yield from found
+            if place.result is not None:
+                yield answer_of(self.service, place.result, cached=True)
+            elif place.granted:
+                with closing(self._messages(values, stop, place.done)) as found:
+                    yield from found
 
-    def _live(self, values: dict[str, Any], stop: Event) -> Generator[str]:
+    def _live(self, values: dict[str, Any], stop: Event) -> Generator[Step]:
         """The answer to a sentence that is still typed: greedy, after all other requests, and without progress."""
         if stop.is_set():  # a newer one has come first: its place must stay
             return
@@ -166,13 +178,13 @@ class TranslateWidget(OneEach):
             yield busy_json()
             return
         with place:
-            told = time.monotonic()
-            while not place.wait(LIVE_GLANCE):
-                if stop.is_set() or place.over or GONE.get()():
-                    return
-                if time.monotonic() - told > LIVE_PATIENCE:
-                    yield busy_json()
-                    return
+            if not place.granted:
+                yield Wait(place, LIVE_PATIENCE)
+            if stop.is_set() or place.over or GONE.get()():
+                return
+            if not place.granted:
+                yield busy_json()
+                return
             yield from self._live_messages(values, stop)
 
     def _live_messages(self, values: dict[str, Any], stop: Event) -> Generator[str]:
@@ -191,12 +203,13 @@ class TranslateWidget(OneEach):
             LOG.exception("A live translation failed.")
             yield error_json("text", OUR_FAULT, {})
 
-    def _messages(self, values: dict[str, Any], stop: Event) -> Generator[str]:
+    def _messages(self, values: dict[str, Any], stop: Event, done: Callable[[Translation], None]) -> Generator[str]:
         try:
             asked = self.service.check(values, model_defaults=True)
             told = time.monotonic()
             for progress in self.service.stream(asked, stop):
                 if progress.translation is not None:
+                    done(progress.translation)
                     yield answer_of(self.service, progress.translation, cached=isinstance(progress, Cached))
                 elif time.monotonic() - told >= BREATH:
                     told = time.monotonic()
@@ -206,3 +219,11 @@ class TranslateWidget(OneEach):
         except Exception:
             LOG.exception("A translation failed.")
             yield error_json("text", OUR_FAULT, {})
+
+
+def _numbered(step: Step, turn: Any) -> Step:
+    """A message with the number of its request, also one about the line."""
+    if isinstance(step, str):
+        return with_turn(step, turn)
+    says = step.says
+    return step if says is None else step._replace(says=lambda before: with_turn(says(before), turn))

@@ -44,9 +44,9 @@ def changed_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]
     """The function that answers a request again with its `interventions`."""
 
     def answer_changed(values: Mapping[str, Any]) -> dict[str, Any]:
-        service.check(values.get("request"))
-        plain = service.check({**values["request"], "interventions": None})
-        request = own_choice(service.check({**values["request"], "interventions": values.get("interventions")}))
+        plain = service.check(values.get("request"), interventions=None)
+        changed = service.check(values.get("request"), interventions=values.get("interventions"))
+        request = own_choice(changed)
         before, own = own_translation(service, plain)
         after = service.translate(request)
         # The words of the original, as the changed model scores them: the maps of both then have the same rows.
@@ -147,7 +147,7 @@ def pruned_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]
     """The function that tells at which of the next few heads the translation changes, as they go off in order."""
 
     def find_change(values: Mapping[str, Any]) -> dict[str, Any]:
-        own = own_choice(service.check({**(values.get("request") or {}), "interventions": None}))
+        own = own_choice(service.check(values.get("request"), interventions=None))
         plain = service.translate(own)
         order = values.get("order")
         heads = heads_of(service.outline(own.model).model.config)

@@ -2,12 +2,17 @@
 
 Gradio begins every job that it gets, so a visitor who sends jobs and reads no result would delay all others. Who has
 listened before is trusted with one job: it begins while the stream is still being opened, which on a long line takes
-as long as the answer itself. The rule needs private parts of Gradio's queue, as the pinned version has no public way.
+as long as the answer itself. A job that waits for its listener is held beside the queue, for `KEPT_S`; it is refused at
+once where there is no room for it, and none is dropped to make room. The rule needs private parts of Gradio's queue, as
+the pinned version has no public way.
+
+A job that a program began by `call/NAME` is fetched by its number, and what it says is kept for that (`KeptAnswers`).
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 import time
 from collections import Counter
@@ -22,25 +27,26 @@ from headlight.viz.answers.line import Line, Visitor, own_machine
 from headlight.viz.answers.lru import ByteLru
 from headlight.viz.errors import PageError
 from headlight.viz.wire.gradio_inside import page_of, queue_of_page
-from headlight.viz.wire.visitors import ADDRESS, GONE, VISITOR
+from headlight.viz.wire.kept_answers import KEPT_S, KeptAnswers
+from headlight.viz.wire.visitors import ADDRESS, GONE, PROGRAM, VISITOR
 
-MOST = 128  # waiting jobs
-MOST_UNHEARD = 8  # waiting jobs of one address without a listener: a program has one between its two requests
+MAX_JOBS = 2000  # that run or wait in the line at once: each is a task, and none of those that wait has a thread
+MAX_HELD_BYTES = 32_000_000  # of jobs without a listener; one address fills a quarter of it
+JOB_BYTES = 8_000  # that a job takes beside its body
+RETRY_S = 30  # after which a program may ask again where there is no room
 MOMENT = 0.02  # seconds between two checks whether a reader let go
 GLANCE = 0.05  # seconds between two checks for undelivered messages
-PATIENCE = 30.0  # seconds until a job without a listener is dropped: programs fetch the result in a second request
-UNFETCHED = 30.0  # seconds until the messages of a finished job that nobody asked for are forgotten
+UNFETCHED = 30.0  # seconds until the messages of a page's finished job that nobody hears are forgotten
 MOST_KNOWN = 10_000  # sessions that have listened and are remembered
 
 
 class ListeningQueue(Queue):
-    """Jobs in their order; those of a visitor who has never listened wait until one does."""
+    """Jobs in their order; those of a visitor who has never listened are held until one does."""
 
     def __init__(self, page: gr.Blocks, line: Line) -> None:
-        super().__init__(
-            live_updates=True, concurrency_count=page.max_threads, update_intervals=1, max_size=MOST, blocks=page
-        )
+        super().__init__(live_updates=True, concurrency_count=MAX_JOBS, update_intervals=1, max_size=None, blocks=page)
         self.line = line
+        self.answers = KeptAnswers()
         self.beat = time.monotonic()  # when the page's loop last looked for jobs
         # Gradio forgets the oldest of 2000: a visitor who sends as many jobs would delete the messages of all others.
         # Here messages go when no listener waits for them.
@@ -48,16 +54,17 @@ class ListeningQueue(Queue):
         self._listeners: Counter[str] = Counter()
         self._closing: Counter[str] = Counter()  # streams that have said their last word to readers who still hold on
         self._joining: Counter[str] = Counter()  # jobs that are being taken
+        self._held: dict[str, list[Event]] = {}  # by session, or by the number of a program's job
+        self._held_bytes: Counter[str] = Counter()  # by address
+        self._held_jobs: Counter[str] = Counter()  # the same
         # Sessions that have listened, each counted as one; true while a job has begun that they do not hear yet.
         self._known: ByteLru[bool] = ByteLru(MOST_KNOWN)
 
     # ------------------------------------------------------------ who listens
 
     @contextmanager
-    def listening(self, session: str, *, returns: bool = False) -> Iterator[Callable[[], None]]:
+    def listening(self, session: str) -> Iterator[Callable[[], None]]:
         """A stream of this session is open for the length of the block; it gives what hangs up.
-
-        `returns`: it is a page's, which will ask again; a program has another session for each of its jobs.
 
         After that nobody listens, but the reader may still believe that somebody does: what is sent meanwhile gets its
         number once the block is over.
@@ -72,8 +79,8 @@ class ListeningQueue(Queue):
                 counter[session] += 1
 
         counter[session] += 1
-        if returns:
-            self._known.put(session, False, 1)
+        self._known.put(session, False, 1)
+        self._begin(session)
         try:
             yield hang_up
         finally:
@@ -83,6 +90,13 @@ class ListeningQueue(Queue):
                 self.pending_event_ids_session[session] &= self.event_ids_to_events.keys()
             self._forget_sessions()
 
+    @contextmanager
+    def fetching(self, job: str) -> Iterator[None]:
+        """A program asks for the answer of its job for the length of the block. The job goes on after that."""
+        self._begin(job)
+        with self.answers.reading(job):
+            yield
+
     def is_owed(self, session: str) -> bool:
         """Whether any messages are still to come in a stream of this session."""
         return bool(self.pending_event_ids_session.get(session))
@@ -91,79 +105,61 @@ class ListeningQueue(Queue):
         """The same, or whether a job of this session is just being taken."""
         return self.is_owed(session) or self._joining[session] > 0
 
-    def session_of(self, event_id: str) -> str | None:
-        """The session of a job whose result was not fetched yet."""
-        event = self.event_ids_to_events.get(event_id)
-        if event is not None:
-            return str(event.session_hash)
-        return next((name for name, ids in self.pending_event_ids_session.items() if event_id in ids), None)
-
     def spoken(self, seconds: float) -> bool:
         """Wait at most `seconds`; whether all listeners have received their last message."""
         deadline = time.monotonic() + seconds
-        while any(self.is_owed(session) for session in list(self._listeners)):
+        while self.answers.readers or any(self.is_owed(session) for session in list(self._listeners)):
             if time.monotonic() > deadline:
                 return False
             time.sleep(GLANCE)
         return True
 
+    def admit(self, name: str, visitor: Visitor) -> None:
+        """A `PageError` where a job of this endpoint would wait too long."""
+        self.line.admit(visitor, kind=name, besides=self._held_jobs[visitor.address])
+
     # ------------------------------------------------------------ what Gradio calls
 
+    def start(self) -> None:
+        """Begin to look for jobs. The page's number of threads, which Gradio has set, is no limit on jobs."""
+        self.max_thread_count = MAX_JOBS
+        super().start()
+
     def __len__(self) -> int:
-        """How many jobs wait. Gradio's loop asks that every millisecond, so it is the loop's heartbeat."""
+        """How many jobs may begin. Gradio's loop asks that every millisecond, so it is the loop's heartbeat."""
         self.beat = time.monotonic()
         return sum(len(events.queue) for events in self.event_queue_per_concurrency_id.values())
 
     async def push(self, body: Any, request: Any, username: str | None) -> Any:
-        """Add a job. A full queue drops the oldest job without a listener."""
+        """Add a job, or hold it until somebody listens."""
         if self.line.closed:
             raise PageError("data", "leaving")
         session = body.session_hash or ""
         await self._let_go(session)
-        self._make_room(request)
+        size, address = _size_of(request), request.scope.get(ADDRESS, "")
+        self._check_room(size, address)
         self._joining[session] += 1
         try:
-            return await super().push(body, request, username)
+            pushed = await super().push(body, request, username)
+            if pushed[0]:
+                self._hold(self.event_ids_to_events[str(pushed[1])], size)
+            return pushed
         finally:
             _less(self._joining, session)
             await self._let_go(session)
 
-    def _make_room(self, request: Any) -> None:
-        address = request.scope.get(ADDRESS, "")
-        unheard = [event for event in self._waiting() if not self._listeners[event.session_hash]]
-        theirs = [event for event in unheard if event.request.scope.get(ADDRESS, "") == address]
-        if len(theirs) >= MOST_UNHEARD and not own_machine(address):
-            self._drop(theirs[0])
-        elif len(self) >= MOST and unheard:
-            self._drop(unheard[0])
-        if len(self) >= MOST:
-            raise PageError("data", "line_full", {"before": len(self)})
+    def compute_analytics_summary(self, records: Any) -> Any:
+        """None: nobody may read statistics, for which Gradio would load pandas and count all jobs after each."""
+        return self.cached_event_analytics_summary
 
-    async def _let_go(self, session: str) -> None:
-        """Wait until no reader holds on to a stream that is closed."""
-        while self._closing[session]:
-            await asyncio.sleep(MOMENT)
-
-    def get_events(self) -> Any:
-        """The next job that may begin."""
-        now = time.monotonic()
-        for event in self._waiting():
-            if not self._listeners[event.session_hash] and now - event.enqueue_time > PATIENCE:
-                self._drop(event)
-        orders = {name: list(events.queue) for name, events in self.event_queue_per_concurrency_id.items()}
-        found = None
-        try:
-            for events in self.event_queue_per_concurrency_id.values():
-                events.queue = [event for event in events.queue if self._may_begin(event.session_hash)]
-            found = super().get_events()
-        finally:
-            begun = found[0] if found else []
-            for event in begun:
-                if not self._listeners[event.session_hash]:
-                    self._known.put(event.session_hash, True, 1)
-            for name, order in orders.items():
-                self.event_queue_per_concurrency_id[name].queue = [event for event in order if event not in begun]
-        return found
+    def send_message(self, event: Event, event_message: Any) -> None:
+        """A message of a job: what a program is owed is kept, all else goes to the session's stream."""
+        if event._id not in self.answers:
+            super().send_message(event, event_message)
+        elif event_message.msg == "process_completed":
+            kind, output = "complete" if event_message.success else "error", event_message.output
+            told = output.get("data") if event_message.success else output
+            self.answers.put(event._id, f"event: {kind}\ndata: {json.dumps(told)}\n\n".encode())
 
     async def process_events(self, events: list[Event], *rest: Any) -> None:
         """Run a job; `VISITOR` and `GONE` tell its function about the visitor."""
@@ -174,7 +170,11 @@ class ListeningQueue(Queue):
             await super().process_events(events, *rest)
         finally:
             for event in events:
-                if not event.alive:  # the visitor has left, and fetches nothing
+                if event._id in self.answers:
+                    self._disown(event)
+                    if not self.answers.is_over(event._id):  # it was cancelled
+                        self.answers.forget(event._id)
+                elif not event.alive:  # the visitor has left, and fetches nothing
                     self._disown(event)
                 elif not self._listeners[event.session_hash]:
                     asyncio.get_running_loop().call_later(UNFETCHED, self._give_up, event)
@@ -182,9 +182,68 @@ class ListeningQueue(Queue):
 
     # ------------------------------------------------------------ inside
 
-    def _may_begin(self, session: str) -> bool:
-        """Whether somebody listens to a job of this session, or will, by all that is known."""
-        return self._listeners[session] > 0 or self._known.peek(session) is False
+    def _check_room(self, size: int, address: str) -> None:
+        full = sum(self._held_bytes.values()) + size > MAX_HELD_BYTES
+        theirs = self._held_bytes[address] + size > MAX_HELD_BYTES // 4 and not own_machine(address)
+        if full or theirs:
+            raise PageError("data", "line_full", {"seconds": RETRY_S})
+
+    async def _let_go(self, session: str) -> None:
+        """Wait until no reader holds on to a stream that is closed."""
+        while self._closing[session]:
+            await asyncio.sleep(MOMENT)
+
+    def _hold(self, event: Event, size: int) -> None:
+        """Keep a new job from Gradio's loop, unless somebody listens to it, or will, by all that is known."""
+        name = str(event.session_hash)
+        if event.request.scope.get(PROGRAM):
+            name = event._id
+            self.answers.expect(name)
+        elif self._listeners[name]:
+            return
+        elif self._known.peek(name) is False:
+            self._known.put(name, True, 1)
+            return
+        address = event.request.scope.get(ADDRESS, "")
+        self._queue_of(event).remove(event)
+        self._held.setdefault(name, []).append(event)
+        self._held_bytes[address] += size
+        self._held_jobs[address] += 1
+        asyncio.get_running_loop().call_later(KEPT_S, self._drop, name, event)
+
+    def _begin(self, name: str) -> None:
+        """Somebody listens: the jobs that were held for that may begin."""
+        for event in self._held.pop(name, []):
+            self._release(event)
+            if event._id in self.event_ids_to_events:  # else it was cancelled
+                self._queue_of(event).append(event)
+
+    def _drop(self, name: str, event: Event) -> None:
+        """Nobody has asked for a job in all its time."""
+        held = self._held.get(name, [])
+        if event not in held:
+            return
+        held.remove(event)
+        if not held:
+            del self._held[name]
+        self._release(event)
+        self.event_ids_to_events.pop(event._id, None)
+        self.event_analytics.pop(event._id, None)
+        self.answers.forget(event._id)
+        self._disown(event)
+        self._forget_sessions()
+
+    def _release(self, event: Event) -> None:
+        """A job is held no more."""
+        address = event.request.scope.get(ADDRESS, "")
+        self._held_bytes[address] -= _size_of(event.request)
+        _less(self._held_jobs, address)
+        if not self._held_jobs[address]:
+            del self._held_bytes[address]
+
+    def _queue_of(self, event: Event) -> list[Event]:
+        queue: list[Event] = self.event_queue_per_concurrency_id[event.concurrency_id].queue
+        return queue
 
     def _give_up(self, event: Event) -> None:
         """A job that began ahead was never asked for: its messages go."""
@@ -195,24 +254,18 @@ class ListeningQueue(Queue):
     def _disown(self, event: Event) -> None:
         self.pending_event_ids_session.get(event.session_hash, set()).discard(event._id)
 
-    def _waiting(self) -> list[Event]:
-        """All waiting jobs, the oldest first."""
-        found = [event for events in self.event_queue_per_concurrency_id.values() for event in events.queue]
-        return sorted(found, key=lambda event: event.enqueue_time)
-
-    def _drop(self, event: Event) -> None:
-        self.event_queue_per_concurrency_id[event.concurrency_id].queue.remove(event)
-        self.event_ids_to_events.pop(event._id, None)
-        self.event_analytics.pop(event._id, None)
-        self._disown(event)
-        self._forget_sessions()
-
     def _forget_sessions(self) -> None:
         """Gradio keeps an empty entry of every session that it ever saw, and its messages."""
         for name in {*self.pending_event_ids_session, *self.pending_messages_per_session}:
             if not self.is_awaited(name) and not self._listeners[name]:
                 self.pending_event_ids_session.pop(name, None)
                 self.pending_messages_per_session.pop(name, None)
+
+
+def _size_of(request: Any) -> int:
+    """The bytes that a job takes until it is over."""
+    length = str(request.headers.get("content-length", ""))
+    return JOB_BYTES + (int(length) if length.isdecimal() and len(length) < 12 else 0)
 
 
 def _less(counter: Counter[str], name: str) -> None:

@@ -8,19 +8,32 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Callable, Generator
-from contextlib import suppress
+import time
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator
+from contextlib import aclosing, suppress
 from threading import Event
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 import anyio.to_thread
 from starlette.types import Receive, Send
 
+from headlight.viz.answers.line import Place
 from headlight.viz.wire.visitors import GONE
 
-Telling = Callable[[str, Event], Generator[str]]
 
+class Wait(NamedTuple):
+    """In place of a message: the next one may be made once `place` is settled, or after `seconds`."""
+
+    place: Place
+    seconds: float | None = None
+    says: Callable[[int | None], str] | None = None  # the message about how many requests come first
+
+
+Step = str | Wait
+Telling = Callable[[str, Event], Generator[Step]]
+
+GLANCE = 0.3  # seconds between two looks at how long the line is, and at whether the visitor has left
 SLOWEST = 60.0  # seconds for the last message to arrive
 SILENCE = 15.0  # seconds between two messages: a proxy ends what says nothing for a minute
 ALIVE = b": \n\n"  # a comment
@@ -35,11 +48,12 @@ HEADERS = [
 def telling(function: Telling) -> Telling:
     """`function(asked, stop)` as a server function of `gr.HTML`, which only the middleware calls.
 
-    It yields messages of one line each, and ends soon after `stop` is set.
+    It yields messages of one line each, and ends soon after `stop` is set. A function that waits for its turn yields a
+    `Wait`, so that nobody who waits keeps a thread.
     """
 
     @functools.wraps(function)
-    def call(asked: str, stop: Event) -> Generator[str]:
+    def call(asked: str, stop: Event) -> Generator[Step]:
         return function(asked, stop)
 
     call.tells = True  # type: ignore[attr-defined]
@@ -53,12 +67,12 @@ async def tell_all(function: Telling, asked: str, limiter: Any, receive: Receive
     """
     stop = Event()
     GONE.set(stop.is_set)
-    messages = function(asked, stop)
     ready: asyncio.Queue[str | None] = asyncio.Queue()
     hearing, sending = asyncio.create_task(_hear(receive, stop)), asyncio.create_task(_send(ready, send))
     try:
-        while (message := await _next(messages, stop, limiter)) is not None:
-            ready.put_nowait(message)
+        async with aclosing(messages_of(function(asked, stop), stop, limiter)) as messages:
+            async for message in messages:
+                ready.put_nowait(message)
         ready.put_nowait(None)
         with suppress(TimeoutError):
             await asyncio.wait_for(sending, SLOWEST)
@@ -67,9 +81,47 @@ async def tell_all(function: Telling, asked: str, limiter: Any, receive: Receive
         sending.cancel()
 
 
-async def _next(messages: Generator[str], stop: Event, limiter: Any) -> str | None:
-    """The next message, made in a thread. Where nobody waits for it any more, the function stops and is closed."""
-    step: asyncio.Future[str | None] = asyncio.ensure_future(
+async def messages_of(steps: Generator[Step], stop: Event, limiter: Any) -> AsyncGenerator[str]:
+    """All messages, each made in a thread; between them a `Wait` takes none."""
+    try:
+        while (step := await _next(steps, stop, limiter)) is not None:
+            if isinstance(step, str):
+                yield step
+            else:
+                async with aclosing(_waiting(step, stop)) as messages:
+                    async for message in messages:
+                        yield message
+    finally:
+        stop.set()
+        with suppress(ValueError):  # it still makes a step, and is closed after that
+            steps.close()
+
+
+async def _waiting(wait: Wait, stop: Event) -> AsyncGenerator[str]:
+    """How many come first, each time that it changes, until the place is settled or nobody waits any more."""
+    told: int | str | None = ""
+    until = None if wait.seconds is None else time.monotonic() + wait.seconds
+    while not wait.place.settled and not stop.is_set() and not GONE.get()():
+        if until is not None and time.monotonic() >= until:
+            return
+        if wait.says is not None and (before := wait.place.before()) != told:
+            told = before
+            yield wait.says(before)
+        await wait.place.comes(GLANCE if until is None else min(GLANCE, max(0.0, until - time.monotonic())))
+
+
+def waited(steps: Iterable[Step]) -> Iterator[str]:
+    """All messages, where a thread may wait for turns: without those about the line."""
+    for step in steps:
+        if isinstance(step, str):
+            yield step
+        else:
+            step.place.wait(step.seconds)
+
+
+async def _next(messages: Generator[Step], stop: Event, limiter: Any) -> Step | None:
+    """The next step, made in a thread. Where nobody waits for it any more, the function stops and is closed."""
+    step: asyncio.Future[Step | None] = asyncio.ensure_future(
         anyio.to_thread.run_sync(next, messages, None, limiter=limiter)
     )
     try:

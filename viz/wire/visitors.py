@@ -14,6 +14,7 @@ import gradio as gr
 from headlight.viz.answers.line import Visitor
 
 ADDRESS = "headlight.address"  # the key in an ASGI scope under which the middleware writes the address
+PROGRAM = "headlight.program"  # the key under which the middleware says that the answer is fetched by its number
 MOST_TURN = 2**53  # the largest exact integer of JavaScript
 UNKNOWN = Visitor()
 VISITOR: ContextVar[Visitor] = ContextVar("VISITOR", default=UNKNOWN)  # the visitor for whom a function runs

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections import Counter
 from collections.abc import Sequence
+from random import Random
 from threading import Thread
 
 import pytest
 
 from headlight.viz.answers import line as line_module
+from headlight.viz.answers.fair_order import fair_order
 from headlight.viz.answers.line import Line, Place, Visitor
 from headlight.viz.errors import PageError
 from headlight.viz.wire.visitors import address_of
@@ -64,7 +68,7 @@ def test_a_line_by_session_does_not_count_addresses() -> None:
     line = Line(1, 40, by_session=True)
     first, *crowd = joined(line, CROWD, "abcc")
     (other,) = joined(line, OTHER, ["s"])
-    assert [place.before() for place in (*crowd, other)] == [0, 1, 3, 2]
+    assert [place.before() for place in (*crowd, other)] == [0, 1, 2, 2]  # of the second "c": its own is no other one
     first.leave()
     assert crowd[0].granted
 
@@ -84,7 +88,7 @@ def test_the_line_ends_and_half_of_it_is_for_others() -> None:
         line.join(Visitor(CROWD, "d"))
     assert (caught.value.word, caught.value.values["before"]) == ("line_full", 3)
     joined(line, OTHER, "abc")
-    with pytest.raises(PageError, match="6 are before you"):
+    with pytest.raises(PageError, match="Too many requests are waiting"):
         line.join(Visitor("192.0.2.77", "e"))
     crowd[0].leave()
     joined(line, "192.0.2.77", "e")
@@ -123,17 +127,21 @@ def test_who_waits_is_woken_and_who_has_gone_waits_no_more() -> None:
     (first,) = joined(line, CROWD, "a")
     heard: list[str] = []
 
+    second = line.join(Visitor(OTHER, "b"))
+
     def take() -> None:
-        with line.turn(Visitor(OTHER, "b")):
+        with second:
+            assert second.wait(60)
             heard.append("turn")
 
     thread = Thread(target=take)
     thread.start()
-    with pytest.raises(PageError), line.turn(Visitor(THIRD, "c"), gone=lambda: True):
-        raise AssertionError("who has gone had a turn")
+    with line.join(Visitor(THIRD, "c")) as third:
+        assert not third.wait(0)
     first.leave()
     thread.join(60)
     assert heard == ["turn"]
+    assert not third.granted
     assert line.empty(0.0)
 
 
@@ -300,9 +308,167 @@ def test_too_many_who_type_and_a_closed_line_are_refused(monkeypatch: pytest.Mon
     line = Line(1, 20)
     typing(line, "a")
     typing(line, "b")
-    with pytest.raises(PageError, match="1 are before you"):
+    with pytest.raises(PageError, match="Too many requests are waiting"):
         typing(line, "c")
     line.close()
     with pytest.raises(PageError) as caught:
         typing(line, "d")
     assert caught.value.word == "leaving"
+
+
+# ---------------------------------------------------------------- how long one waits
+
+
+def class_of(line: Line, pupils: int, address: str = CROWD) -> list[Place]:
+    return [line.join(Visitor(address, f"pupil {number}"), kind="translate") for number in range(pupils)]
+
+
+def measured(line: Line, seconds: float) -> None:
+    """A computation takes so long at present."""
+    for _ in range(200):
+        line._pace.note("translate", seconds)
+
+
+def test_a_class_at_one_address_fits_while_its_wait_is_short_and_no_longer() -> None:
+    for seconds, pupils in ((0.3, 180), (1.0, 60), (3.0, 20)):
+        line = Line(2, 1000, max_wait_s=60)
+        measured(line, seconds)
+        fit = class_of(line, pupils)
+        assert len(fit) == pupils
+        with pytest.raises(PageError) as caught:
+            class_of(line, 3 + pupils // 5)
+        assert caught.value.word == "line_full"
+        assert 1 <= int(str(caught.value.values["seconds"])) <= line_module.MAX_RETRY_S
+        other = line.join(Visitor(OTHER, "s"), kind="translate")
+        assert other.granted  # one turn is left for another address
+
+
+def test_five_hundred_requests_of_one_address_delay_others_by_less_than_one() -> None:
+    for at_once in (1, 2):
+        line = Line(at_once, 1000, max_wait_s=60)
+        measured(line, 0.3)
+        hostile, refused = [], 0
+        for number in range(500):
+            try:
+                hostile.append(line.join(Visitor(CROWD, f"{number}"), kind="translate"))
+            except PageError:
+                refused += 1
+        assert (len(hostile) + refused, refused > 250) == (500, True)
+        (other,) = joined(line, OTHER, "s")
+        if not other.granted:
+            assert other.before() == 0
+            hostile[0].leave()
+        assert other.granted
+
+
+def test_a_pupil_beside_a_greedy_one_of_the_same_address_is_next() -> None:
+    line = Line(2, 1000, max_wait_s=60)
+    measured(line, 0.3)
+    greedy = [line.join(Visitor(CROWD, "greedy"), kind="translate") for _ in range(190)]
+    with pytest.raises(PageError):
+        joined(line, CROWD, ["greedy"] * 90)
+    (pupil,) = joined(line, CROWD, ["pupil"])
+    assert pupil.before() == 0
+    greedy[0].leave()
+    assert pupil.granted
+
+
+def test_one_computation_that_loads_a_model_refuses_no_class() -> None:
+    line = Line(2, 1000, max_wait_s=60)
+    line._pace.note("translate", 60.0)
+    assert len(class_of(line, 60)) == 60
+
+
+def test_large_requests_fill_the_line_before_its_places_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(line_module, "MAX_BYTES", 1000)
+    line = Line(1, 1000)
+    joined(line, THIRD, "x")
+    for address, most in ((CROWD, 2), (OTHER, 2)):  # half of it each
+        for _ in range(most):
+            line.join(Visitor(address, "s"), size=240)
+        with pytest.raises(PageError):
+            line.join(Visitor(address, "s"), size=240)
+
+
+# ---------------------------------------------------------------- equal requests
+
+
+def test_equal_requests_take_one_place_and_share_its_result() -> None:
+    line = Line(1, 4)
+    (runs,) = joined(line, THIRD, "x")
+    first, *others = [line.join(Visitor(CROWD, f"{number}"), same="ein bier") for number in range(2)]
+    others += [line.join(Visitor(OTHER, "z"), same="ein bier")]
+    assert line.now() == {"running": 1, "waiting": 1, "typing": 0}
+    runs.leave()
+    assert (first.granted, [each.settled for each in others]) == (True, [False, False])
+    first.done("a beer")
+    first.leave()
+    assert [(each.result, each.granted) for each in others] == [("a beer", False)] * 2
+    for each in others:
+        each.leave()
+    later = line.join(Visitor(OTHER, "late"), same="ein bier")  # the cache has it, or it is computed anew
+    assert (later.result, later.granted) == (None, True)
+
+
+def test_where_the_first_of_equal_requests_leaves_the_next_one_takes_its_place() -> None:
+    line = Line(1, 9)
+    (runs,) = joined(line, THIRD, "x")
+    first, second, third = [line.join(Visitor(CROWD, name), same="ein bier") for name in "abc"]
+    third.leave()  # one that stands behind may go, too
+    first.leave()
+    assert line.now()["waiting"] == 1
+    runs.leave()
+    assert second.granted
+    fourth = line.join(Visitor(OTHER, "d"), same="ein bier")
+    second.leave()  # stopped before its end
+    assert fourth.granted
+
+
+# ---------------------------------------------------------------- a visitor's own requests
+
+
+def test_of_a_visitors_own_requests_the_newest_tabs_is_next_and_none_waits_for_ever() -> None:
+    line, own = Line(2, 40), Visitor(CROWD, "s")
+    runs = line.join(own, kind="explain_row")
+    older = line.join(own, kind="judge")
+    newer = line.join(own, kind="cards")
+    assert [place.before() for place in (older, newer)] == [None, None]  # nobody else is before them
+    runs.leave()
+    assert (older.granted, newer.granted) == (False, True)
+    again = line.join(own, kind="cards")
+    newer.leave()
+    assert (older.granted, again.granted) == (True, False)
+
+
+def test_the_order_of_turns_is_the_rule_applied_again_and_again() -> None:
+    random = Random(7)  # noqa: S311 - chance, not secrets
+    for _ in range(50):
+        running = Counter({key: random.randrange(3) for key in ("a", "b", "c")})
+        last = {"a": random.randrange(9), "b": random.randrange(9)}
+        places = []
+        for number in range(random.randrange(1, 13)):
+            line = Line(1, 9, by_session=True)
+            place = Place(line, Visitor("", random.choice("abc")), number)
+            places.append(place)
+        running = Counter({(key := place.visitor): running[key.session] for place in places})
+        last = {place.visitor: last.get(place.visitor.session, 0) for place in places}
+        found = list(fair_order(places, running, last))
+        turns, since, left = Counter(running), dict(last), list(places)
+        for place in found:
+            expected = min(left, key=lambda each: (turns[each.visitor], since[each.visitor], each.number))
+            assert place is expected
+            left.remove(place)
+            turns[place.visitor] += 1
+            since[place.visitor] = 1 + max(since.values())
+        assert not left
+
+
+def test_who_waits_without_a_thread_is_woken() -> None:
+    async def waits() -> tuple[bool, bool]:
+        line = Line(1, 9)
+        first, second = joined(line, CROWD, "a") + joined(line, OTHER, "b")
+        before = await second.comes(0.01)
+        Thread(target=first.leave).start()
+        return before, await second.comes(60)
+
+    assert asyncio.run(waits()) == (False, True)

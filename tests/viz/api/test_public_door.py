@@ -4,34 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import replace
 from http.client import HTTPConnection
 from pathlib import Path
 from threading import Event, Lock
 from typing import Any
 
-import gradio as gr
 import httpx
 import pytest
 
 from headlight.model.translate.translator import Translator
 from headlight.viz.api import limits, streams
-from headlight.viz.page import build_page, launch_page
 from headlight.viz.settings import Settings
 from headlight.viz.tabs.translate import TranslateWidget
-from headlight.viz.wire import listening
+from headlight.viz.wire import kept_answers, listening
+from tests.viz.api.site import CLOSED, JSON, Site, opened
 from tests.viz.serving import GRADIO_WARNS, assert_clean
 from tests.waiting import until
 
@@ -39,95 +35,13 @@ pytestmark = [pytest.mark.filterwarnings(f"ignore:{message}") for message in GRA
 ROOT = Path(__file__).resolve().parents[3]
 SETTINGS = Settings(model="toy", concurrency=2, line=8, max_answer_mb=1, cache_mb=0)
 CROWD, OTHER = "203.0.113.5", "198.51.100.7"
-JSON = {"content-type": "application/json"}
 BEER = "ich mochte ein bier"
-CLOSED = '"close_stream"'
-
-
-class Site:
-    """A served page, and one visitor of it at a time."""
-
-    def __init__(self, page: gr.Blocks, url: str) -> None:
-        self.page = page
-        self.http = httpx.Client(base_url=url, timeout=60)
-        self.config = self.http.get("/config").json()
-
-    def component(self, function: str) -> int:
-        owners = [
-            each["id"] for each in self.config["components"] if function in (each["props"].get("server_fns") or [])
-        ]
-        return int(owners[0])
-
-    def event(self, function: str) -> int:
-        """The number of a function of the page, in the order in which the page adds them."""
-        return next(number for number, each in self.page.fns.items() if each.name == function)
-
-    def ask(self, function: str, values: Any, *, session: str = "s", address: str = "127.0.0.1") -> Any:
-        """What a function of a widget answers at once."""
-        body = {"data": json.dumps(values), "component_id": self.component(function)}
-        body |= {"fn_name": function, "session_hash": session}
-        reply = self.http.post("/gradio_api/component_server", json=body, headers={"x-forwarded-for": address})
-        assert reply.status_code == 200, reply.text
-        return json.loads(reply.json())
-
-    def told(
-        self, values: Any, *, session: str, then: Callable[[dict[str, Any]], None] = lambda said: None
-    ) -> list[Any]:
-        """What a request for a translation is told, as the page asks for it; `then` gets each message."""
-        said = []
-        body = {"data": json.dumps(values), "component_id": self.component("ask"), "fn_name": "ask"}
-        with self.http.stream("POST", "/gradio_api/component_server/", json=body | {"session_hash": session}) as reply:
-            for line in reply.iter_lines():
-                if line.startswith("data: "):
-                    said.append(json.loads(line.removeprefix("data: ")))
-                    then(said[-1])
-        return said
-
-    def join(self, event_data: Any, *, session: str, function: str = "tell") -> httpx.Response:
-        body = {"data": [], "fn_index": self.event(function), "session_hash": session, "event_data": event_data}
-        return self.http.post("/gradio_api/queue/join", content=json.dumps(body).encode(), headers=JSON)
-
-    def messages(self, session: str, then: Callable[[str], None] = lambda said: None) -> str:
-        """All messages, as the page hears them: told that the stream is closed, it reads no further.
-
-        `then` gets what was said so far, each time that there is more.
-        """
-        said = ""
-        with self.http.stream("GET", "/gradio_api/queue/data", params={"session_hash": session}) as reply:
-            for each in reply.iter_text():
-                said += each
-                then(said)
-                if CLOSED in said:
-                    break
-        return said
-
-    def call(self, text: Any, address: str = "127.0.0.1") -> str:
-        reply = self.http.post(
-            "/gradio_api/call/translate", json={"data": [text]}, headers={"x-forwarded-for": address}
-        )
-        return str(reply.json()["event_id"])
-
-    def answer(self, event_id: str) -> str:
-        return self.http.get(f"/gradio_api/call/translate/{event_id}").text
 
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
-    with socket.socket() as free:  # Gradio's own search leaves a socket open for each port that is taken
-        free.bind(("127.0.0.1", 0))
-        settings = replace(SETTINGS, port=free.getsockname()[1])
-
-    async def launched() -> gr.Blocks:  # in a loop: outside, Gradio leaves some open
-        page = build_page(settings)
-        launch_page(page, settings, prevent_thread_lock=True, quiet=True)
-        return page
-
-    logging.getLogger("httpx").setLevel(logging.WARNING)
-    page = asyncio.run(launched())
-    found = Site(page, page.local_url)
-    yield found
-    found.http.close()
-    page.close(verbose=False)
+    with opened(SETTINGS) as found:
+        yield found
 
 
 # ---------------------------------------------------------------- addresses
@@ -455,18 +369,31 @@ def test_a_file_that_is_too_large_is_not_sent(site: Site) -> None:
 
 def test_jobs_to_which_nobody_listens_are_never_begun(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     held = Held(monkeypatch)
-    monkeypatch.setattr(listening, "PATIENCE", 600.0)
-    events = [site.call(f"ein {'cola ' * (1 + number)}", CROWD) for number in range(20)]
+    monkeypatch.setattr(site.page._queue.line, "most", 1000)
+    events = [site.call(f"ein {'cola ' * (1 + number % 7)}", CROWD) for number in range(20)]
     assert '"i want a beer ."' in site.answer(site.call(BEER, OTHER))
     assert held.most == 1
     queue = site.page._queue
-    assert len(queue) == listening.MOST_UNHEARD  # of one address; the oldest made room
-    assert "Ask again" in site.answer(events[0])
-    monkeypatch.setattr(listening, "PATIENCE", 0.0)
-    until(lambda: not len(queue))
+    assert (len(queue), len(queue._held)) == (0, 20)
     held.go.set()
-    assert "Ask again" in site.answer(events[-1])
-    assert (queue.event_ids_to_events, queue.pending_event_ids_session) == ({}, {})
+    assert all("event: complete" in site.answer(event) for event in events)
+    nothing_is_left(queue)
+
+
+def test_a_job_that_nobody_asks_for_goes_once_its_time_is_over(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listening, "KEPT_S", 0.05)
+    event, queue = site.call(BEER, CROWD), site.page._queue
+    until(lambda: event not in queue.answers)
+    assert "Ask again" in site.answer(event)
+    nothing_is_left(queue)
+    assert kept_answers.KEPT_S >= 600
+
+
+def nothing_is_left(queue: listening.ListeningQueue) -> None:
+    until(lambda: not queue.event_ids_to_events)
+    until(lambda: not {*queue.pending_event_ids_session, *queue.pending_messages_per_session})
+    assert (queue._held, queue._held_bytes, queue._held_jobs) == ({}, {}, {})
+    assert (queue.answers._owed, len(queue.answers._answers)) == ({}, 0)
 
 
 def test_who_has_listened_before_is_answered_while_the_stream_opens(
@@ -486,7 +413,7 @@ def test_who_has_listened_before_is_answered_while_the_stream_opens(
     until_over(ask(2))  # and nobody has asked for its messages yet
     ask(3)
     time.sleep(0.1)
-    assert len(queue) == 1  # one job ahead, and no more
+    assert [len(jobs) for jobs in queue._held.values()] == [1]  # one job ahead, and no more
     text = site.messages("known")
     assert text.count("process_completed") == 2
     assert text.index('\\"turn\\":2') < text.index('\\"turn\\":3')
@@ -496,10 +423,30 @@ def test_who_has_listened_before_is_answered_while_the_stream_opens(
     until(lambda: "known" not in {*queue.pending_event_ids_session, *queue.pending_messages_per_session})
 
 
-def test_the_queue_has_an_end(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listening, "MOST", 0)
-    reply = site.http.post("/gradio_api/call/translate", json={"data": [BEER]})
-    assert (reply.status_code, reply.json()["word"], reply.headers["retry-after"]) == (503, "line_full", "60")
+def test_what_there_is_no_room_for_is_refused_at_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(address: str) -> list[Any]:
+        reply = site.http.post(
+            "/gradio_api/call/translate", json={"data": [BEER]}, headers={"x-forwarded-for": address}
+        )
+        return [reply.status_code, reply.json().get("word"), reply.headers.get("retry-after")]
+
+    monkeypatch.setattr(listening, "MAX_HELD_BYTES", 7 * listening.JOB_BYTES)
+    event = site.call(BEER, CROWD)
+    assert refused(CROWD) == [503, "line_full", "30"]  # one address fills a quarter
+    assert '"i want a beer ."' in site.answer(event)  # what was taken stays
+    assert '"i want a beer ."' in site.answer(site.call(BEER, CROWD))
+    monkeypatch.setattr(listening, "MAX_HELD_BYTES", 0)
+    assert refused(OTHER) == [503, "line_full", "30"]
+    monkeypatch.undo()
+    held = Held(monkeypatch)
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(site.ask, "export", exporting("ein bier"), session="one")
+        held.until(1)
+        monkeypatch.setattr(site.page._queue.line, "max_wait_s", 0.0)
+        *told, retry = refused(OTHER)
+        assert (told, int(retry) > 0) == ([503, "line_full"], True)
+        held.go.set()
+        running.result()
 
 
 def test_an_answer_is_fetched_once_and_every_stream_ends(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -569,15 +516,16 @@ def test_a_crowd_of_sessions_takes_nobodys_news(site: Site, monkeypatch: pytest.
     assert len(news) < 2001
 
 
-def test_nothing_is_remembered_of_those_who_left(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_waits_for_a_program_whose_line_broke(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     held = Held(monkeypatch)
     queue = site.page._queue
     event_id = site.call("zwei bier", OTHER)
-    session = queue.session_of(event_id)
     with site.http.stream("GET", f"/gradio_api/call/translate/{event_id}"):
         held.until(1)
+    until(lambda: not queue.answers.readers)
     held.go.set()
-    until(lambda: session not in {*queue.pending_event_ids_session, *queue.pending_messages_per_session})
+    assert "event: complete" in site.answer(event_id)
+    nothing_is_left(queue)
 
 
 # ---------------------------------------------------------------- the end

@@ -15,6 +15,7 @@ from headlight.viz.answers.model_values import default_request
 from headlight.viz.answers.service import Service
 from headlight.viz.tabs import translate as translate_tab
 from headlight.viz.tabs.translate import TranslateWidget
+from headlight.viz.wire.told import waited
 from headlight.viz.wire.visitors import VISITOR
 
 TYPED = "Der alte Mann liest seiner"
@@ -22,7 +23,7 @@ OTHER = Visitor("198.51.100.7", "s")
 
 
 def asked(widget: TranslateWidget, **values: Any) -> Iterator[str]:
-    return widget.ask(json.dumps(default_request(widget.service) | {"live": True} | values), Event())
+    return waited(widget.ask(json.dumps(default_request(widget.service) | {"live": True} | values), Event()))
 
 
 @pytest.fixture(autouse=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from headlight.viz.tabs import translate as translate_tab
 from headlight.viz.tabs.translate import TranslateWidget
 from headlight.viz.wire.parcels import Parcels
 from headlight.viz.wire.rpc import answering
+from headlight.viz.wire.told import waited
 from headlight.viz.wire.visitors import VISITOR, with_turn
 from tests.letters import NEAR, decoded
 
@@ -35,7 +37,7 @@ def ask(translate_widget: TranslateWidget, visitor: str = "one", **values: Any) 
     asked = json.dumps(default_request(translate_widget.service) | values)
     before = VISITOR.set(Visitor(session=visitor))
     try:
-        return [json.loads(message) for message in translate_widget.ask(asked, Event())]
+        return [json.loads(message) for message in waited(translate_widget.ask(asked, Event()))]
     finally:
         VISITOR.reset(before)
 
@@ -44,7 +46,11 @@ def ask_through_queue(translate_widget: TranslateWidget, **values: Any) -> list[
     """The same as Gradio's queue gets it."""
     event: Any = SimpleNamespace(request=json.dumps(default_request(translate_widget.service) | values))
     visitor: Any = SimpleNamespace(session_hash="one")
-    *messages, end = translate_widget.tell(event, visitor)
+
+    async def told() -> list[Any]:
+        return [message async for message in translate_widget.tell(event, visitor)]
+
+    *messages, end = asyncio.run(told())
     assert end == gr.skip()
     return [json.loads(message) for message in messages]
 

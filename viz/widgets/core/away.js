@@ -1,11 +1,15 @@
-// No machine computes at present: a question stays, and is asked again from time to time, until one answers.
+// No machine computes at present, or too many requests wait: a question stays, and is asked again from time to time, until one answers.
 
 const PAUSES = [2000, 4000, 8000, 15_000, 30_000]; // milliseconds until the next time; the last one, from then on
 const MOST = 24; // questions that stay; of one more, the fault is told
+const BUSY = new Set(['line_full', 'cluster_busy']);
 
 const staying = new Set();
 
-/** One question's patience with machines that cannot be reached. */
+/** Whether a server that computes has refused an answer, because too many wait. */
+export const isBusy = (answer) => answer?.what === 'error' && BUSY.has(answer.word);
+
+/** One question's patience with machines that cannot be reached, or are busy. */
 export class Patience {
   constructor() {
     this.times = 0;
@@ -13,19 +17,22 @@ export class Patience {
 
   /** Whether that is all that an answer says, and the question may stay. */
   bears(answer) {
-    if (answer?.word !== 'cluster_gone' || (staying.size >= MOST && !staying.has(this))) return false;
+    if ((answer?.word !== 'cluster_gone' && !isBusy(answer)) || (staying.size >= MOST && !staying.has(this))) return false;
     staying.add(this);
     return true;
   }
 
-  /** Until it is time to ask again; pages do not ask in step. */
-  rest() {
-    const pause = PAUSES[Math.min(this.times, PAUSES.length - 1)] * (0.75 + Math.random() / 2);
+  /** Milliseconds until it is time to ask again: longer each time, and never sooner than a busy server says. Pages do not ask in step. */
+  pause(answer) {
+    const pause = PAUSES[Math.min(this.times, PAUSES.length - 1)];
     this.times += 1;
-    return new Promise((over) => setTimeout(over, pause));
+    if (!isBusy(answer)) return pause * (0.75 + Math.random() / 2);
+    return Math.max(pause, 1000 * (answer.values?.seconds ?? 0)) * (1 + Math.random() / 2);
   }
 
   end() {
     staying.delete(this);
   }
 }
+
+export const rest = (pause) => new Promise((over) => setTimeout(over, pause));

@@ -1,6 +1,6 @@
 // Where our files lie, and the tables that everything needs before it can draw.
 
-import { Patience } from './away.js';
+import { isBusy, Patience, rest } from './away.js';
 
 // Words, colours, fields and versions of files, which came with the modules.
 export const tables = globalThis.headlightTables;
@@ -51,14 +51,16 @@ function bundled() {
 }
 
 /**
- * `tell(who, before)` shows how many requests are before ours, `away(who, is)` that nobody computes at present; a saved
- * page has no server and no queue.
+ * `tell(who, before)` shows how many requests are before ours, `away(who, is)` that nobody computes at present, and
+ * `again(who, pause)` when we ask a busy server again; a saved page has no server and no queue.
  */
 export const line = {
   /** @type {(who: unknown, before: number | null) => void} */
   tell: () => {},
   /** @type {(who: unknown, is: boolean) => void} */
   away: () => {},
+  /** @type {(who: unknown, pause: number | null) => void} */
+  again: () => {},
 };
 
 async function asked(ask, values) {
@@ -69,7 +71,7 @@ async function asked(ask, values) {
 
 /**
  * Ask the server for something small; where others are before us, that is said until it is our turn. What it complains
- * of is thrown, with the phrase that says so. While no machine computes, the question stays, and is asked again.
+ * of is thrown, with the phrase that says so. While no machine computes, or all are busy, the question stays, and is asked again.
  * `wanted()`: what the page does by itself; nothing is said of it, and it is given up, with `null`, once it is wanted no more.
  */
 export async function call(ask, values, wanted = null) {
@@ -78,20 +80,23 @@ export async function call(ask, values, wanted = null) {
   try {
     while (answer?.what === 'waiting' || patience.bears(answer)) {
       if (wanted && !wanted()) return null;
-      const away = answer.what !== 'waiting';
+      const stays = answer.what !== 'waiting';
+      const pause = stays ? patience.pause(answer) : null;
       if (!wanted) {
-        line.tell(ask, away ? null : answer.before);
-        line.away(patience, away);
+        line.tell(ask, stays ? null : answer.before);
+        line.away(patience, stays && !isBusy(answer));
+        line.again(patience, isBusy(answer) ? pause : null);
       }
-      if (away) await patience.rest();
+      if (stays) await rest(pause);
       // In the line, the server keeps our place meanwhile.
-      answer = await asked(ask, away ? values : { ...values, place: answer.place });
+      answer = await asked(ask, stays ? values : { ...values, place: answer.place });
     }
   } finally {
     patience.end();
     if (!wanted) {
       line.tell(ask, null);
       line.away(patience, false);
+      line.again(patience, null);
     }
   }
   if (answer?.what === 'error') throw Object.assign(new Error(answer.word), { fault: answer });

@@ -3,9 +3,13 @@
 import { line } from './boot.js';
 import { t } from './words.js';
 
+const SECOND = 1000;
+
 const waiting = new Map(); // who waits → how many are before them
+const refused = new Map(); // whom a busy server has refused → when they ask again
 const staying = new Set(); // who waits for machines that cannot be reached
 let sign = null;
+let clock = null; // counts the seconds down
 
 export { line };
 
@@ -23,14 +27,32 @@ line.away = (who, is) => {
   draw();
 };
 
+/** `who` was refused by a busy server, and asks again after so many milliseconds; for `null`, no more. */
+line.again = (who, pause) => {
+  if (pause === null) refused.delete(who);
+  else refused.set(who, performance.now() + pause);
+  draw();
+};
+
 function draw() {
-  const text = staying.size ? t('line_away') : waiting.size ? says(Math.max(...waiting.values())) : '';
+  const text = staying.size ? t('line_away') : refused.size ? again() : waiting.size ? says(Math.max(...waiting.values())) : '';
+  const counts = refused.size && !staying.size;
+  clearTimeout(clock);
+  if (counts) clock = setTimeout(draw, SECOND);
   if (!text && !sign) return;
   sign ??= made();
+  // The count is read out once, and not each second.
+  sign.setAttribute('aria-live', counts && sign.textContent ? 'off' : 'polite');
   if (sign.textContent !== text) sign.textContent = text;
 }
 
 const says = (most) => (most ? t(most === 1 ? 'line_one' : 'line_before', { count: most }) : t('line_next'));
+
+/** When the first of us asks again. */
+function again() {
+  const left = Math.min(...refused.values()) - performance.now();
+  return t('line_again', { seconds: Math.max(1, Math.ceil(left / SECOND)) });
+}
 
 function made() {
   const found = document.createElement('p');

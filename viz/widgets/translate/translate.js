@@ -224,7 +224,7 @@ class TranslateWidget {
       this.tokens = message.target;
       this.written.grow(placed(message.target, message.text), message.text, state.translation?.model.target ?? '');
     }
-    if (message.what === 'error') {
+    if (message.what === 'error' && !this.turns.putsOff(message)) {
       this.fail(message);
       if (!this.recover(message.field)) this.drop();
     }

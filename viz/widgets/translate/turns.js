@@ -1,5 +1,6 @@
 // One translation at a time: each request has its number, and only messages of the last one count.
 
+import { isBusy, Patience } from '../core/away.js';
 import { line } from '../core/line.js';
 import { returned, Watchdog } from '../core/watchdog.js';
 import { set, state } from '../core/state.js';
@@ -15,10 +16,13 @@ export class Turns {
     this.live = false; // whether the last request came from typing alone
     this.broken = null; // the request whose line broke
     this.once = false; // whether it may be asked again at once
+    this.patience = new Patience(); // with a busy server
+    this.later = null; // the timer until it is asked again
   }
 
   ask(request) {
     this.asked = request;
+    this.patience = new Patience();
     this.send(request, false);
     set({ busy: true, unanswered: null, written: null });
     this.watchdog.wait();
@@ -33,6 +37,7 @@ export class Turns {
   }
 
   send(request, live) {
+    this.rests(null);
     this.number += 1;
     this.live = live;
     this.way.send({ turn: this.number, ...request });
@@ -45,6 +50,25 @@ export class Turns {
     line.tell(this, message.what === 'waiting' ? message.before : null);
     if (state.busy) this.watchdog.wait();
     return true;
+  }
+
+  /** Whether a busy server has refused, and the same is asked again by itself, until another request or a stop. */
+  putsOff(message) {
+    if (!isBusy(message)) return false;
+    const again = () => {
+      this.send(this.asked, false);
+      this.watchdog.wait();
+    };
+    this.watchdog.end();
+    this.rests(this.patience.pause(message), again);
+    return true;
+  }
+
+  /** Rest for so many milliseconds, then do something; for `null`, rest no more. */
+  rests(pause, then = () => {}) {
+    clearTimeout(this.later);
+    this.later = pause === null ? null : setTimeout(then, pause);
+    line.again(this, pause);
   }
 
   /** Nothing comes of this request; its line `broke`, or nobody is there. While one types, that is no fault: it is asked again, later. */
@@ -72,6 +96,7 @@ export class Turns {
 
   /** Whatever still arrives of what was asked is of no interest. */
   drop() {
+    this.rests(null);
     this.number += 1;
     line.tell(this, null);
     this.watchdog.end();

@@ -1,0 +1,110 @@
+"""A whole page, served to real requests, and what its visitors ask it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import gradio as gr
+import httpx
+
+from headlight.viz.page import build_page, launch_page
+from headlight.viz.settings import Settings
+
+JSON = {"content-type": "application/json"}
+CLOSED = '"close_stream"'
+
+
+class Site:
+    """A served page, and one visitor of it at a time."""
+
+    def __init__(self, page: gr.Blocks, url: str) -> None:
+        self.page = page
+        self.http = httpx.Client(base_url=url, timeout=60)
+        self.config = self.http.get("/config").json()
+
+    def component(self, function: str) -> int:
+        owners = [
+            each["id"] for each in self.config["components"] if function in (each["props"].get("server_fns") or [])
+        ]
+        return int(owners[0])
+
+    def event(self, function: str) -> int:
+        """The number of a function of the page, in the order in which the page adds them."""
+        return next(number for number, each in self.page.fns.items() if each.name == function)
+
+    def ask(self, function: str, values: Any, *, session: str = "s", address: str = "127.0.0.1") -> Any:
+        """What a function of a widget answers at once."""
+        body = {"data": json.dumps(values), "component_id": self.component(function)}
+        body |= {"fn_name": function, "session_hash": session}
+        reply = self.http.post("/gradio_api/component_server", json=body, headers={"x-forwarded-for": address})
+        assert reply.status_code == 200, reply.text
+        return json.loads(reply.json())
+
+    def told(
+        self, values: Any, *, session: str, then: Callable[[dict[str, Any]], None] = lambda said: None
+    ) -> list[Any]:
+        """What a request for a translation is told, as the page asks for it; `then` gets each message."""
+        said = []
+        body = {"data": json.dumps(values), "component_id": self.component("ask"), "fn_name": "ask"}
+        with self.http.stream("POST", "/gradio_api/component_server/", json=body | {"session_hash": session}) as reply:
+            for line in reply.iter_lines():
+                if line.startswith("data: "):
+                    said.append(json.loads(line.removeprefix("data: ")))
+                    then(said[-1])
+        return said
+
+    def join(self, event_data: Any, *, session: str, function: str = "tell") -> httpx.Response:
+        body = {"data": [], "fn_index": self.event(function), "session_hash": session, "event_data": event_data}
+        return self.http.post("/gradio_api/queue/join", content=json.dumps(body).encode(), headers=JSON)
+
+    def messages(self, session: str, then: Callable[[str], None] = lambda said: None) -> str:
+        """All messages, as the page hears them: told that the stream is closed, it reads no further.
+
+        `then` gets what was said so far, each time that there is more.
+        """
+        said = ""
+        with self.http.stream("GET", "/gradio_api/queue/data", params={"session_hash": session}) as reply:
+            for each in reply.iter_text():
+                said += each
+                then(said)
+                if CLOSED in said:
+                    break
+        return said
+
+    def call(self, text: Any, address: str = "127.0.0.1") -> str:
+        reply = self.http.post(
+            "/gradio_api/call/translate", json={"data": [text]}, headers={"x-forwarded-for": address}
+        )
+        return str(reply.json()["event_id"])
+
+    def answer(self, event_id: str) -> str:
+        return self.http.get(f"/gradio_api/call/translate/{event_id}").text
+
+
+@contextmanager
+def opened(settings: Settings) -> Iterator[Site]:
+    """The page on a free port."""
+    with socket.socket() as free:  # Gradio's own search leaves a socket open for each port that is taken
+        free.bind(("127.0.0.1", 0))
+        settings = replace(settings, port=free.getsockname()[1])
+
+    async def launched() -> gr.Blocks:  # in a loop: outside, Gradio leaves some open
+        page = build_page(settings)
+        launch_page(page, settings, prevent_thread_lock=True, quiet=True)
+        return page
+
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    page = asyncio.run(launched())
+    found = Site(page, page.local_url)
+    try:
+        yield found
+    finally:
+        found.http.close()
+        page.close(verbose=False)

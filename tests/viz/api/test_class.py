@@ -1,0 +1,130 @@
+"""A class behind one address, beside a hostile one: every pupil gets every answer, and nobody is told to ask again."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator
+from threading import Event
+
+import httpx
+import pytest
+
+from headlight.model.records import Progress, TranslationRequest
+from headlight.viz.answers.backends import last_progress
+from headlight.viz.answers.service import Service
+from headlight.viz.settings import Settings
+from tests.viz.api.site import Site, opened
+from tests.viz.serving import GRADIO_WARNS
+
+pytestmark = [pytest.mark.filterwarnings(f"ignore:{message}") for message in GRADIO_WARNS]
+SCHOOL, HOSTILE, OTHER = "203.0.113.5", "192.0.2.9", "198.51.100.7"
+WORDS = ["ich", "mochte", "ein", "bier", "cola", "und", "zwei", "drei", "frau", "mann", "hund", "katze", "haus"]
+PUPILS, SENTENCES = 60, 3
+MANY = httpx.Limits(max_connections=None)
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    with opened(Settings(model="toy", max_wait_s=3600)) as found:  # however slow this machine is
+        yield found
+
+
+@pytest.fixture
+def computed(site: Site, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The sentences that were computed, in their order: each takes a moment, and has the answer of the first."""
+    service: Service = next(
+        owner.service
+        for each in site.page.fns.values()
+        if hasattr(owner := getattr(each.fn, "__self__", None), "service")
+    )
+    answer = service.translate(service.check({"text": "ein bier", "model": "toy"}))
+    texts: list[str] = []
+
+    def stream(request: TranslationRequest, stop: Event) -> Iterator[Progress]:
+        texts.append(request.text)
+        time.sleep(0.02)
+        yield last_progress(answer)
+
+    monkeypatch.setattr(service, "stream", stream)
+    return texts
+
+
+def sentence(number: int) -> str:
+    return " ".join(WORDS[number // len(WORDS) ** place % len(WORDS)] for place in range(3))
+
+
+class Crowd:
+    """Pages of many visitors in one loop."""
+
+    def __init__(self, site: Site, client: httpx.AsyncClient) -> None:
+        self.component, self.client = site.component("ask"), client
+
+    async def ask(self, text: str, session: str, address: str) -> str:
+        """What the last message of a request is."""
+        values = json.dumps({"turn": 1, "text": text, "model": "toy", "beam_size": 1})
+        body = {"data": values, "component_id": self.component, "fn_name": "ask", "session_hash": session}
+        reply = await self.client.post("/gradio_api/component_server/", json=body, headers={"x-forwarded-for": address})
+        told = [json.loads(line[6:]) for line in reply.text.splitlines() if line.startswith("data: ")]
+        return str(told[-1].get("word", told[-1]["what"]))
+
+
+@pytest.mark.usefixtures("computed")
+def test_sixty_pupils_get_all_their_answers_beside_five_hundred_hostile_requests(site: Site) -> None:
+    async def lesson() -> tuple[Counter[str], str, int]:
+        async with httpx.AsyncClient(base_url=site.page.local_url, timeout=600, limits=MANY) as client:
+            crowd = Crowd(site, client)
+            hostile = [
+                asyncio.create_task(crowd.ask(sentence(1000 + number), f"h{number}", HOSTILE)) for number in range(500)
+            ]
+
+            async def pupil(number: int) -> list[str]:
+                own = range(SENTENCES * number, SENTENCES * (number + 1))
+                return [await crowd.ask(sentence(each), f"p{number}", SCHOOL) for each in own]
+
+            told = await asyncio.gather(*(pupil(number) for number in range(PUPILS)))
+            other = await crowd.ask(sentence(900), "other", OTHER)
+            waiting = sum(not each.done() for each in hostile)
+            for each in hostile:
+                each.cancel()
+            await asyncio.gather(*hostile, return_exceptions=True)
+            return Counter(word for words in told for word in words), other, waiting
+
+    answers, other, waiting = asyncio.run(lesson())
+    assert (answers, other) == ({"answer": PUPILS * SENTENCES}, "answer")
+    assert waiting > 100  # they took turns with the class, and no more
+
+
+def test_thirty_pupils_with_one_sentence_cost_one_computation(site: Site, computed: list[str]) -> None:
+    async def lesson() -> Counter[str]:
+        async with httpx.AsyncClient(base_url=site.page.local_url, timeout=600, limits=MANY) as client:
+            crowd = Crowd(site, client)
+            tasks = [crowd.ask(sentence(950), f"p{number}", SCHOOL) for number in range(30)]
+            return Counter(await asyncio.gather(*tasks))
+
+    assert asyncio.run(lesson()) == {"answer": 30}
+    assert computed == [sentence(950)]
+
+
+def test_waiting_visitors_keep_no_threads(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    line = site.page._queue.line
+    monkeypatch.setattr(line, "at_once", 0)
+
+    async def lesson() -> tuple[int, int]:
+        async with httpx.AsyncClient(base_url=site.page.local_url, timeout=600, limits=MANY) as client:
+            crowd = Crowd(site, client)
+            tasks = [asyncio.create_task(crowd.ask(sentence(1600 + n), f"w{n}", SCHOOL)) for n in range(120)]
+            while line.now()["waiting"] < 120:
+                await asyncio.sleep(0.05)
+            threads = site.page.limiter.borrowed_tokens
+            for each in tasks:
+                each.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            while waiting := line.now()["waiting"]:
+                await asyncio.sleep(0.05)
+            return threads, waiting
+
+    threads, waiting = asyncio.run(lesson())
+    assert (threads < 20, waiting) == (True, 0)

@@ -1,0 +1,79 @@
+"""Programs that ask for much at once, by the real client and by plain requests: no answer is lost without a word."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+from gradio_client import Client
+from gradio_client.exceptions import AppError
+from gradio_client.utils import QueueError
+
+from headlight.viz.answers.service import Service
+from headlight.viz.settings import Settings
+from tests.viz.serving import GRADIO_WARNS, Server
+
+pytestmark = [pytest.mark.filterwarnings(f"ignore:{message}") for message in GRADIO_WARNS]
+ELSEWHERE = {"x-forwarded-for": "203.0.113.5"}  # this machine's own address may ask for more
+WORDS = ("ein", "bier", "cola", "frau", "mann", "hund", "katze", "haus")
+MANY = 64
+
+
+@pytest.fixture(scope="module")
+def service() -> Service:
+    return Service(Settings(model="toy"))
+
+
+@pytest.fixture
+def client(server: Server) -> Iterator[Client]:
+    found = Client(server.url, verbose=False, headers=ELSEWHERE, httpx_kwargs={"timeout": 300})
+    yield found
+    found.close()
+
+
+def sentence(number: int) -> str:
+    return f"{WORDS[number // 8 % 8]} {WORDS[number % 8]}"
+
+
+def test_of_many_jobs_at_once_each_is_answered(client: Client) -> None:
+    jobs = [client.submit(sentence(number), api_name="/translate") for number in range(MANY)]
+    told: Counter[str] = Counter()
+    for job in jobs:
+        try:
+            assert job.result(timeout=300)["text"]
+            told["answer"] += 1
+        except QueueError:
+            told["refused"] += 1
+    assert told == {"answer": MANY}
+
+
+def test_what_is_not_taken_is_refused_at_once_and_the_rest_is_answered(
+    client: Client, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service.line, "most", 8)
+    jobs = [client.submit(sentence(number) + " und", api_name="/translate") for number in range(MANY)]
+    told: Counter[str] = Counter()
+    for job in jobs:
+        try:
+            assert job.result(timeout=300)["text"]
+            told["answer"] += 1
+        except QueueError:
+            told["refused"] += 1
+    assert told.total() == MANY
+    assert told["answer"] >= 4  # half of the line
+
+
+def test_answers_are_kept_for_a_program_that_first_posts_all_and_then_fetches(server: Server) -> None:
+    jobs = []
+    for number in range(MANY):
+        reply = server.client.post("call/translate", json={"data": [sentence(number)]}, headers=ELSEWHERE)
+        assert reply.status_code == 200
+        jobs.append(reply.json()["event_id"])
+    told = [server.client.get(f"call/translate/{job}", headers=ELSEWHERE).text for job in jobs]
+    assert sum("event: complete" in each for each in told) == MANY
+
+
+def test_a_wrong_value_is_told_as_before(client: Client) -> None:
+    with pytest.raises(AppError, match="beam_size"):
+        client.predict("ein bier", beam_size="x", api_name="/translate")
