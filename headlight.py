@@ -6,8 +6,11 @@ import the same names. Public names load on first use; drawing a figure never lo
 
 from __future__ import annotations
 
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -69,6 +72,20 @@ def __getattr__(name: str) -> Any:
     return getattr(import_module(_HOMES[name]), name)
 
 
+@contextmanager
+def ended_by_interrupt() -> Iterator[None]:
+    """Let Ctrl-C end the process at once while modules load: a traceback through them says nothing to anybody."""
+    ours = threading.current_thread() is threading.main_thread()
+    if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 MORE = {
     "run": ("start the page", "headlight.viz.run"),
     "serve": ("compute answers for pages, on a Ray cluster", "headlight.viz.serve"),
@@ -79,7 +96,8 @@ MORE = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command `headlight`: those of the model, and those of the page above it."""
-    from headlight.model.commands.main import main as run_command
+    with ended_by_interrupt():
+        from headlight.model.commands.main import main as run_command
 
     return run_command(arguments, more=MORE)
 

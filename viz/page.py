@@ -72,6 +72,7 @@ def launch_page(page: gr.Blocks, settings: Settings | None = None, *, ssr_mode: 
     told = None if more.pop("prevent_thread_lock", False) else hear_signals()
     page.launch(
         prevent_thread_lock=True,
+        quiet=True,  # Gradio's lines speak to the author of the code: "set `share=True` in `launch()`"
         # Those who wait keep none.
         max_threads=settings.concurrency + AT_ONCE + SPARE,
         server_name=f"[{settings.host}]" if bare_ipv6 else settings.host,
@@ -87,6 +88,7 @@ def launch_page(page: gr.Blocks, settings: Settings | None = None, *, ssr_mode: 
         app_kwargs={"routes": routes(), **guarded, "middleware": [*guarded["middleware"], quick_page()]},
         **more,
     )
+    print(f"* Running on {page.local_url.rstrip('/')}", flush=True)
     if told is not None:
         spare_the_collector()
         stay(page, told)

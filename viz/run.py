@@ -6,11 +6,13 @@ import argparse
 import os
 import runpy
 
+from headlight.viz.settings import PORTS
+
 
 def add(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("--host", help="the address to listen at (HEADLIGHT_HOST, else this machine alone)")
-    parser.add_argument("--port", type=int, help="the port to listen at (HEADLIGHT_PORT, else the first free one)")
+    parser.add_argument("--port", type=_port, help="the port to listen at (HEADLIGHT_PORT, else the first free one)")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -21,3 +23,10 @@ def run(arguments: argparse.Namespace) -> int:
             os.environ[f"HEADLIGHT_{name.upper()}"] = str(given)
     runpy.run_module("headlight.app", run_name="__main__")
     return 0
+
+
+def _port(text: str) -> int:
+    low, high = PORTS
+    if not (text.isascii() and text.isdecimal() and low <= int(text[:9]) <= high):
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no port: choose a whole number from {low} to {high}")
+    return int(text)

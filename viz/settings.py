@@ -66,6 +66,7 @@ class Setting(NamedTuple):
     default: str
 
 
+PORTS = (1, 65_535)
 # Whole numbers: field → least and most.
 _RANGES = {
     "max_characters": (1, 100_000),
@@ -77,8 +78,8 @@ _RANGES = {
     "concurrency": (1, 256),
     "line": (0, 10_000),
     "max_wait_s": (1, 3600),
-    "port": (1, 65_535),
-    "metrics_port": (1, 65_535),
+    "port": PORTS,
+    "metrics_port": PORTS,
     "models_mb": (1, 1_000_000),
     "hub_mb": (1, 100_000_000),
 }
@@ -180,8 +181,8 @@ def require_place(settings: Settings) -> None:
     except (OSError, ValueError, TypeError) as error:
         why = getattr(error, "strerror", None) or "that is no address"
         raise SettingsError(
-            f"The page cannot be served at {host[:80]!r}, port {port or 'any'}: {why}. Change or unset "
-            f"{_variable('host')} or {_variable('port')}."
+            f"The page cannot be served at {host[:80]!r}, port {port or 'any'}: {why}. Choose another host or port: "
+            f"{_variable('host')} or {_variable('port')}, or --host or --port of `headlight run`."
         ) from error
 
 

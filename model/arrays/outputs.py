@@ -7,7 +7,7 @@ Told by their fields alone: `attentions` of a model with one stack, with `cross_
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isqrt
 from typing import Any
 
@@ -33,10 +33,12 @@ class Inputs:
     attention_mask: Any = None
     decoder_input_ids: Any = None
     decoder_attention_mask: Any = None
+    encoder_attention_mask: Any = None  # what a decoder alone calls the mask of what it looks at
     pixel_values: Any = None
     input_features: Any = None
     source: Sequence[str] | None = None  # names of tokens, which count before ids
     target: Sequence[str] | None = None
+    tokens: Sequence[str] | None = None  # names of what `input_ids` are: the source's, but of a decoder alone its own
 
 
 def field_of(outputs: Any, name: str) -> Any:
@@ -55,8 +57,9 @@ def recording_of_outputs(
 ) -> Recording:
     """One sentence of the outputs; of `generate` one sequence."""
     own, encoder, decoder, cross = (field_of(outputs, each) or None for each in FIELDS)  # some are empty
-    if own is not None and cross is not None and encoder is None and decoder is None:
-        own, decoder = None, own  # a decoder alone that was given what to look at
+    alone = own is not None and cross is not None and encoder is None and decoder is None
+    if alone:  # a decoder without its encoder, whose states it was given
+        own, decoder = None, own
     found: dict[MapKind, Any] = {"self": own, "encoder": encoder, "decoder": decoder, "cross": cross}
     found = {kind: each for kind, each in found.items() if each is not None}
     if not found:
@@ -64,7 +67,7 @@ def recording_of_outputs(
             "These outputs hold no attention. Load the model with attn_implementation='eager' and call it with "
             "output_attentions=True."
         )
-    return _Reader(outputs, inputs, layers, batch).read(found, name)
+    return _Reader(outputs, inputs, layers, batch).read(found, name, alone=alone)
 
 
 class _Reader:
@@ -81,10 +84,12 @@ class _Reader:
         self.remarks: list[Remark] = []
         self.rows_read = 0
 
-    def read(self, found: Mapping[MapKind, Any], name: str) -> Recording:
+    def read(self, found: Mapping[MapKind, Any], name: str, *, alone: bool) -> Recording:
         axes = Axes(remarks=self.remarks)
         read = {kind: self._layers(kind, given) for kind, given in found.items()}
         self._tell_batch(read)
+        if alone:
+            self.inputs = self._of_decoder_alone(*read["cross"].arrays[0].shape[1:])
         stepwise = any(is_stepwise(given) for given in found.values())
         if "self" in read:
             count = read["self"].arrays[0].shape[-1]
@@ -147,10 +152,38 @@ class _Reader:
 
     # ------------------------------------------------------------ names
 
+    def _of_decoder_alone(self, rows: int, columns: int) -> Inputs:
+        """The inputs by the names that a whole model has for them: what a decoder reads names its own rows.
+
+        Perceiver's rows are no tokens: there the ids name what is looked at, which their number tells.
+        """
+        given = self.inputs
+        if given.decoder_input_ids is None:
+            count = rows if given.input_ids is None else len(self._of_batch(given.input_ids))
+            if count == columns != rows:
+                return given
+            if count != rows:
+                raise ArraysError(
+                    f"input_ids has {count} tokens, but the decoder's maps have {rows} rows. Give the ids of the same "
+                    "call."
+                )
+            given = replace(
+                given,
+                input_ids=None,
+                attention_mask=given.encoder_attention_mask,
+                decoder_input_ids=given.input_ids,
+                decoder_attention_mask=given.attention_mask,
+                target=given.tokens if given.target is None else given.target,
+                tokens=None,
+            )
+        if all(each is None for each in (given.source, given.input_ids, given.pixel_values, given.input_features)):
+            self._remark("columns", {"count": columns})
+        return given
+
     def _source(self, count: int, ids: np.ndarray | None = None) -> Named:
         given = self.inputs
-        if given.source is not None:
-            return tokens_of(given.source)
+        if (names := given.tokens if given.source is None else given.source) is not None:
+            return tokens_of(names)
         if ids is None and given.input_ids is not None:
             ids = self._of_batch(given.input_ids)[:count]
         if ids is not None and len(ids) == count:

@@ -155,8 +155,9 @@ def _show(progress: Progress) -> None:
 class ProgressLine:
     """`1,200 of 2,000 lines, 310 a second, 3 s left` on standard error, rewritten in place where it is a terminal."""
 
-    def __init__(self, total: int) -> None:
-        self.total = total
+    def __init__(self, total: int | None, *, least: int = 0) -> None:
+        self.total = total  # None: nobody knows, and `end` says that all are done
+        self.least = least  # so few lines need no word
         self.done = 0
         self._started = time.perf_counter()
         self._shown = 0.0
@@ -166,11 +167,21 @@ class ProgressLine:
         """Count more finished lines."""
         self.done += lines
         now = time.perf_counter()
-        if self.done < self.total and now - self._shown < (0.2 if self._in_place else 5.0):
+        last = self.total is not None and self.done >= self.total
+        if last or now - self._shown >= (0.2 if self._in_place else 5.0):
+            self._shown = now
+            self._print(now, last=last)
+
+    def end(self) -> None:
+        """Say how many there were in all."""
+        self._print(time.perf_counter(), last=True)
+
+    def _print(self, now: float, *, last: bool) -> None:
+        if self.done <= self.least:
             return
-        self._shown = now
         rate = self.done / max(now - self._started, 1e-9)
-        left = (self.total - self.done) / rate
-        line = f"{self.done:,} of {self.total:,} lines, {rate:,.0f} a second, {left:,.0f} s left"
-        end = "\n" if self.done >= self.total or not self._in_place else ""
+        of = "" if self.total is None else f" of {self.total:,}"
+        left = "" if self.total is None else f", {(self.total - self.done) / rate:,.0f} s left"
+        line = f"{self.done:,}{of} lines, {rate:,.0f} a second{left}"
+        end = "\n" if last or not self._in_place else ""
         print(f"\r{line}\x1b[K" if self._in_place else line, end=end, file=sys.stderr, flush=True)

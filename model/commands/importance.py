@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import argparse
 import csv
+import json
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from headlight.model.commands.common import ProgressLine, add_decoding, add_model, decoding_options, load, model_folder
@@ -43,6 +45,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--languages", metavar="SOURCE-TARGET", help="columns of the table (as the model's name says)")
     parser.add_argument("--sentences", type=int, default=200, metavar="N", help="of the table, spread over it (200)")
     parser.add_argument("--ranked-on", type=int, default=50, metavar="N", help="of them, to rank the heads (50)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of lines to read")
     parser.add_argument("--write", action="store_true", help=f"keep the curve in the model's folder, as {FILE}")
     add_model(parser)
     add_decoding(parser)
@@ -58,18 +61,24 @@ def run(arguments: argparse.Namespace) -> int:
     given = {} if arguments.target is None else {"target": arguments.target}
     answer = translator.translate(arguments.text, **given, **decoding_options(arguments))
     parts = parts_of(translator.model.config)
-    print(answer.text)
     started = time.perf_counter()
     if arguments.together is None:
         found = all_losses(translator, answer, [(part,) for part in parts])
-        print("log probability lost (nats)")
+        title = "log probability lost (nats)"
     else:
         parts = [part for part in parts if part.head is not None]
         found = interactions(translator, answer, _part(arguments.together), parts)
-        print(f"lost without both, minus what is lost without each: {arguments.together} and (nats)")
+        title = f"lost without both, minus what is lost without each: {arguments.together} and (nats)"
     seconds = time.perf_counter() - started
-    order = sorted(range(len(parts)), key=lambda place: -abs(found[place]))
-    for place in order[: arguments.top or None]:
+    order = sorted(range(len(parts)), key=lambda place: -abs(found[place]))[: arguments.top or None]
+    if arguments.json:
+        losses = [{**asdict(parts[place]), "loss": round(found[place], 6)} for place in order]
+        told = {"source": answer.source_text, "text": answer.text, "with": arguments.together, "unit": "nats"}
+        print(json.dumps(told | {"losses": losses, "measured": len(parts)}, ensure_ascii=False))
+        return 0
+    print(answer.text)
+    print(title)
+    for place in order:
         print(f"{found[place]:+9.3f}  {_name(parts[place])}")
     print(f"{len(parts)} measured in {seconds:.2f} s.")
     return 0
@@ -83,21 +92,26 @@ def _curve(arguments: argparse.Namespace) -> int:
     progress = ProgressLine(len(texts))
     ranked = rank_heads(translator, texts, progress.add, **options)
     order = tuple(part for part, _ in ranked)
-    print(f"{len(pairs)} sentences of {arguments.curve.name}; heads ranked on {len(texts)}, the least important first")
-    print("heads off  heads left   chrF  sentences unchanged")
+    told = not arguments.json
+    if told:
+        print(f"{len(pairs)} sentences of {arguments.curve.name}; heads ranked on {len(texts)}, least important first")
+        print("heads off  heads left   chrF  sentences unchanged")
     points: list[Point] = []
     for point in points_of(translator, pairs, order, counts_of(len(order)), **options):
         points.append(point)
-        print(f"{point.off:9}  {len(order) - point.off:10}  {point.chrf:5.1f}  {point.same:19.0%}", flush=True)
+        if told:
+            print(f"{point.off:9}  {len(order) - point.off:10}  {point.chrf:5.1f}  {point.same:19.0%}", flush=True)
+    folder = model_folder(arguments.model)
+    command = (
+        f"headlight importance --curve {arguments.curve.name} --sentences {len(pairs)} --ranked-on {len(texts)}"
+        f" --model {folder.name} --beam {options.get('beam_size', 1)}"
+    )
+    losses = tuple(loss for _, loss in ranked)
+    measured = (arguments.curve.name, len(pairs), len(texts), order, losses, tuple(points))
+    curve = Curve(command, *measured, weights=weights_digest(folder))
+    if arguments.json:
+        print(json.dumps(json.loads(curve.to_json()), ensure_ascii=False))
     if arguments.write:
-        folder = model_folder(arguments.model)
-        command = (
-            f"headlight importance --curve {arguments.curve.name} --sentences {len(pairs)} --ranked-on {len(texts)}"
-            f" --model {folder.name} --beam {options.get('beam_size', 1)}"
-        )
-        losses = tuple(loss for _, loss in ranked)
-        measured = (arguments.curve.name, len(pairs), len(texts), order, losses, tuple(points))
-        curve = Curve(command, *measured, weights=weights_digest(folder))
         (folder / FILE).write_text(curve.to_json(), encoding="utf-8")
         sign_again(folder)
     return 0

@@ -10,7 +10,6 @@ from headlight.model.commands.common import add_decoding, add_model, add_way_bac
 from headlight.model.errors import CommandError
 from headlight.model.folders import formats as dumps
 from headlight.model.records import Translation
-from headlight.model.translate.choosing import choose
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -34,9 +33,8 @@ def run(arguments: argparse.Namespace) -> int:
     given = {name: getattr(arguments, name) for name in ("target", "prefix") if getattr(arguments, name) is not None}
     reverse, choosing = load_way_back(arguments)
     translator = load(arguments)
-    translation = translator.translate(arguments.text, **given, **decoding_options(arguments) | choosing)
-    if reverse is not None:
-        translation = choose(reverse, translator, translation)
+    options = decoding_options(arguments) | choosing
+    translation = translator.translate(arguments.text, way_back=reverse, **given, **options)
     arguments.output.write_bytes(write(translation))
     layers, heads, rows, columns = translation.attention.cross.shape
     print(translation.text)

@@ -8,10 +8,11 @@ from __future__ import annotations
 import argparse
 import importlib
 import io
+import os
 import sys
 from collections.abc import Mapping, Sequence
 
-from headlight import __version__
+from headlight import __version__, ended_by_interrupt
 from headlight.model.errors import ModelError
 
 COMMANDS = {
@@ -52,17 +53,23 @@ def main(arguments: Sequence[str] | None = None, *, more: Mapping[str, tuple[str
         command = commands.add_parser(name, help=purpose, description=purpose[0].upper() + purpose[1:] + ".")
         if name in given[:1]:
             file = "importing" if name == "import" else name  # a module cannot be called `import`
-            module = importlib.import_module(higher[name][1] if name in higher else f"headlight.model.commands.{file}")
+            with ended_by_interrupt():
+                module = importlib.import_module(
+                    higher[name][1] if name in higher else f"headlight.model.commands.{file}"
+                )
             module.add(command)
             command.set_defaults(run_command=module.run)
-    chosen = parser.parse_args(given)
+    chosen, unknown = parser.parse_known_args(given)
+    if unknown:  # told with the usage of the command itself
+        commands.choices[chosen.command].error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         return int(chosen.run_command(chosen) or 0)
     except ModelError as error:
         print(f"{parser.prog} {chosen.command}: {error}", file=sys.stderr)
         return 2
-    except BrokenPipeError:
-        return 1  # the reader closed the pipe of standard output
+    except BrokenPipeError:  # the reader closed the pipe of standard output, as `head` does when it has enough
+        _drop_output()
+        return 1
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         print(f"{parser.prog} {chosen.command}: {where}{error.strerror or error}.", file=sys.stderr)
@@ -72,8 +79,13 @@ def main(arguments: Sequence[str] | None = None, *, more: Mapping[str, tuple[str
         return 130
 
 
-if __name__ == "__main__":
+def _drop_output() -> None:
+    """Let what is still to be written go nowhere: Python writes it at its end, and would complain of the pipe."""
     try:
-        sys.exit(main())
-    except KeyboardInterrupt:  # also while the modules load, which takes a second
-        sys.exit(130)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        pass  # standard output is no file
+
+
+if __name__ == "__main__":
+    sys.exit(main())

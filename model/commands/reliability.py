@@ -25,7 +25,6 @@ from headlight.model.training.files import write_text
 from headlight.model.training.reliability import bound_into
 from headlight.model.training.rule import ENOUGH, Answer, fit_rule, measure
 from headlight.model.training.verdicts import read_verdicts
-from headlight.model.translate.choosing import WEIGHT, choose_all
 from headlight.model.translate.evidence import WITH_BACK
 from headlight.model.translate.read_back import WAY, read_all_back
 from headlight.model.translate.reliability import FILE, FittedRule
@@ -160,11 +159,8 @@ def answers_to(pairs: Sequence[tuple[str, str]], translator: Translator, reverse
     """The answers to all sentences, each translated as the page does, and translated back."""
     _, lengths = translator.checker.lines([source for source, _ in pairs], translator.checker.options(WAY))
     progress, answers = ProgressLine(len(pairs)), dict[int, Answer]()
-    weight = WEIGHT if reverse else 0.0
     for places in batches_by_length(lengths, BATCH_TOKENS // int(WAY["beam_size"])):
-        translations = translator.translate_batch([pairs[place][0] for place in places], **WAY, back_weight=weight)
-        if reverse:
-            translations = choose_all(reverse, translator, translations)
+        translations = translator.translate_batch([pairs[place][0] for place in places], way_back=reverse, **WAY)
         backs = read_all_back(reverse, translations) if reverse else [None] * len(places)
         for place, translation, back in zip(places, translations, backs, strict=True):
             answers[place] = Answer(translation, pairs[place][1], back)

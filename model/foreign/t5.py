@@ -5,7 +5,8 @@
     spiece.model         how text is cut into pieces; ids are its own, then further ones for blanks
 
 umT5 (https://arxiv.org/abs/2304.09151) has a bias in each layer. ByT5 (https://arxiv.org/abs/2105.13626) reads and
-writes bytes, and needs no file for that: `tokenizer_config.json` names it.
+writes bytes, and needs no file for that: `tokenizer_config.json` names it. CodeT5 (https://arxiv.org/abs/2109.00859)
+cuts text as RoBERTa does: its source stands between <s> and </s>, and its pieces are those of byte pairs.
 
 Words before the sentence name the pair of languages: "translate English to German: ".
 """
@@ -27,6 +28,7 @@ from headlight.model.errors import ConfigError, TokenizerError
 from headlight.model.folders.reader import CONFIG, FolderReader
 from headlight.model.folders.storage import Weights, read_json
 from headlight.model.foreign.bart_like import of_start
+from headlight.model.foreign.byte_level import MERGES, VOCABULARY, read_byte_pairs, token_named
 from headlight.model.foreign.common import (
     AGAIN,
     OUTPUT,
@@ -54,7 +56,9 @@ DEFAULTS: dict[str, Any] = {
     "relative_attention_num_buckets": 32, "relative_attention_max_distance": 128, "layer_norm_epsilon": 1e-6,
     "feed_forward_proj": "relu", "pad_token_id": 0, "eos_token_id": 1, "n_positions": 512, "tie_word_embeddings": True,
 }  # fmt: skip
+SCALES = "scale_decoder_outputs"
 BYTES, MARKS = "ByT5Tokenizer", ("<pad>", "</s>", "<unk>")
+BYTE_PAIRS = "RobertaTokenizer"
 DEFAULTS_OF: dict[str, dict[str, Any]] = {
     "mt5": {"vocab_size": 250_112, "d_ff": 1024, "num_layers": 8, "num_heads": 6, "feed_forward_proj": "gated-gelu"},
     "umt5": {"vocab_size": 250_112, "d_ff": 1024, "num_layers": 8, "num_heads": 6, "feed_forward_proj": "gated-gelu"},
@@ -81,7 +85,7 @@ class T5(ForeignReader):
     """Folders of `model_type` "t5", "mt5" and "umt5"."""
 
     tables = TABLES
-    cutters = ("T5Tokenizer", "MT5Tokenizer", BYTES)
+    cutters = ("T5Tokenizer", "MT5Tokenizer", BYTES, BYTE_PAIRS)
     # Old folders hold a bias for cross-attention, which has no positions.
     spares = (r"decoder\.block\.0\.layer\.1\.EncDecAttention\.relative_attention_bias\.weight",)
 
@@ -93,6 +97,9 @@ class T5(ForeignReader):
         fields.neutral(quantization_config=None)
         size, pad = fields.whole("vocab_size"), fields.token("pad_token_id")
         activation = fields.choice("feed_forward_proj", FEED_FORWARD)
+        gated, _, function = fields.text("feed_forward_proj").rpartition("-")
+        # `transformers` writes what it derives from that field, and its model is built of what is written.
+        fields.neutral(is_gated_act=bool(gated), dense_act_fn="gelu_new" if gated and function == "gelu" else function)
         return TransformerConfig(
             source_vocabulary=size,
             target_vocabulary=size,
@@ -116,13 +123,28 @@ class T5(ForeignReader):
             feed_forward_bias=False,
             scale_embedding=False,
             scale_scores=False,
-            # Of those with one table, as T5 v1.0; whether the tables are one, the weights tell.
-            scale_output=fields.switch("tie_word_embeddings") and family != "mt5",
+            scale_output=family != "mt5" and fields.switch(SCALES if fields.has(SCALES) else "tie_word_embeddings"),
             dropout=0.0,
             pad_id=pad,
             start_id=fields.token("decoder_start_token_id") if fields.has("decoder_start_token_id") else pad,
             end_id=fields.tokens("eos_token_id")[0],
         )
+
+    def settled(self, config: TransformerConfig, store: Weights) -> TransformerConfig:
+        """Whether the tables are one, the weights tell; whether the output is scaled, the configuration must.
+
+        `transformers` before version 5 scales the output of models with one table (T5 v1.0), and writes
+        `tie_word_embeddings: false` for those with two. Version 5 writes true for all, and `scale_decoder_outputs`
+        for T5, but not for umT5.
+        """
+        settled = super().settled(config, store)
+        if settled.scale_output and not settled.tie_output and SCALES not in read_json(store.folder / CONFIG):
+            raise ConfigError(
+                f"{store.folder / CONFIG}: says that output and embeddings are one table, but the weights hold two. So "
+                f'nothing says whether the output is scaled. Add "{SCALES}": false for a model like T5 v1.1 or umT5, '
+                "true for one like T5 v1.0."
+            )
+        return settled
 
     def renamed(self, name: str) -> Sequence[str]:
         theirs = renamed(name)
@@ -144,6 +166,11 @@ class T5(ForeignReader):
         if cutter_of(folder) == BYTES:
             made = plain_bytes(folder, config)
             return made, made
+        if has_byte_pairs(folder):
+            pairs = read_byte_pairs(
+                folder, config.source_vocabulary, pad_id=config.pad_id, start_id=config.start_id, end_id=config.end_id
+            )
+            return pairs, pairs
         return self._pieces(folder, config)
 
     def _pieces(self, folder: Path, config: TransformerConfig) -> tuple[Vocabulary, Vocabulary]:
@@ -171,6 +198,9 @@ class T5(ForeignReader):
 
     def languages(self, folder: Path, config: TransformerConfig, source: Vocabulary) -> Languages:
         """The pairs that the folder names as tasks, with the words before a sentence."""
+        if has_byte_pairs(folder):
+            assert isinstance(source, BytePairTokenizer)  # noqa: S101 - made above
+            return Languages(before=(token_named(folder, source, "cls_token", "<s>"),))
         found: dict[str, Language] = {}
         sources: list[str] = []
         for task in _tasks(folder).values():
@@ -191,6 +221,13 @@ class T5(ForeignReader):
     def generation_defaults(self, folder: Path, config: TransformerConfig, languages: Languages) -> GenerationDefaults:
         task = next(iter(_tasks(folder).values()), {}) if languages.targets else {}
         return read_generation_defaults(folder, config, languages, task)
+
+
+def has_byte_pairs(folder: Path) -> bool:
+    """Whether the folder cuts text as RoBERTa does: it says so, or holds files of that kind and no others."""
+    if named := cutter_of(folder):
+        return named == BYTE_PAIRS
+    return not (folder / PIECES).exists() and all((folder / name).exists() for name in (VOCABULARY, MERGES))
 
 
 def plain_bytes(folder: Path, config: TransformerConfig) -> BytePairTokenizer:

@@ -1,68 +1,53 @@
-"""Finds the numbers of a text, in digits or in words (German, English, Chinese), and compares source and translation.
+"""Finds the numbers of a text, in digits or in words (German, English, French, Chinese), and compares both sides.
 
 A number has a value and its place in the text. Words that are numbers only sometimes ("ein", "second", 一) are unsure:
-they may answer a number of the other side, but none has to answer them. Clock times are one number each, in minutes of
-half a day, so that "halb neun", "8:30" and 八点半 are equal.
+they may answer a number of the other side, but none has to answer them. Clock times are one number each.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
 from typing import NamedTuple
 
-LANGUAGES = ("de", "en", "zh")
-HALF_DAY = 720  # minutes
-SMALL = {
-    "de": "null ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn "
-    "siebzehn achtzehn neunzehn",
-    "en": "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen",
-}
-TENS = {
-    "de": "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig",
-    "en": "twenty thirty forty fifty sixty seventy eighty ninety",
-}
-GERMAN_ORDINALS = {"dritt": "drei", "siebt": "sieben", "acht": "acht"}
-ENGLISH_ORDINALS = {
-    "third": "three", "fifth": "five", "eighth": "eight", "ninth": "nine", "twelfth": "twelve", "second": "two",
-    "first": "one",
-}  # fmt: skip
-UNSURE = {  # often no number, or one that the other language does not name
-    "de": {"ein": 1, "eins": 1, "eine": 1, "einen": 1, "einem": 1, "einer": 1, "dutzend": 12, "beide": 2, "beiden": 2,
-           "zweimal": 2, "hundert": 100, "tausend": 1000, "hunderte": 100, "tausende": 1000, "erste": 1, "ersten": 1,
-           "achte": 8, "achten": 8, "zweite": 2, "zweiten": 2, "zweiter": 2, "zweites": 2},
-    "en": {"one": 1, "dozen": 12, "both": 2, "twice": 2, "second": 2, "seconds": 2, "hundred": 100, "hundreds": 100,
-           "thousand": 1000, "thousands": 1000, "first": 1},
-}  # fmt: skip
-HAN = "零〇一二两三四五六七八九十百千万亿"
-HAN_DIGITS = {sign: value for value, sign in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
-HAN_UNITS = {"十": 10, "百": 100, "千": 1000}
+from headlight.model.text.clock_times import HALF_DAY, clock_times
+from headlight.model.text.number_words import (
+    HAN,
+    HAN_DIGITS,
+    HAN_SCALES,
+    HAN_UNITS,
+    SCALES,
+    SMALL,
+    UNSURE,
+    adds_in_french,
+    han_value,
+    word_value,
+)
+
+LANGUAGES = ("de", "en", "fr", "zh")
 HAN_OTHER = re.compile(  # signs of numbers that name none, or one of another kind: weekdays, months, set phrases
     f"(?:星期|周|礼拜)[一二三四五六]|百分之|[{HAN}]+月|(?<![{HAN}])(?:万一|千万|十分)(?![{HAN}])|三明治|四川|四周|百货"
 )
+HAN_DECIMAL = re.compile(f"[{HAN}]+点[一二三四五六七八九][零〇一二三四五六七八九]*(?![{HAN}分刻半个位名人])")
 DIGITS = re.compile(
-    r"\d+ (?:Euro|euros?|Dollars?|dollars?) \d\d(?!\d)|\d{1,2}:\d{2}|\d+(?:[.,  ]\d{3})+(?!\d)|\d+(?:[.,]\d+)?"
+    r"\d+ (?:Euro|euros?|Dollars?|dollars?) \d\d(?!\d)|\d{1,2}:\d{2}"
+    r"|(?<!\d)\d{1,3}(?P<mark>[.,'’ \u00a0\u202f])\d{3}(?:(?P=mark)\d{3})*(?!\d)(?P<tail>[.,]\d+)?|\d+(?:[.,]\d+)?"
 )
+DECIMAL_MARKS = {"de": ",", "fr": ","}  # of all others a point
 WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-CLOCK = {
-    "de": re.compile(
-        r"(?P<before>halb)\s+(?P<hour>\w+)|(?P<minute>\w+)\s+(?P<side>vor|nach)\s+(?P<past>\w+)"
-        r"|(?P<whole>\w+(?:[:.]\d\d)?)\s+Uhr(?:\s+(?P<rest>\w+))?",
-        re.IGNORECASE,
-    ),
-    "en": re.compile(
-        r"(?P<minute>half|a quarter|quarter|[\w-]+)\s+(?P<side>past|after|to|before)\s+(?P<past>\w+)"
-        r"|(?P<whole>\w+)\s+o['’]clock|(?P<half>\d{1,2}:\d\d|\d{1,2})\s*[ap]\.?m\b",
-        re.IGNORECASE,
-    ),
-    "zh": re.compile(
-        rf"(?P<whole>[\d{HAN}]+)点(?:(?P<half>半)|(?P<quarter>[一三])刻|(?P<rest>[\d{HAN}]+)分?)?(?!儿|心)"
-    ),
+HALVES = {  # what adds a half to the number before it
+    "de": re.compile("½"),
+    "en": re.compile(r"½|\s+and\s+a\s+half\b", re.IGNORECASE),
+    "fr": re.compile(r"½|(?:\s+an(?:née)?s|\s+kilos?|\s+mois)?\s+et\s+demie?\b", re.IGNORECASE),
+    "zh": re.compile("(?:[个年岁天倍米斤磅码里吨升块]|公[斤里]|小时)半"),
 }
-SPOKEN = (5, 10, 15, 20, 25, 30)  # minutes before or after an hour, as people say them
-QUARTERS = {"viertel": 15, "quarter": 15, "a quarter": 15, "half": 30}
+SCALE = {
+    language: re.compile(rf"\s*(?P<scale>{'|'.join(sorted(words, key=len, reverse=True))})\b", re.IGNORECASE)
+    for language, words in SCALES.items()
+}
+HAN_SCALE = re.compile("[百千万亿]+")
+AND = {"en": ("and",), "fr": ("et",)}
+FULL_WIDTH = re.compile("[０-９](?:[０-９，．：]*[０-９])?")
 
 
 class Number(NamedTuple):
@@ -77,11 +62,13 @@ class Number(NamedTuple):
 
 def numbers_in(text: str, language: str) -> list[Number]:
     """All numbers of a text, in order. Of other languages than `LANGUAGES` digits alone."""
-    found = list(_clocks(text, language))
-    taken = [(each.start, each.end) for each in found]
-    for number in (*_digits(text, language), *(_han(text) if language == "zh" else _words(text, language))):
-        if not any(start < number.end and number.start < end for start, end in taken):
-            found.append(number)
+    text = FULL_WIDTH.sub(lambda match: "".join(chr(ord(sign) - 0xFEE0) for sign in match.group()), text)
+    found = list(_han_decimals(text)) if language == "zh" else []
+    for numbers in (_clocks, _digits, _han if language == "zh" else _words):
+        taken = [(each.start, each.end) for each in found]
+        for number in numbers(text, language):
+            if not any(start < number.end and number.start < end for start, end in taken):
+                found.append(number)
     return sorted(found, key=lambda number: number.start)
 
 
@@ -107,9 +94,17 @@ def _equal(one: Number, other: Number) -> bool:
     return clock.value == (plain.value * 60) % HALF_DAY and plain.value <= 24  # "um sieben", "at 7:00"
 
 
+def _clocks(text: str, language: str) -> Iterator[Number]:
+    for each in clock_times(text, language):
+        yield Number(each.minutes, each.start, each.end, each.sure, clock=True)
+
+
 def _digits(text: str, language: str) -> Iterator[Number]:
+    last = 0
     for match in DIGITS.finditer(text):
         written = match.group()
+        if match.start() < last:  # part of the number before it
+            continue
         if ":" in written:
             hour, minute = map(int, written.split(":"))
             yield Number((60 * hour + minute) % HALF_DAY, *match.span(), clock=True)
@@ -118,177 +113,134 @@ def _digits(text: str, language: str) -> Iterator[Number]:
             whole, _, cents = written.split()
             yield Number(float(f"{whole}.{cents}"), *match.span())
             continue
-        # What groups thousands in German marks decimals in English, and the other way round.
-        groups = "." if language == "de" else ","
-        grouped = re.fullmatch(rf"\d+(?:[{groups}  ]\d{{3}})+", written) is not None
-        plain = re.sub(r"[.,  ]", "", written) if grouped else written.replace(",", ".")
-        if plain.count(".") > 1 or not re.fullmatch(r"[\d.]+", plain):
-            plain = re.sub(r"\D", "", plain)
-        yield Number(float(plain), *match.span(), sure=written != "1")
+        value, last = _followed(text, match.end(), _digits_value(match, language), language)
+        yield Number(value, match.start(), last, sure=written != "1" or last > match.end())
 
 
-def _clocks(text: str, language: str) -> Iterator[Number]:
-    if language not in CLOCK:
-        return
-    for match in CLOCK[language].finditer(text):
-        parts = {name: value for name, value in match.groupdict().items() if value}
-        minutes = _minutes(parts, language)
-        if minutes is not None:
-            yield Number(minutes % HALF_DAY, *match.span(), clock=True)
+def _digits_value(match: re.Match[str], language: str) -> float:
+    """What groups thousands in German marks decimals in English, and the other way round."""
+    written, mark, tail = match.group(), match["mark"], match["tail"]
+    if mark is None:
+        return float(written.replace(",", "."))
+    whole = written.removesuffix(tail or "")
+    if mark == DECIMAL_MARKS.get(language, ".") and whole.count(mark) == 1 and not tail:
+        return float(whole.replace(mark, "."))
+    return float(whole.replace(mark, "") + (tail or "").replace(",", "."))
 
 
-def _minutes(parts: dict[str, str], language: str) -> int | None:
-    """The time that a match of `CLOCK` names, if its words are numbers."""
-
-    def number(name: str) -> int | None:
-        written = parts.get(name, "")
-        if written.lower() in QUARTERS:
-            return QUARTERS[written.lower()]
-        if re.fullmatch(r"\d{1,2}", written):
-            return int(written)
-        value = _han_value(written) if language == "zh" else _word_value(written.lower(), language)
-        return None if value is None else int(value)
-
-    for name in ("whole", "half"):
-        if match := re.fullmatch(r"(\d{1,2})[:.](\d\d)", parts.get(name, "")):
-            return 60 * int(match[1]) + int(match[2])
-    if "before" in parts:
-        hour = number("hour")
-        return None if hour is None or not 0 < hour <= 12 else 60 * hour - 30
-    if "side" in parts:
-        hour, minute = number("past"), number("minute")
-        if hour is None or minute is None or not 0 < hour <= 24 or minute not in SPOKEN:
-            return None  # "two to one" is a score
-        return 60 * hour + (-minute if parts["side"].lower() in ("vor", "to", "before") else minute)
-    hour = number("whole") if "whole" in parts else number("half")
-    if hour is None or hour > 24:
-        return None
+def _followed(text: str, end: int, value: float, language: str) -> tuple[float, int]:
+    """The number with what goes on with it: half of one more, a word like "million". And where that ends."""
+    if half := language in HALVES and HALVES[language].match(text, end):
+        value, end = value + 0.5, half.end()
     if language == "zh":
-        rest = 30 if "half" in parts else 15 * {"一": 1, "三": 3}[parts["quarter"]] if "quarter" in parts else None
-        return 60 * hour + (rest if rest is not None else number("rest") or 0)
-    return 60 * hour + (number("rest") or 0)
+        return _han_followed(text, end, value)
+    if scale := language in SCALE and SCALE[language].match(text, end):
+        value, end = value * SCALES[language][scale["scale"].lower()], scale.end()
+    return value, end
+
+
+def _han_followed(text: str, end: int, value: float) -> tuple[float, int]:
+    """3万5千, 1亿2000万."""
+    total, part = 0.0, value
+    while scale := HAN_SCALE.match(text, end):
+        for sign in scale.group():
+            part *= (HAN_UNITS | HAN_SCALES)[sign]
+        total, part, end = total + part, 0.0, scale.end()
+        more = re.compile(r"(\d+)[百千万]").match(text, end)
+        if more is None:
+            break
+        part, end = float(more[1]), more.end(1)
+    return total + part, end
 
 
 def _words(text: str, language: str) -> Iterator[Number]:
     if language not in SMALL:
         return
-    run: list[re.Match[str]] = []  # words of one English number: "three hundred and fifty"
+    if language == "de":
+        yield from _german_words(text)
+        return
+    run: list[re.Match[str]] = []  # words of one number: "three hundred and fifty", "deux cent vingt et un"
+    last = 0
+    for match in WORD.finditer(text):
+        if match.start() < last:
+            continue
+        word = match.group().lower()
+        joined = bool(run) and not text[run[-1].end() : match.start()].strip()
+        part = word_value(word, language) is not None or (joined and word in AND[language] and _joins(run[-1].group()))
+        if part and (not run or joined):
+            run.append(match)
+            continue
+        for number in _run(run, text, language):
+            last = number.end
+            yield number
+        run = [match] if part else []
+    yield from _run(run, text, language)
+
+
+def _german_words(text: str) -> Iterator[Number]:
+    last = 0
     for match in WORD.finditer(text):
         word = match.group().lower()
-        if language == "en":
-            joined = bool(run) and not text[run[-1].end() : match.start()].strip()
-            part = _word_value(word, "en") is not None or (word == "and" and joined and _big(run[-1].group()))
-            if part and (not run or joined):
-                run.append(match)
-                continue
-            yield from _english_run(run, text)
-            run = [match] if part else []
-            continue
-        value = _word_value(word, language)
+        value = word_value(word, "de") if match.start() >= last else None
         if value is not None:
-            yield Number(value, *match.span(), sure=word not in UNSURE[language])
-    yield from _english_run(run, text)
+            value, last = _followed(text, match.end(), value, "de")
+            yield Number(value, match.start(), last, sure=word not in UNSURE["de"] or last > match.end())
 
 
-def _english_run(run: list[re.Match[str]], text: str) -> Iterator[Number]:
-    while run and run[-1].group().lower() == "and":
+def _run(run: list[re.Match[str]], text: str, language: str) -> Iterator[Number]:
+    while run and run[-1].group().lower() in AND[language]:
         run.pop()
     total, part, start = 0.0, 0.0, 0
     for place, match in enumerate(run):
         word = match.group().lower()
-        value = _word_value(word, "en")
+        value = word_value(word, language)
         if value is None:
             continue
-        if word in ("hundred", "thousand", "million") and place > start:
-            part = max(part, 1) * value
+        if word in SCALES[language] and (place > start or value > 100):
             if value > 100:
-                total, part = total + part, 0
-        elif part and not (part % 100 == 0 and value < 100):  # "two two": a telephone number, a score
+                total, part = total + max(part, 1) * value, 0
+            else:
+                part = max(part, 1) * value
+        elif language == "fr" and word in ("vingt", "vingts") and part % 100 == 4:
+            part += 76
+        elif part and not _adds(part, value, language):  # "two two": a telephone number, a score
             yield Number(total + part, run[start].start(), run[place - 1].end(), sure=total + part != 1)
             total, part, start = 0.0, value, place
         else:
             part += value
     if run:
         whole = text[run[start].start() : run[-1].end()].lower()
-        yield Number(total + part, run[start].start(), run[-1].end(), sure=whole not in UNSURE["en"])
+        value, end = _followed(text, run[-1].end(), total + part, language)
+        # "an hour and a half" names no number.
+        sure = value != 1.5 if end > run[-1].end() else whole not in UNSURE[language]
+        yield Number(value, run[start].start(), end, sure=sure)
 
 
-def _big(word: str) -> bool:
-    return word.lower() in ("hundred", "thousand")
+def _adds(part: float, value: float, language: str) -> bool:
+    return adds_in_french(part, value) if language == "fr" else part % 100 == 0 and value < 100
 
 
-@cache
-def _word_value(word: str, language: str) -> float | None:
-    """What one word counts; None where it is no number."""
-    if word in UNSURE[language]:
-        return UNSURE[language][word]
-    return _german(word) if language == "de" else _english(word)
+def _joins(word: str) -> bool:
+    """Whether "and" or "et" may stand between this word and the rest of its number."""
+    return word.lower() in ("hundred", "thousand", "million", "vingt", "trente", "quarante", "cinquante", "soixante")
 
 
-@cache
-def _table(language: str) -> dict[str, int]:
-    small = {word: value for value, word in enumerate(SMALL[language].split())}
-    return small | {word: 10 * value for value, word in enumerate(TENS[language].split(), 2)}
+def _han_decimals(text: str) -> Iterator[Number]:
+    """三点五, where it is no time of day."""
+    for match in HAN_DECIMAL.finditer(text):
+        whole, _, rest = match.group().partition("点")
+        value = han_value(whole)
+        if value is not None:
+            yield Number(float(f"{value:.0f}.{''.join(str(HAN_DIGITS[sign]) for sign in rest)}"), *match.span())
 
 
-def _german(word: str) -> float | None:
-    table = _table("de")
-    if word in table and word != "ein":
-        return table[word]
-    if match := re.fullmatch(r"(.+?)(?:s?te[nrsm]?)", word):
-        stem = GERMAN_ORDINALS.get(word.rstrip("nrsm").removesuffix("e"), match[1])
-        if stem != word and (value := _german(stem)) is not None and value != 1:
-            return value
-    for unit, size in (("tausend", 1000), ("hundert", 100)):
-        before, found, after = word.partition(unit)
-        if found:
-            most = 1 if before in ("", "ein") else _german(before)
-            rest = 0 if not after else 1 if after in ("ein", "eins") else _german(after.removeprefix("und"))
-            return None if most is None or rest is None else most * size + rest
-    unit, und, ten = word.partition("und")
-    if und and unit in table and table[unit] < 10 and ten in table and table[ten] >= 20:
-        return table[unit] + table[ten]
-    return None
-
-
-def _english(word: str) -> float | None:
-    table = _table("en")
-    ten, _, unit = word.partition("-")
-    if unit:
-        value = _english(unit)
-        return table[ten] + value if ten in table and table[ten] >= 20 and value is not None and value < 10 else None
-    if word in table:
-        return table[word]
-    if word in ("million", "hundredth", "thousandth"):
-        return {"million": 1e6, "hundredth": 100, "thousandth": 1000}[word]
-    if word in ENGLISH_ORDINALS:
-        return table[ENGLISH_ORDINALS[word]]
-    if word.endswith("ieth"):
-        return table.get(word.removesuffix("ieth") + "y")
-    return table.get(word.removesuffix("th")) if word.endswith("th") else None
-
-
-def _han(text: str) -> Iterator[Number]:
+def _han(text: str, language: str) -> Iterator[Number]:
     hidden = HAN_OTHER.sub(lambda match: "·" * len(match.group()), text)
     for match in re.finditer(f"[{HAN}]+", hidden):
-        value = _han_value(match.group())
+        value = han_value(match.group())
         if value is not None:
             # One sign alone often belongs to a word or to a name: 一 most of all.
             next_to = hidden[match.end() : match.end() + 1]
-            yield Number(value, *match.span(), sure=match.group() not in "一万千百十" and next_to not in {"些", "边"})
-
-
-def _han_value(signs: str) -> float | None:
-    if not signs or not set(signs) <= set(HAN):
-        return None
-    if not set(signs) & set("十百千万亿"):
-        return float("".join(str(HAN_DIGITS[sign]) for sign in signs))
-    total, section, digit = 0.0, 0.0, 0.0
-    for sign in signs:
-        if sign in HAN_DIGITS:
-            digit = HAN_DIGITS[sign]
-        elif sign in HAN_UNITS:
-            section, digit = section + (digit or 1) * HAN_UNITS[sign], 0
-        else:
-            total, section, digit = (total + section + digit or 1) * (10_000 if sign == "万" else 1e8), 0, 0
-    return total + section + digit
+            sure = match.group() not in "一万千百十" and next_to not in {"些", "边"}
+            value, end = _followed(hidden, match.end(), value, language)
+            yield Number(value, match.start(), end, sure=sure)

@@ -4,20 +4,21 @@ A model of the way back says how well it could guess the sentence from each hypo
 "tomorrow" it could not, however fluent that is. The weighed sum of both scores ranks them: Bayes' rule, known as the
 noisy channel (Yee et al. 2019, arXiv:1908.05731).
 
-    translation = translator.translate(text, beam_size=4, back_weight=WEIGHT)
-    translation = choose(reverse, translator, translation)
+    translation = translator.translate(text, way_back=reverse)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headlight.model.errors import RequestError
 from headlight.model.records import Hypothesis, Timing, Translation, TranslationRequest
 from headlight.model.translate.requests import batches_by_length
-from headlight.model.translate.translator import Translator
+
+if TYPE_CHECKING:
+    from headlight.model.translate.translator import Translator
 
 WEIGHT = 0.3  # of the way back: what served sentences best that no model had learnt from
 BATCH_TOKENS = 3000
@@ -158,14 +159,17 @@ def choose_all(reverse: Translator, translator: Translator, translations: Sequen
 
 def translate_lines(reverse: Translator, translator: Translator, lines: Sequence[str], **options: Any) -> list[str]:
     """`Translator.translate_lines`, chosen by both models where the options name a weight of the way back."""
+    return [best.text if best else "" for best in best_of_lines(reverse, translator, lines, **options)]
+
+
+def best_of_lines(
+    reverse: Translator | None, translator: Translator, lines: Sequence[str], **options: Any
+) -> list[Hypothesis | None]:
+    """The same with scores, and without a way back where there is none; of a blank line None."""
     found = translator.hypotheses_of_lines(lines, **options)
     weight = options.get("back_weight", 0.0)
-    if not weight:
-        return [own[0].text if own else "" for own in found]
+    if reverse is None or not weight:
+        return [own[0] if own else None for own in found]
     pairs = [(line, each.text) for line, own in zip(lines, found, strict=True) for each in own]
     guesses = iter(guess_all(reverse, pairs))
-    texts = []
-    for own in found:
-        best = ranked(own, [next(guesses) for _ in own], weight)
-        texts.append(best[0].text if best else "")
-    return texts
+    return [next(iter(ranked(own, [next(guesses) for _ in own], weight)), None) for own in found]

@@ -99,7 +99,8 @@ def gather(
     chances = [math.log(max(token.probability or 0.0, 1e-9)) for token in answer.target_tokens]
     likely = sorted(word.log_probability for word in written) or [0.0]
     seen = looked_at(answer.attention.cross, read)
-    here, there = unanswered(numbers_in(answer.source_text, source), numbers_in(answer.text, target))
+    named, said = numbers_in(answer.source_text, source), numbers_in(answer.text, target)
+    here, there = unanswered(named, said)
     misspelt = list(_misspelt(read, written))
     copied = _copied(read, written) if source != target else []
     repeated = _repeated(read, written)
@@ -137,11 +138,18 @@ def gather(
         again = {_stem(word) for word in WORD.findall(back.text)} if source != "zh" else set(back.text)
         left = [group for group in left if not _read_again(group, again, source)]
         features["left_out"] = float(min(3, sum(map(len, left))))
+    names = _by_spelling(answer, misspelt)
+    told = [span for reason in (*reasons, *names) if reason.kind != "language" for span in reason.source_spans]
+    left = [group for group in left if not all(_is_within(word, told) for word in group)]
     reasons += [_reason(answer, "left_out", (Span(group[0].start, group[-1].end),)) for group in left]
-    reasons += [_reason(answer, "name", (one.span,), (other.span,)) for one, other in misspelt]
+    reasons += names
     reasons += [_reason(answer, "copied", (), (word.span,)) for word in copied]
     reasons += [_reason(answer, "repeated", (), (word.span,)) for word in repeated]
-    reasons += [_reason(answer, "unsure", (), (word.span,)) for word in doubtful[:MOST_UNSURE]]
+    # A number that the sentence has, too, may be written in more ways than one: a small chance makes it no guess.
+    told = [span for reason in reasons for span in reason.target_spans]
+    told += [Span(each.start, each.end) for each in said if each.sure and each not in there]
+    guessed = [word for word in doubtful if not _is_within(word, told)]
+    reasons += [_reason(answer, "unsure", (), (word.span,)) for word in guessed[:MOST_UNSURE]]
     return Evidence(features, tuple(reasons))
 
 
@@ -231,6 +239,21 @@ def _misspelt(read: Sequence[Word], written: Sequence[Word]) -> list[tuple[Word,
     return found
 
 
+def _by_spelling(answer: Translation, misspelt: Sequence[tuple[Word, Word]]) -> list[Reason]:
+    """One reason for each name that is spelt in one other way, however often."""
+    found: dict[tuple[str, str], tuple[set[Span], set[Span]]] = {}
+    for name, word in misspelt:
+        spans = found.setdefault((name.text, word.text), (set(), set()))
+        spans[0].add(name.span)
+        spans[1].add(word.span)
+    return [_reason(answer, "name", *(tuple(sorted(each)) for each in spans)) for spans in found.values()]
+
+
+def _is_within(word: Word, spans: Sequence[Span]) -> bool:
+    """Whether a reason is about this word already."""
+    return any(word.start < span.end and span.start < word.end for span in spans)
+
+
 def _copied(read: Sequence[Word], written: Sequence[Word]) -> list[Word]:
     """Small words of four letters or more that stand in the translation as they stood in the source."""
     known = {word.text for word in read if word.text.islower() and len(word.text) >= SHORT}
@@ -268,6 +291,6 @@ def _unfinished(answer: Translation) -> list[Reason]:
 
 def _reason(answer: Translation, kind: str, source: tuple[Span, ...] = (), target: tuple[Span, ...] = ()) -> Reason:
     def words(text: str, spans: Sequence[Span]) -> str:
-        return ", ".join(text[span.start : span.end] for span in spans)
+        return ", ".join(dict.fromkeys(text[span.start : span.end] for span in spans))
 
     return Reason(kind, source, target, words(answer.source_text, source), words(answer.text, target))

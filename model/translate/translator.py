@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cache, cached_property, partial
@@ -52,6 +52,7 @@ from headlight.model.translate.capture import (
     score_target,
     unwatched_logits,
 )
+from headlight.model.translate.choosing import WEIGHT, choose_all
 from headlight.model.translate.device import DeviceChoice, choose_device, in_smaller_batches
 from headlight.model.translate.drafting import draft_bytes, make_drafters
 from headlight.model.translate.outline import Outline
@@ -65,6 +66,7 @@ Changing = Callable[[], AbstractContextManager[None]]
 # Lines in a batch from which products take longer than reading weights does: there a pass that verifies drafts costs as
 # much as writing exactly at once. Where maps are wanted there is such a pass anyway.
 CROWD = 32
+BEAM = 4  # translations among which a model of the way back chooses
 
 
 class Translator(Outline):
@@ -148,31 +150,59 @@ class Translator(Outline):
     # ------------------------------------------------------------ translating
 
     def translate(
-        self, text: str | TranslationRequest, *, cancelled: Callable[[], bool] | None = None, **options: Any
+        self,
+        text: str | TranslationRequest,
+        *,
+        way_back: Translator | None = None,
+        cancelled: Callable[[], bool] | None = None,
+        **options: Any,
     ) -> Translation:
         """Translate one sentence and record all attention. Options are those of `DecodingOptions` and of the request.
 
+        `way_back`: a translator of the other direction, which helps to choose among the translations of a beam.
         `cancelled` is called between two words; once it returns true, the result is what is written by then.
         """
-        return self._translate_alike([self.checker.request(text, **options)], cancelled)[0]
+        answer = self._translate_alike([self._request(text, way_back, options)], cancelled)[0]
+        return answer if way_back is None else choose_all(way_back, self, [answer])[0]
 
-    def translate_batch(self, texts: Sequence[str | TranslationRequest], **options: Any) -> list[Translation]:
+    def translate_batch(
+        self, texts: Sequence[str | TranslationRequest], *, way_back: Translator | None = None, **options: Any
+    ) -> list[Translation]:
         """Translate several sentences in as few passes as their options allow; one `Translation` each."""
         check_several(texts)
-        requests = [self.checker.request(text, **options) for text in texts]
+        requests = [self._request(text, way_back, options) for text in texts]
         answers: dict[int, Translation] = {}
         order = sorted(range(len(requests)), key=lambda place: repr(alike(requests[place])))
         for _, group in groupby(order, key=lambda place: alike(requests[place])):
             places = list(group)
             together = [requests[place] for place in places]
             answers |= zip(places, in_smaller_batches(self._translate_alike, together), strict=True)
-        return [answers[place] for place in range(len(requests))]
+        found = [answers[place] for place in range(len(requests))]
+        return found if way_back is None else choose_all(way_back, self, found)
+
+    def _request(
+        self, text: str | TranslationRequest, way_back: Translator | None, options: Mapping[str, Any]
+    ) -> TranslationRequest:
+        """A checked request. A weight of the way back says nothing without the model that it weighs."""
+        if way_back is None or isinstance(text, TranslationRequest):
+            request = self.checker.request(text, **options)
+        else:
+            beam = max(BEAM, self.generation_defaults.beam_size)
+            request = self.checker.request(text, **{"beam_size": beam, "back_weight": WEIGHT, **options})
+        weight = 0.0 if isinstance(text, TranslationRequest) else request.options.back_weight
+        if weight and way_back is None:
+            raise RequestError("no_way_back", field="back_weight", given=f"{weight:g}")
+        if weight and (request.options.beam_size < 2 or request.target is not None):
+            raise RequestError("nothing_to_choose", field="back_weight")
+        return request
 
     def translate_lines(self, lines: Sequence[str], **options: Any) -> list[str]:
         """Translate many lines, batched by length, without capturing attention; a blank line stays blank.
 
         A line that cannot be read raises an error or, with `on_refused(place, error)`, is reported and left blank.
         """
+        if weight := options.get("back_weight"):
+            raise RequestError("no_way_back", field="back_weight", given=weight)
         return [found[0].text if found else "" for found in self.hypotheses_of_lines(lines, **options)]
 
     def hypotheses_of_lines(
@@ -206,7 +236,7 @@ class Translator(Outline):
 
         Leaving the loop, or closing the iterator, ends the work: between two words nothing runs.
         """
-        request = self.checker.request(text, **options)
+        request = self._request(text, None, options)
         batch = self.checker.prepare([request])
         clock = Clock()
         changing = self.changing(request)

@@ -16,7 +16,6 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response
 
 from headlight import Translator
 from headlight.model.records import Translation
-from headlight.model.translate.choosing import WEIGHT, choose
 from headlight.viz.answers.examples import EXAMPLES
 from headlight.viz.page import build_page, launch_page
 from headlight.viz.settings import MODELS, Settings
@@ -78,8 +77,9 @@ def answered(translator: Translator) -> Answered:
     reverse = Translator.load(MODELS / "en-de", "cpu")
 
     def answer(text: str, beam_size: int = 4, **more: Any) -> Translation:
-        searched = translator.translate(text, beam_size=beam_size, no_repeat=4, back_weight=WEIGHT, **more)
-        return choose(reverse, translator, searched)
+        given = {"beam_size": beam_size, "no_repeat": 4, **more}
+        alone = beam_size == 1 or "target" in more
+        return translator.translate(text, **given, way_back=None if alone else reverse)
 
     return answer
 

@@ -214,6 +214,9 @@ def test_python_computes_the_map_of_a_translation_that_another_model_chose(visit
     *lines, last, _ = page.evaluate("navigator.clipboard.readText()").split("\n")
     known: dict[str, Any] = {}
     exec("\n".join(lines), known)  # noqa: S102 - what a reader would paste
+    assert [*lines][-1].endswith(
+        'beam_size=4, no_repeat=4, back_weight=0.3, way_back=Translator.load("en-de"))'
+    )  # and no option that is as ever
     assert CHOSEN in known["result"].text
     np.testing.assert_allclose(eval(last, known).weights, drawn(page), atol=NEAR)  # noqa: S307
 

@@ -10,7 +10,30 @@ test('a frame holds no sign that ends its own attributes', () => {
   assert.equal(frame.split('<').length, 3);
 });
 
+const OPTIONS = { beam_size: 1, length_penalty: 1, temperature: 0, seed: 0, n_best: 1, max_length: null, top_k: 0, top_p: 1, no_repeat: 0, back_weight: 0 };
+const call = (asked, ...more) => pythonOf({ model: 'de-en', text: 'Hallo.', ...asked }, { kind: 'cross', layer: 0, head: 3 }, OPTIONS, ...more).split('\n')[3];
+
+test('only what differs from the defaults of Python is said', () => {
+  const page = { ...OPTIONS, beam_size: 4, no_repeat: 4, source_language: '', interventions: [] };
+  assert.equal(call(page), 'result = translator.translate("Hallo.", beam_size=4, no_repeat=4)');
+  assert.equal(call({ ...page, beam_size: 1, no_repeat: 0 }), 'result = translator.translate("Hallo.")');
+});
+
+test('a given translation is said as it came, without options of a search', () => {
+  const page = { ...OPTIONS, beam_size: 4, back_weight: 0.3, no_repeat: 4 };
+  assert.equal(call({ ...page, target: 'Hello.' }), 'result = translator.translate("Hallo.", target="Hello.")');
+  assert.equal(call({ ...page, target: [693, 2] }), 'result = translator.translate("Hallo.", target=[693, 2])');
+});
+
+test('what another model helped to choose is asked for with that model', () => {
+  const page = { ...OPTIONS, beam_size: 4, back_weight: 0.3 };
+  const said = 'result = translator.translate("Hallo.", beam_size=4, back_weight=0.3, way_back=Translator.load("en-de"))';
+  assert.equal(call(page, 'en-de'), said);
+  assert.equal(call(page), 'result = translator.translate("Hallo.", beam_size=4)');
+});
+
 test('values are written as Python writes them', () => {
+  assert.equal(literal([{ action: 'off', head: null, on: true }]), '[{"action": "off", "head": None, "on": True}]');
   assert.deepEqual([null, true, false, 0.5, 'a"b\n', [1, 2]].map(literal), ['None', 'True', 'False', '0.5', '"a\\"b\\n"', '[1, 2]']);
 });
 

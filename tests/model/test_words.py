@@ -130,6 +130,8 @@ CAUSES: dict[str, Callable[[], object]] = {
     "not_text": ask(text=5),
     "not_whole": ask(beam_size=0),
     "nothing_left": ask(interventions=(WordChange(action="erase", start=0, end=3),)),
+    "no_way_back": lambda: tiny_translator().translate(TEXT, beam_size=2, back_weight=0.3),
+    "nothing_to_choose": lambda: tiny_translator().translate(TEXT, way_back=tiny_translator(), beam_size=1),
     "one_text": lambda: tiny_translator().translate_lines(TEXT),
     "options_twice": lambda: tiny_translator().translate(TranslationRequest(text=TEXT), beam_size=2),
     "other_model": other_request,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from headlight.model.translate.device import choose_device
 from headlight.viz.answers.backends import Backend, Here
 from headlight.viz.answers.cluster import Cluster
 from headlight.viz.answers.loaded import LoadedModels
@@ -13,4 +14,7 @@ def choose_backend(settings: Settings, models: LoadedModels) -> Backend:
     """Here, unless a cluster is named, or a GPU is lent."""
     if settings.backend == "ray":
         return Cluster(settings.ray_address, models)
-    return lent_gpu(models) or Here(models)
+    if lent := lent_gpu(models):
+        return lent
+    choose_device()  # a device or a number type that does not exist ends the start, not each answer
+    return Here(models)

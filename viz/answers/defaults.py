@@ -34,6 +34,7 @@ class ModelDefaults:
     source: str = ""  # the default
     target: str = ""
     left_out: tuple[str, ...] = ()  # generation rules of its makers that we do not have
+    in_python: DecodingOptions = DecodingOptions()  # what `Translator` takes where nothing is named
 
     def checked(self, request: TranslationRequest, most: int) -> TranslationRequest:
         """The same request with the model's own limit, where it names none; an unknown language is an error."""
@@ -76,4 +77,5 @@ def model_defaults_of(outline: Outline, settings: Settings) -> ModelDefaults:
         source=languages.source,
         target=languages.target,
         left_out=defaults.left_out,
+        in_python=defaults.options({}),
     )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from headlight.model.measures.aligning import CrossHeads
-from headlight.model.records import Reliability, Translation
+from headlight.model.records import DecodingOptions, Reliability, Translation
 from headlight.viz.answers.cards import ModelCard
 from headlight.viz.answers.hints import hint_of
 from headlight.viz.answers.payload import answer_values, reliability_values, translation_json
@@ -50,6 +51,8 @@ def model_of(service: Service, translation: Translation) -> dict[str, Any]:
     defaults = service.model_defaults(name)
     if defaults.left_out:
         found |= {"left_out": defaults.left_out}
+    if defaults.in_python != DecodingOptions():
+        found |= {"python_defaults": asdict(defaults.in_python)}
     return found | {
         "usual": defaults.options(),  # saved pages and the first answer hold it by this name
         "source": request.source_language or defaults.source or found["source"],

@@ -17,7 +17,7 @@ import numpy as np
 from gradio import events
 from gradio.context import get_blocks_context
 
-from headlight.model.records import Kind, Token
+from headlight.model.records import Kind, Token, TranslationRequest
 from headlight.viz.answers.hints import hint_for_programs
 from headlight.viz.answers.line import Line, fingerprint
 from headlight.viz.answers.model_values import model_of
@@ -52,7 +52,7 @@ class Endpoints:
 
     def translate(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The translation of a sentence, with the probability of each token."""
-        answer, cached = self.service.translated(self.service.check(values), "api")
+        answer, cached = self.service.translated(self._request(values), "api")
         timing, known = answer.timing, model_of(self.service, answer)
         return {
             "text": answer.text,
@@ -72,11 +72,21 @@ class Endpoints:
             "hint": hint_for_programs(self.service, answer),
         }
 
+    def _request(self, values: Mapping[str, Any]) -> TranslationRequest:
+        """A checked request. A program that asks for the way back gets it, or is told why not; the page leaves it."""
+        request = self.service.check(values)
+        weight = request.options.back_weight
+        if weight and (request.options.beam_size < 2 or request.target is not None):
+            raise PageError("back_weight", "nothing_to_choose")
+        if weight and not self.service.catalogue.reverse_of(request.model or self.service.default):
+            raise PageError("back_weight", "no_way_back", {"given": f"{weight:g}"})
+        return request
+
     def attention(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The weights of one attention head, with the tokens that name its rows and columns."""
         looks = {name: value for name, value in values.items() if name in LOOKS}
         selection = selection_from({"kind": looks["kind"]}, self.service.settings)
-        request = self.service.check({name: value for name, value in values.items() if name not in LOOKS})
+        request = self._request({name: value for name, value in values.items() if name not in LOOKS})
         config = self.service.outline(request.model).model.config
         # Checked before the translation. The mean of all layers is for the page alone.
         layers = config.encoder_layers if selection.kind == "encoder" else config.decoder_layers

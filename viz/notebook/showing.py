@@ -15,7 +15,7 @@ from headlight.model.arrays.recording import ArraysError, Place, Recording
 from headlight.model.records import KINDS, Judgement, MapKind, Token, Translation
 from headlight.viz.notebook.view import View
 
-NAMES = tuple(name for name in Inputs.__dataclass_fields__ if name not in ("tokenizer", "source", "target"))
+NAMES = tuple(name for name in Inputs.__dataclass_fields__ if name not in ("tokenizer", "source", "target", "tokens"))
 
 
 def show(
@@ -82,13 +82,13 @@ def record(
     unknown = [each for each in inputs if each not in NAMES and not each.endswith(("_ids", "_mask", "_position"))]
     if unknown:
         raise ArraysError(f"There is no argument {unknown[0]!r} here. Inputs of a model are named {', '.join(NAMES)}.")
-    source = tokens if source is None else source
     if given is not None and has_attention(given):
         known = {each: value for each, value in inputs.items() if each in NAMES}
-        read = Inputs(tokenizer=tokenizer, source=source, target=target, **known)
+        read = Inputs(tokenizer=tokenizer, source=source, target=target, tokens=tokens, **known)
         return recording_of_outputs(given, read, layers=layers, batch=batch, name=name)
     if given is None and isinstance(inputs.get("input_ids"), Mapping):
         raise ArraysError("input_ids is a dictionary. Give its parts: show(outputs, tokenizer=tokenizer, **inputs).")
+    source = tokens if source is None else source
     arrays: dict[MapKind, Any] = {"self": given, "encoder": encoder, "decoder": decoder, "cross": cross}
     return recording_of_arrays(arrays, source=source, target=target, layers=layers, batch=batch, name=name)
 

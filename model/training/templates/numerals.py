@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headlight.model.text.numbers import SMALL, TENS
+from headlight.model.text.number_words import SMALL, TENS
 
 DIGITS = "零一二三四五六七八九"
 DE_ORDINALS = {1: "ersten", 3: "dritten", 7: "siebten", 8: "achten"}

@@ -52,6 +52,58 @@ def gpt2() -> Any:
 
 
 @cache
+def decoder(family: str) -> Any:
+    """A decoder alone that looks at states of 15 numbers, which an encoder has left."""
+    crossed = {"is_decoder": True, "add_cross_attention": True, **SIZES, **EAGER}
+    if family == "gpt2":
+        return _seeded(
+            transformers.GPT2LMHeadModel,
+            transformers.GPT2Config(n_embd=15, n_layer=2, n_head=3, n_positions=32, **crossed),
+        )
+    if family == "bert":
+        config = transformers.BertConfig(
+            hidden_size=15, num_hidden_layers=2, num_attention_heads=3, intermediate_size=7, **crossed
+        )
+        return _seeded(transformers.BertLMHeadModel, config)
+    assert family == "bart"
+    config = transformers.BartConfig(
+        d_model=15, decoder_layers=2, decoder_attention_heads=5, decoder_ffn_dim=7, max_position_embeddings=32,
+        **crossed,
+    )  # fmt: skip
+    return _seeded(transformers.BartForCausalLM, config)
+
+
+@cache
+def perceiver() -> Any:
+    """Three latent vectors look at the tokens."""
+    config = transformers.PerceiverConfig(
+        num_latents=3, d_latents=12, d_model=16, num_blocks=1, num_self_attends_per_block=2,
+        num_self_attention_heads=2, num_cross_attention_heads=2, vocab_size=len(WORDS), max_position_embeddings=32,
+        **EAGER,
+    )  # fmt: skip
+    return _seeded(transformers.PerceiverForMaskedLM, config)
+
+
+@cache
+def pair(family: str) -> Any:
+    """Two models joined as encoder and decoder: of words, of a picture, of a sound."""
+    made = decoder("gpt2")
+    if family == "words":
+        return transformers.EncoderDecoderModel(encoder=bert(), decoder=made).eval()
+    if family == "picture":
+        return transformers.VisionEncoderDecoderModel(encoder=vit(), decoder=made).eval()
+    assert family == "sound"
+    config = transformers.Wav2Vec2Config(
+        hidden_size=15, num_hidden_layers=2, num_attention_heads=3, intermediate_size=7, conv_dim=(4,), conv_kernel=(5,),
+        conv_stride=(5,), num_feat_extract_layers=1, num_conv_pos_embeddings=3, num_conv_pos_embedding_groups=1,
+        feat_extract_norm="layer", **EAGER,
+    )  # fmt: skip
+    return transformers.SpeechEncoderDecoderModel(
+        encoder=_seeded(transformers.Wav2Vec2Model, config), decoder=made
+    ).eval()
+
+
+@cache
 def llama() -> Any:
     """Six heads of queries, two of keys."""
     config = transformers.LlamaConfig(

@@ -177,6 +177,95 @@ def test_sounds_are_named_by_seconds_and_pictures_by_their_patches() -> None:
     )
 
 
+def states(count: int) -> torch.Tensor:
+    """What an encoder has left, two rows of a batch."""
+    return torch.randn(2, count, 15, generator=torch.Generator().manual_seed(4))
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("family", ["gpt2", "bert", "bart"])
+@pytest.mark.parametrize("count", [3, 5])  # as many states as the decoder has tokens, or more
+def test_a_decoder_alone_has_the_positions_of_its_encoder_as_columns(family: str, count: int) -> None:
+    written = torch.tensor([[1, 3, 4], [1, 7, 10]])
+    outputs = families.decoder(family)(written, encoder_hidden_states=states(count), output_attentions=True)
+    inputs = Inputs(tokenizer=families.tokenizer(), input_ids=written, attention_mask=torch.ones(2, 3))
+    recording = recording_of_outputs(outputs, inputs, batch=1)
+    assert recording.kinds == ("decoder", "cross")
+    assert names(recording.target) == ["</s>", "a", "dog"]
+    assert names(recording.source) == [str(number) for number in range(1, count + 1)]
+    assert [(each.word, each.values) for each in recording.remarks] == [("columns", {"count": count})]
+    for kind, layers in (("decoder", outputs.attentions), ("cross", outputs.cross_attentions)):
+        same(recording, kind, layers, 1)
+
+
+@torch.no_grad()
+def test_columns_of_a_decoder_alone_take_the_names_that_are_the_encoders() -> None:
+    written, read = torch.tensor([[1, 3, 4], [1, 7, 10]]), torch.tensor([[3, 4, 5, 6, 7], [7, 10, 11, 0, 0]])
+    mask = (read > 0).long()
+    outputs = families.decoder("gpt2")(
+        written, encoder_hidden_states=states(5), encoder_attention_mask=mask, output_attentions=True
+    )
+    own = {"tokenizer": families.tokenizer(), "encoder_attention_mask": mask}
+    for named in (
+        {"input_ids": written, "source": ["a", "dog", "ran", "-", "-"]},
+        {"tokens": ["</s>", "a", "dog"], "source": ["a", "dog", "ran", "-", "-"]},
+        {"decoder_input_ids": written, "input_ids": read, "attention_mask": mask},
+    ):
+        recording = recording_of_outputs(outputs, Inputs(**own, **named), batch=1)
+        assert names(recording.source) == ["a", "dog", "ran"]
+        assert names(recording.target) == ["</s>", "a", "dog"]
+        assert [each.word for each in recording.remarks] == ["padding"]
+    with pytest.raises(ArraysError, match="input_ids has 4 tokens, but the decoder's maps have 3 rows"):
+        recording_of_outputs(outputs, Inputs(input_ids=[1, 3, 4, 5]))
+
+
+@torch.no_grad()
+def test_a_decoder_that_was_given_no_states_has_one_kind() -> None:
+    written = torch.tensor([[1, 3, 4]])
+    outputs = families.decoder("gpt2")(written, output_attentions=True)
+    recording = recording_of_outputs(outputs, Inputs(tokenizer=families.tokenizer(), input_ids=written))
+    assert recording.kinds == ("self",)
+    assert names(recording.source) == ["</s>", "the", "cat"]
+
+
+@torch.no_grad()
+def test_columns_of_latent_vectors_are_the_tokens() -> None:
+    read = torch.tensor([[3, 4, 5, 6, 7, 8]])
+    outputs = families.perceiver()(read, output_attentions=True)
+    found = {"attentions": outputs.attentions, "cross_attentions": outputs.cross_attentions[:1]}
+    recording = recording_of_outputs(found, Inputs(tokenizer=families.tokenizer(), input_ids=read))
+    assert len(recording.source) == 6
+    assert names(recording.source)[:2] == ["the", "cat"]
+    assert names(recording.target) == ["1", "2", "3"]
+    assert recording.remarks == ()
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("family", ["words", "picture", "sound"])
+def test_a_pair_of_models_names_both_sides_by_its_own_inputs(family: str) -> None:
+    written = torch.tensor([[1, 3, 4]])
+    generator = torch.Generator().manual_seed(5)
+    given: dict[str, Any] = {
+        "words": {"input_ids": torch.tensor([[7, 10, 11]])},
+        "picture": {"pixel_values": torch.randn(1, 3, 24, 24, generator=generator)},
+        "sound": {"input_values": torch.randn(1, 15, generator=generator)},
+    }[family]
+    outputs = families.pair(family)(**given, decoder_input_ids=written, output_attentions=True)
+    known = {name: value for name, value in given.items() if name != "input_values"}  # of which no name is made
+    recording = recording_of_outputs(
+        outputs, Inputs(tokenizer=families.tokenizer(), decoder_input_ids=written, **known)
+    )
+    assert recording.kinds == ("encoder", "decoder", "cross")
+    assert names(recording.target) == ["</s>", "the", "cat"]
+    expected = {
+        "words": ["a", "dog", "ran"],
+        "picture": ["[CLS]", *(f"{row}·{column}" for row in (1, 2, 3) for column in (1, 2, 3))],
+        "sound": ["1", "2", "3"],
+    }
+    assert names(recording.source) == expected[family]
+    same(recording, "cross", outputs.cross_attentions, 0)
+
+
 @torch.no_grad()
 def test_layers_of_different_shapes_are_refused_with_advice() -> None:
     picture = torch.randn(1, 3, 16, 16, generator=torch.Generator().manual_seed(2))

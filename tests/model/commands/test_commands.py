@@ -215,7 +215,7 @@ def test_what_a_person_can_mend_is_said_in_one_line(
 def test_a_bad_line_is_told_with_its_number_and_the_others_are_translated(
     folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("headlight.model.commands.translate.CHUNK", 3)
+    monkeypatch.setattr("headlight.model.commands.translate.MIN_CHUNK", 3)
     lines = "Ja.\n\n\nJa.\n" + "🙂 " * 60 + "\nJa.\n"
     assert run("translate", "--model", folder, monkeypatch=monkeypatch, stdin=lines) == 1
     captured = capsys.readouterr()

@@ -16,7 +16,6 @@ from typing import Any
 import sentencepiece
 import torch
 import transformers
-from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from headlight.model.core.masks import pad_rows
@@ -46,6 +45,7 @@ BART = {
     "d_model": 65, "encoder_attention_heads": 5, "decoder_attention_heads": 5, "encoder_ffn_dim": 23,
     "decoder_ffn_dim": 23, "encoder_layers": 3, "decoder_layers": 2, "max_position_embeddings": 79, "dropout": 0.0,
 }  # fmt: skip
+TOKENIZER_CONFIG = "tokenizer_config.json"
 CODES = ["ace_Latn", "deu_Latn", "eng_Latn", "fra_Latn", "rus_Cyrl", "zho_Hans"]
 
 
@@ -175,13 +175,7 @@ def nllb(
 def bart(folder: Path, *, shaken: Shaken = (2, 3.0), apart: bool = False, **fields: Any) -> Path:
     """A folder like BART's; `apart`: its vocabulary is not in one file."""
     folder.mkdir(parents=True, exist_ok=True)
-    pieces, merges = learn_bytes()
-    tokenizer = transformers.BartTokenizer(pieces, merges)
-    if apart:
-        (folder / "vocab.json").write_text(json.dumps(pieces))
-        (folder / "merges.txt").write_text("\n".join(["#version: 0.2", *map(" ".join, merges)]), encoding="utf-8")
-    else:
-        tokenizer.save_pretrained(folder)
+    pieces = _byte_pairs(folder, transformers.BartTokenizer, apart=apart)
     config = transformers.BartConfig(**BART | {"vocab_size": len(pieces)} | fields)
     model = transformers.BartForConditionalGeneration(config)
     shake(model, 2, shaken)
@@ -193,6 +187,17 @@ def bart(folder: Path, *, shaken: Shaken = (2, 3.0), apart: bool = False, **fiel
     )  # fmt: skip
     model.save_pretrained(folder)
     return folder
+
+
+def _byte_pairs(folder: Path, kind: Any, *, apart: bool) -> dict[str, int]:
+    """Write a vocabulary of byte pairs, as today's library does or, `apart`, in two files."""
+    pieces, merges = learn_bytes()
+    if apart:
+        (folder / "vocab.json").write_text(json.dumps(pieces))
+        (folder / "merges.txt").write_text("\n".join(["#version: 0.2", *map(" ".join, merges)]), encoding="utf-8")
+    else:
+        kind(pieces, merges).save_pretrained(folder)
+    return pieces
 
 
 def mbart(folder: Path, *, shaken: Shaken = (4, 5.0), of_50: bool = True, **fields: Any) -> Path:
@@ -251,13 +256,20 @@ T5_KINDS = {
 
 def t5(
     folder: Path, *, shaken: Shaken = (1, 2.0), family: str = "t5", in_bytes: bool = False, tasks: bool = True,
-    **fields: Any,
+    untied: bool = False, of_version_4: bool = False, of_code: bool = False, apart: bool = False, **fields: Any,
 ) -> Path:  # fmt: skip
-    """A folder like T5's, mT5's or umT5's; `in_bytes`: like ByT5's, without a vocabulary's file."""
+    """A folder like T5's, mT5's or umT5's; `in_bytes`: like ByT5's, without a vocabulary's file; `untied`: with a table
+    for the output, as T5 v1.1; `of_version_4`: as `transformers` wrote it before version 5; `of_code`: like CodeT5's,
+    which cuts text as RoBERTa does; `apart`: with its vocabulary in two files, and no class of a tokenizer named.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     if in_bytes:
         size = 3 + 256 + 125
         settings: dict[str, Any] = {"tokenizer_class": "ByT5Tokenizer", "extra_ids": 125}
+    elif of_code:
+        _byte_pairs(folder, transformers.RobertaTokenizer, apart=apart)
+        size, settings = len(learn_bytes()[0]), {} if apart else json.loads((folder / TOKENIZER_CONFIG).read_text())
+        fields = {"pad_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 1} | fields
     else:
         data = learn(vocab_size=449, pad_id=0, eos_id=1, unk_id=2, bos_id=-1)
         (folder / "spiece.model").write_bytes(data)
@@ -271,24 +283,22 @@ def t5(
         for code, name in pairs.items()
     }  # fmt: skip
     described, kind = T5_KINDS[family]
-    config = described(**T5 | {"vocab_size": size} | fields)
+    config = described(**T5 | {"vocab_size": size, "tie_word_embeddings": not untied} | fields)
     if tasks:
         config.task_specific_params = params | {"summarization": {"prefix": "summarize: ", "min_length": 30}}
     model = kind(config)
-    shake(model, 1, shaken, spread=0.25, tables=2.0)
+    if untied:  # as the library does when it loads weights that hold both tables
+        model.lm_head.weight = torch.nn.Parameter(torch.empty_like(model.shared.weight))
+    shake(model, config.eos_token_id, shaken, spread=0.25, tables=2.0)
     model.generation_config = transformers.GenerationConfig(
-        eos_token_id=1, pad_token_id=0, decoder_start_token_id=0, num_beams=4, max_length=35, early_stopping=True
-    )
+        eos_token_id=config.eos_token_id, pad_token_id=config.pad_token_id,
+        decoder_start_token_id=config.decoder_start_token_id, num_beams=4, max_length=35, early_stopping=True,
+    )  # fmt: skip
     model.save_pretrained(folder)
-    values = json.loads((folder / "config.json").read_text())
-    for name in ("tie_word_embeddings", "num_decoder_layers"):
-        if name in fields:
-            values[name] = fields[name]  # the library writes its own mind
-    (folder / "config.json").write_text(json.dumps(values))
-    if family == "umt5" and values["tie_word_embeddings"] is False:  # the library ties them whatever one says
-        tensors = load_file(folder / "model.safetensors")
-        tensors["lm_head.weight"] = tensors["shared.weight"].flip(1).contiguous() / 4
-        save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    if of_version_4:
+        values = json.loads((folder / "config.json").read_text()) | {"tie_word_embeddings": not untied}
+        values.pop("scale_decoder_outputs", None)
+        (folder / "config.json").write_text(json.dumps(values))
     return folder
 
 
@@ -323,9 +333,8 @@ def reference(folder: Path) -> Any:
     model = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder, attn_implementation="eager")
     values = json.loads((folder / "config.json").read_text())
     if values["model_type"] == "umt5" and values["tie_word_embeddings"] is False:
-        # This library ties both tables and scales the output, unlike what those models were trained with.
+        # Version 5 scales the output of all, unlike version 4, with which those models were trained.
         model.config.tie_word_embeddings = False
-        model.lm_head.weight = torch.nn.Parameter(load_file(folder / "model.safetensors")["lm_head.weight"])
     return model.eval()
 
 

@@ -84,15 +84,19 @@ SHAPES: dict[str, tuple[Callable[..., Path], dict[str, Any]]] = {
         },
     ),
     "t5": (t5, {"shaken": (1, 3.0)}),
-    "t5 v1.1": (t5, {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False, "tasks": False}),
+    "t5 v1.1": (t5, {"feed_forward_proj": "gated-gelu", "untied": True, "tasks": False}),
+    "t5 v1.1 of version 4": (
+        t5,
+        {"feed_forward_proj": "gated-gelu", "untied": True, "tasks": False, "of_version_4": True},
+    ),
     "t5 gated otherwise": (t5, {"feed_forward_proj": "gated-silu", "relative_attention_max_distance": 23}),
     "t5 gated by relu": (t5, {"feed_forward_proj": "gated-relu", "layer_norm_epsilon": 0.01}),
-    "mt5": (t5, {"family": "mt5", "tasks": False}),
-    "umt5": (t5, {"family": "umt5", "tasks": False, "tie_word_embeddings": False}),
+    "mt5": (t5, {"family": "mt5", "tasks": False, "untied": True}),
+    "umt5 of version 4": (t5, {"family": "umt5", "tasks": False, "untied": True, "of_version_4": True}),
     "umt5 tied": (t5, {"family": "umt5", "tasks": False, "num_layers": 2}),
     "byt5": (
         t5,
-        {"in_bytes": True, "tasks": False, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False},
+        {"in_bytes": True, "tasks": False, "feed_forward_proj": "gated-gelu", "untied": True},
     ),
 }
 WITHIN = 1e-4

@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from headlight.model.text.number_words import SMALL, TENS
 from headlight.model.text.numbers import numbers_in, unanswered
 from headlight.model.training.templates.numerals import chinese, english, german
 
@@ -16,6 +17,34 @@ def test_every_number_in_words_is_read_as_what_it_was_written_from(language: str
     for number in [*range(1300), *(chosen.randrange(10**6) for _ in range(300))]:
         text = write(number)  # type: ignore[operator]
         assert [each.value for each in numbers_in(text, language)] == [number], text
+
+
+def french(number: int) -> str:
+    """As it is written in France, below a million."""
+    ones, tens = SMALL["fr"].split(), TENS["fr"].split()
+    if number <= 16:
+        return ones[number]
+    if number < 20:
+        return f"dix-{ones[number - 10]}"
+    if number < 70:
+        ten, one = tens[number // 10 - 2], number % 10
+        return ten if not one else f"{ten} et un" if one == 1 else f"{ten}-{ones[one]}"
+    if number < 80:
+        return "soixante et onze" if number == 71 else f"soixante-{french(number - 60)}"
+    if number < 100:
+        return "quatre-vingts" if number == 80 else f"quatre-vingt-{french(number - 80)}"
+    for size, name in ((1000, "mille"), (100, "cent")):
+        if number >= size:
+            many, rest = divmod(number, size)
+            return " ".join([french(many)] * (many > 1) + [name] + [french(rest)] * (rest > 0))
+    raise AssertionError(number)
+
+
+def test_french_numbers_are_read_with_hyphens_and_without() -> None:
+    chosen = random.Random(2)  # noqa: S311 - the same numbers in every run
+    for number in [*range(1300), *(chosen.randrange(10**6) for _ in range(300))]:
+        for text in (french(number), french(number).replace(" ", "-"), french(number).replace("-", " ")):
+            assert [each.value for each in numbers_in(text, "fr")] == [number], text
 
 
 @pytest.mark.parametrize(
@@ -31,6 +60,15 @@ def test_every_number_in_words_is_read_as_what_it_was_written_from(language: str
         ("de", "am zweiundzwanzigsten Juni", [22]),
         ("en", "on the twenty-second of June", [22]),
         ("en", "It ended two to one.", [2, 1]),
+        ("fr", "Le premier des trois mille deux cents.", [1, 3200]),
+        ("fr", "le vingt-deuxième, le troisième, la neuvième, la cinquième", [22, 3, 9, 5]),
+        ("fr", "Il est sept heures moins le quart, pas huit heures et demie.", [405, 510]),
+        ("fr", "Rendez-vous à 14h15, ou à 8 h.", [135, 480]),
+        ("fr", "En 1990, 300 personnes ont payé 1 250,50 euros.", [1990, 300, 1250.5]),
+        ("de", "Im Jahr 2020 300 Leute", [2020, 300]),
+        ("zh", "三点五公里，百分之三点五，一百五", [3.5, 3.5, 150]),
+        ("zh", "三点零五分，三点五分，六点三刻", [185, 185, 405]),
+        ("zh", "3万5千，1亿2000万，２．５万", [35000, 120_000_000, 25000]),
     ],
 )
 def test_values_by_hand(language: str, text: str, values: list[float]) -> None:
@@ -49,11 +87,55 @@ def test_values_by_hand(language: str, text: str, values: list[float]) -> None:
         (("de", "um sieben Uhr"), ("en", "at seven")),
         (("de", "Ein Mann und eine Frau"), ("en", "A man and a woman")),
         (("de", "zum zweiten Mal"), ("en", "for the second time")),
+        (("de", "1.250 Euro"), ("en", "1,250 euros")),
+        (("de", "1.250,50 Euro"), ("en", "1,250.5 euros")),
+        (("de", "1.250 Euro"), ("fr", "1\u202f250 euros")),
+        (("de", "1’250 Franken"), ("en", "1250 francs")),
+        (("en", "1,250 yuan"), ("zh", "１２５０元")),
+        (("en", "1,250 yuan"), ("zh", "１，２５０元")),
+        (("en", "30,000 people"), ("zh", "3万人")),
+        (("en", "two and a half million"), ("zh", "250万")),
+        (("de", "3 Millionen Einwohner"), ("en", "3 million inhabitants")),
+        (("de", "zwei Milliarden"), ("en", "two billion")),
+        (("de", "2,5 Mio. Euro"), ("fr", "2,5 millions d'euros")),
+        (("de", "zweieinhalb Stunden"), ("en", "two and a half hours")),
+        (("zh", "两个半小时"), ("en", "two and a half hours")),
+        (("de", "anderthalb Stunden"), ("en", "an hour and a half")),
+        (("fr", "quatre-vingt-dix-sept ans"), ("en", "ninety-seven years")),
+        (("fr", "deux ans et demi"), ("en", "two and a half years")),
+        (("fr", "à sept heures et quart"), ("en", "at a quarter past seven")),
+        (("fr", "à midi"), ("de", "um 12 Uhr")),
+        (("fr", "J'attends depuis une heure."), ("en", "I have been waiting for an hour.")),
+        (("fr", "un vélo neuf"), ("en", "a new bike")),
+        (("zh", "请说慢一点。"), ("en", "Please speak a little slower.")),
+        (("zh", "这一点也不难。"), ("en", "This is not difficult at all.")),
+        (("zh", "会议一点开始。"), ("en", "The meeting begins at one o'clock.")),
     ],
 )
 def test_sides_that_say_the_same_lack_nothing(one: tuple[str, str], other: tuple[str, str]) -> None:
     (here, first), (there, second) = one, other
     assert unanswered(numbers_in(first, here), numbers_in(second, there)) == ([], [])
+
+
+@pytest.mark.parametrize("text", ["下午一点见。", "现在一点钟。", "凌晨一点，一点半，一点二十分"])
+def test_one_oclock_is_a_time_where_something_says_so(text: str) -> None:
+    assert all(each.clock and each.sure for each in numbers_in(text, "zh"))
+    assert unanswered(numbers_in(text, "zh"), numbers_in("See you at two.", "en"))[0]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (("fr", "Il a vingt-deux ans."), ("en", "He is twenty-three years old.")),
+        (("de", "1.250 Euro"), ("en", "1.250 euros")),
+        (("zh", "3万人"), ("en", "3,000 people")),
+        (("de", "3 Millionen"), ("en", "3 billion")),
+        (("fr", "à huit heures et demie"), ("en", "at eight")),
+    ],
+)
+def test_sides_that_say_another_number_differ(one: tuple[str, str], other: tuple[str, str]) -> None:
+    (here, first), (there, second) = one, other
+    assert all(unanswered(numbers_in(first, here), numbers_in(second, there)))
 
 
 def test_a_number_that_differs_is_told_with_its_place() -> None:

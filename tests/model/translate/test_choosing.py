@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
 
+from headlight.model.errors import RequestError
 from headlight.model.records import Hypothesis, Translation, TranslationRequest
 from headlight.model.translate.choosing import (
     WEIGHT,
@@ -39,9 +41,15 @@ def model(name: str) -> Translator:
     return Translator.load(name, "cpu")
 
 
+def searched_for(text: str, **options: Any) -> Translation:
+    """What the search alone finds, where the way back is still to choose."""
+    request = model("de-en").checker.request(text, **{"back_weight": WEIGHT, **options})
+    return model("de-en").translate(request)
+
+
 @pytest.fixture(scope="module")
 def searched() -> list[Translation]:
-    return model("de-en").translate_batch(SENTENCES, **WAY, back_weight=WEIGHT)
+    return [searched_for(text, **WAY) for text in SENTENCES]
 
 
 def hypothesis(text: str, score: float) -> Hypothesis:
@@ -90,19 +98,18 @@ def test_the_weighed_sum_ranks_and_nothing_is_lost() -> None:
 def test_what_was_cut_off_stands_behind_what_ended_however_well_it_is_guessed_from() -> None:
     found = [hypothesis("ended", -0.9), replace(hypothesis("cut", -0.1), ended=False)]
     assert [each.text for each in ranked(found, [-9.0, -0.1], 0.3)] == ["ended", "cut"]
-    cut = model("de-en").translate(SENTENCES[3], **WAY, back_weight=WEIGHT, max_length=10)
+    cut = searched_for(SENTENCES[3], **WAY, max_length=10)
     assert {each.ended for each in cut.hypotheses} == {True, False}
     chosen = choose(model("en-de"), model("de-en"), cut)
     assert (chosen.stopped, chosen.hypotheses[0].ended) == ("end", True)
 
 
 def test_a_hidden_word_is_no_part_of_the_sentence_that_is_guessed() -> None:
-    plain = model("de-en").translate("Der Hund schläft nicht.", beam_size=2, back_weight=WEIGHT)
+    plain = searched_for("Der Hund schläft nicht.", beam_size=2)
     assert sentence_read(plain) == "Der Hund schläft nicht."
-    masked = model("de-en").translate(
+    masked = searched_for(
         "Der Hund schläft nicht.",
         beam_size=2,
-        back_weight=WEIGHT,
         interventions=[{"action": "mask", "start": 4, "end": 8}],
     )
     assert masked.source_text == "Der Hund schläft nicht."
@@ -118,11 +125,11 @@ def test_what_nobody_could_guess_from_comes_last_and_equals_keep_their_order() -
 def test_only_a_beam_of_which_a_weight_is_wanted_has_a_choice(searched: list[Translation]) -> None:
     assert has_choice(searched[0])
     for options in (
-        {"beam_size": 4},
-        {"back_weight": WEIGHT},
-        {"beam_size": 4, "back_weight": WEIGHT, "target": "Day."},
+        {"beam_size": 4, "back_weight": 0.0},
+        {"beam_size": 1},
+        {"beam_size": 4, "target": "Day."},
     ):
-        assert not has_choice(model("de-en").translate(SENTENCES[1], **options))
+        assert not has_choice(searched_for(SENTENCES[1], **options))
 
 
 # ---------------------------------------------------------------- the translation that was chosen
@@ -145,9 +152,31 @@ def test_the_choice_is_the_best_sum_and_is_captured_as_itself(searched: list[Tra
 
 
 def test_a_word_that_the_likeliest_translation_loses_comes_back() -> None:
-    first = model("de-en").translate(SENTENCES[0], **WAY, back_weight=WEIGHT)
+    first = searched_for(SENTENCES[0], **WAY)
     assert CHOSEN not in first.text
     assert CHOSEN in choose(model("en-de"), model("de-en"), first).text
+
+
+def test_a_translator_asks_the_way_back_itself(searched: list[Translation]) -> None:
+    chosen = choose_all(model("en-de"), model("de-en"), searched)
+    alone = model("de-en").translate(SENTENCES[0], way_back=model("en-de"), no_repeat=4)
+    assert CHOSEN in alone.text
+    assert (alone.text, alone.request, alone.hypotheses) == (chosen[0].text, chosen[0].request, chosen[0].hypotheses)
+    several = model("de-en").translate_batch(SENTENCES, way_back=model("en-de"), **WAY, back_weight=WEIGHT)
+    assert [each.text for each in several] == [each.text for each in chosen]
+
+
+def test_a_weight_that_would_do_nothing_is_refused_with_advice() -> None:
+    forth, back = model("de-en"), model("en-de")
+    for ask in (forth.translate, forth.stream):
+        with pytest.raises(RequestError, match=r"back_weight is 0\.3, but no model is here .* way_back="):
+            list(ask("Ja.", beam_size=4, back_weight=WEIGHT))  # type: ignore[arg-type]
+    for several in (forth.translate_batch, forth.translate_lines):
+        with pytest.raises(RequestError, match="way_back="):
+            several(["Ja."], beam_size=4, back_weight=WEIGHT)
+    for options in ({"beam_size": 1}, {"target": "Yes."}):
+        with pytest.raises(RequestError, match="Set beam_size to 2 or more"):
+            forth.translate("Ja.", way_back=back, **options)
 
 
 def test_a_translation_without_a_choice_stays_what_it_is() -> None:
@@ -167,8 +196,7 @@ def test_nothing_is_captured_anew_where_the_first_one_stays(searched: list[Trans
 
 def test_interventions_stay_and_the_beginning_is_part_of_the_choice() -> None:
     change = {"action": "remove", "kind": "cross", "layer": 0, "head": 3}
-    options = {**WAY, "back_weight": WEIGHT, "interventions": [change], "prefix": "I have"}
-    first = model("de-en").translate(SENTENCES[0], **options)
+    first = searched_for(SENTENCES[0], **WAY, interventions=[change], prefix="I have")
     other = replace(first.hypotheses[-1])
     guesses = [*(-9.0 for _ in first.hypotheses[1:]), -0.01]
     found = with_choice(first, guesses, model("de-en").translate)

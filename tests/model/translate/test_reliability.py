@@ -70,6 +70,39 @@ def test_reasons_name_the_words_that_they_are_about(
     assert [target[span.start : span.end] for span in found.target_spans] == [written]
 
 
+def unlikely(answer: Translation) -> Translation:
+    """The same where the model took every word for a guess."""
+    return replace(answer, target_tokens=tuple(replace(token, probability=0.1) for token in answer.target_tokens))
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "text", "written", "guesses"),
+    [
+        ("de", "en", "Das Rad kostet 1.250 Euro.", "The bike costs 1,250 euros.", ["The", "bike"]),
+        ("de", "en", "Ich habe 1.250 Euro.", "1,250 euros", ["euros"]),
+        ("de", "en", "Ich habe 1.250 Euro.", "1,260", []),  # told as a number that differs
+        ("de", "en", "Ich habe Euro.", "1,250", []),
+    ],
+)
+def test_a_number_that_is_written_otherwise_is_no_guess(
+    german: Translator, source: str, target: str, text: str, written: str, guesses: list[str]
+) -> None:
+    reasons = gather(unlikely(forced(german, text, written)), source, target, 0.0).reasons
+    assert sorted(reason.target for reason in reasons if reason.kind == "unsure") == sorted(guesses)
+
+
+def test_a_fault_is_told_once(german: Translator) -> None:
+    text, written = "Herr Wischnewski sah Wischnewski mit achtzehn.", "Mr Wishnewski, Wishnewski at eight."
+    answer = unlikely(forced(german, text, written))
+    unseen = replace(answer, attention=replace(answer.attention, cross=np.zeros_like(answer.attention.cross)))
+    reasons = gather(unseen, "de", "en", 0.0).reasons
+    assert [(each.source, each.target) for each in reasons if each.kind == "name"] == [("Wischnewski", "Wishnewski")]
+    assert next(len(each.target_spans) for each in reasons if each.kind == "name") == 2
+    assert [(each.source, each.target) for each in reasons if each.kind == "numbers"] == [("achtzehn", "eight")]
+    for kind in ("unsure", "copied", "repeated"):
+        assert not [each for each in reasons if each.kind == kind and each.target in ("Wishnewski", "eight")]
+
+
 def test_words_that_no_written_word_looks_at_are_left_out(german: Translator) -> None:
     text = "Hält dieser Bus am Krankenhaus?"
     answer = forced(german, text, "Does this bus stop?")

@@ -98,6 +98,22 @@ def test_programs_may_ask_for_it(service: Service) -> None:
     assert CHOSEN not in endpoints.translate(asked)["text"]
 
 
+@pytest.mark.parametrize(
+    ("more", "word"),
+    [
+        ({"beam_size": 1}, "nothing_to_choose"),
+        ({"beam_size": 4, "target": "Yes."}, "nothing_to_choose"),
+        ({"beam_size": 4, "model": "fr-en", "text": "Il fait beau."}, "no_way_back"),
+    ],
+)
+def test_programs_are_told_where_it_would_do_nothing(service: Service, more: dict[str, Any], word: str) -> None:
+    asked = {"text": SENTENCE, "model": "de-en", "back_weight": WEIGHT, **more}
+    for ask in (Endpoints(service).translate, Endpoints(service).attention):
+        with pytest.raises(PageError) as caught:
+            ask(asked if ask.__name__ == "translate" else {**asked, "kind": "cross", "layer": 0, "head": 0})
+        assert (caught.value.field, caught.value.word) == ("back_weight", word)
+
+
 @pytest.mark.parametrize("given", [-0.1, 10.5, "much", True, None])
 def test_a_weight_that_is_none_is_refused(service: Service, given: Any) -> None:
     with pytest.raises(PageError) as caught:

@@ -3,7 +3,7 @@
 import { call, loadPlotly } from '../core/boot.js';
 import { make, replace } from '../core/dom.js';
 import { addressOf } from '../core/embed.js';
-import { selectionValues } from '../core/fields.js';
+import { FIELDS, selectionValues } from '../core/fields.js';
 import { writeLink } from '../core/link.js';
 import { state } from '../core/state.js';
 import { shown } from '../core/store.js';
@@ -105,11 +105,18 @@ function keepInWindow(menu) {
 
 const nameOf = (form) => (has(`form_${form}`) ? t(`form_${form}`) : form.toUpperCase());
 
-/** The request of what is shown. A translation that another model chose, too, is named by its tokens: alone, its own would choose otherwise. */
-function givenAgain(translation) {
+/**
+ * Lines of Python for what is shown. A translation that another model chose, too, is asked for with that model; where
+ * its name is not known, by its tokens: alone, its own model would choose otherwise.
+ */
+function pythonOfShown(translation) {
   const asked = translation.asked();
   const chosen = translation.hypotheses.some(({ back }) => back !== null);
-  return chosen ? { ...asked, prefix: null, target: translation.target.map(({ id }) => id) } : asked;
+  const wayBack = chosen ? translation.way_back : '';
+  const again = chosen && !wayBack ? { ...asked, prefix: null, target: translation.target.map(({ id }) => id) } : asked;
+  const plain = Object.fromEntries(FIELDS.request.filter(({ option }) => option).map((row) => [row.name, row.default]));
+  const look = { kind: state.kind, ...shown(state) };
+  return pythonOf(again, look, { ...plain, ...translation.model.python_defaults }, wayBack);
 }
 
 const COPIES = {
@@ -118,7 +125,7 @@ const COPIES = {
     const { layer, head } = shown(state);
     return frameOf(addressOf(writeLink(), { alone: true }), `${t(`kind_${state.kind}`)}, ${headName(layer, head)}`);
   },
-  python: () => pythonOf(givenAgain(state.translation), { kind: state.kind, ...shown(state) }),
+  python: () => pythonOfShown(state.translation),
 };
 
 async function save(form, server) {

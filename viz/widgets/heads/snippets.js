@@ -13,13 +13,22 @@ export function frameOf(address, name) {
 export function literal(value) {
   if (value === null || value === undefined) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';
-  return Array.isArray(value) ? `[${value.map(literal).join(', ')}]` : JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`;
+  if (typeof value !== 'object') return JSON.stringify(value);
+  return `{${Object.entries(value).map(([name, each]) => `${JSON.stringify(name)}: ${literal(each)}`).join(', ')}}`;
 }
 
-/** Lines that give the very map that is shown. `asked` is the translation's request, with all its options. */
-export function pythonOf({ model, text, ...options }, { kind, layer, head }) {
-  const given = Object.entries(options).filter(([, value]) => value !== null && value !== undefined && value !== '');
+/**
+ * Lines that give the very map that is shown, with what differs from Python's defaults alone.
+ * `asked` is the translation's request with all its options; `wayBack` the model that helped to choose, if any.
+ */
+export function pythonOf({ model, text, ...asked }, { kind, layer, head }, defaults = {}, wayBack = '') {
+  // Nothing is searched for where the translation is given; and without the model a weight of the way back is an error.
+  const isSaid = (name) => !(name in defaults && asked.target) && (name !== 'back_weight' || wayBack);
+  const differs = ([name, value]) => value !== null && value !== undefined && value !== '' && value !== defaults[name];
+  const given = Object.entries(asked).filter(([name, value]) => isSaid(name) && differs([name, value]) && String(value));
   const said = [literal(text), ...given.map(([name, value]) => `${name}=${literal(value)}`)];
+  if (wayBack && !asked.target) said.push(`way_back=Translator.load(${literal(wayBack)})`);
   const place = [layer, head].filter((each) => typeof each === 'number');
   const map =
     typeof layer === 'number' && (typeof head === 'number' || head === 'mean')

@@ -1,0 +1,115 @@
+"""Clock times of a text as minutes of half a day, so that "halb neun", "8:30" and 八点半 are equal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+from headlight.model.text.number_words import HAN, UNSURE, han_value, word_value
+
+HALF_DAY = 720  # minutes
+CLOCK = {
+    "de": re.compile(
+        r"(?P<before>halb)\s+(?P<hour>\w+)|(?P<minute>\w+)\s+(?P<side>vor|nach)\s+(?P<past>\w+)"
+        r"|(?P<whole>\w+(?:[:.]\d\d)?)\s+Uhr(?:\s+(?P<rest>\w+))?|(?P<noon>Mitternacht)",
+        re.IGNORECASE,
+    ),
+    "en": re.compile(
+        r"(?P<minute>half|a quarter|quarter|[\w-]+)\s+(?P<side>past|after|to|before)\s+(?P<past>\w+)"
+        r"|(?P<whole>\w+)\s+o['’]clock|(?P<half>\d{1,2}:\d\d|\d{1,2})\s*[ap]\.?m\b|\b(?P<noon>noon|midday|midnight)\b",
+        re.IGNORECASE,
+    ),
+    "fr": re.compile(
+        r"\b(?:(?P<whole>\d{1,2})\s*h(?:eures?\b)?|(?P<said>[^\W\d_]+(?:-[^\W\d_]+)*)\s+heures?\b)"
+        r"(?:\s+et\s+(?P<and>quart|demie?)\b|\s+moins\s+(?:(?:le|un)\s+)?(?P<less>quart|[\w-]+)"
+        r"|\s*(?P<rest>\d\d)\b|\s+(?P<minutes>vingt-cinq|[^\W\d_]+))?"
+        r"|\b(?P<noon>midi|minuit)\b(?:\s+et\s+(?P<later>quart|demie?)\b)?",
+        re.IGNORECASE,
+    ),
+    "zh": re.compile(
+        rf"(?P<whole>[\d{HAN}]+)点(?:(?P<half>半)|(?P<quarter>[一三])刻|(?P<rest>[\d{HAN}]+)分?)?(?!儿|心)"
+    ),
+}
+SPOKEN = (5, 10, 15, 20, 25, 30)  # minutes before or after an hour, as people say them
+QUARTERS = {"viertel": 15, "quarter": 15, "a quarter": 15, "half": 30, "quart": 15, "demi": 30, "demie": 30}
+TIMES_OF_DAY = frozenset(["上午", "中午", "下午", "早上", "晚上", "凌晨", "清晨", "夜里", "半夜", "午夜", "深夜"])
+
+
+class ClockTime(NamedTuple):
+    """A time of day with its place; `sure`: whether it is certainly one, and named as one in any language."""
+
+    minutes: int
+    start: int
+    end: int
+    sure: bool = True
+
+
+def clock_times(text: str, language: str) -> Iterator[ClockTime]:
+    """All times of day that a text names."""
+    if language not in CLOCK:
+        return
+    for match in CLOCK[language].finditer(text):
+        parts = {name: value for name, value in match.groupdict().items() if value}
+        minutes = _minutes(parts, language)
+        if minutes is not None:
+            unsure = "noon" in parts or _is_a_little(match, text) or _is_an_hour(parts)
+            yield ClockTime(minutes % HALF_DAY, *match.span(), not unsure)
+
+
+def _is_a_little(match: re.Match[str], text: str) -> bool:
+    """Whether 一点 more likely means "a little": where nothing beside it says that it is one o'clock."""
+    before, after = text[max(0, match.start() - 2) : match.start()], text[match.end() : match.end() + 1]
+    is_time = after in ("钟", "整") or (before in TIMES_OF_DAY and after not in ("都", "也", "不"))
+    return match.group() == "一点" and not is_time
+
+
+def _is_an_hour(parts: Mapping[str, str]) -> bool:
+    """Whether French "une heure" may be how long something takes."""
+    return list(parts) == ["said"] and parts["said"].lower() in UNSURE["fr"]
+
+
+def _minutes(parts: dict[str, str], language: str) -> int | None:
+    """The time that a match of `CLOCK` names, if its words are numbers."""
+
+    def number(name: str) -> int | None:
+        written = parts.get(name, "")
+        if written.lower() in QUARTERS:
+            return QUARTERS[written.lower()]
+        if re.fullmatch(r"\d{1,2}", written):
+            return int(written)
+        value = han_value(written) if language == "zh" else word_value(written.lower(), language)
+        return None if value is None else int(value)
+
+    if "noon" in parts:
+        return number("later") or 0
+    if language == "fr":
+        return _french(parts, number)
+    for name in ("whole", "half"):
+        if match := re.fullmatch(r"(\d{1,2})[:.](\d\d)", parts.get(name, "")):
+            return 60 * int(match[1]) + int(match[2])
+    if "before" in parts:
+        hour = number("hour")
+        return None if hour is None or not 0 < hour <= 12 else 60 * hour - 30
+    if "side" in parts:
+        hour, minute = number("past"), number("minute")
+        if hour is None or minute is None or not 0 < hour <= 24 or minute not in SPOKEN:
+            return None  # "two to one" is a score
+        return 60 * hour + (-minute if parts["side"].lower() in ("vor", "to", "before") else minute)
+    hour = number("whole") if "whole" in parts else number("half")
+    if hour is None or hour > 24:
+        return None
+    if language == "zh":
+        rest = 30 if "half" in parts else 15 * {"一": 1, "三": 3}[parts["quarter"]] if "quarter" in parts else None
+        return 60 * hour + (rest if rest is not None else number("rest") or 0)
+    return 60 * hour + (number("rest") or 0)
+
+
+def _french(parts: Mapping[str, str], number: Callable[[str], int | None]) -> int | None:
+    hour = number("whole") if "whole" in parts else number("said")
+    if hour is None or hour > 24:
+        return None
+    if "less" in parts:
+        return 60 * hour - (number("less") or 0)
+    minutes = number("minutes")  # "à huit heures deux hommes" is eight o'clock
+    return 60 * hour + (number("and") or number("rest") or (minutes if minutes in SPOKEN else 0) or 0)
