@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -88,7 +89,8 @@ def launch_page(page: gr.Blocks, settings: Settings | None = None, *, ssr_mode: 
         app_kwargs={"routes": routes(), **guarded, "middleware": [*guarded["middleware"], quick_page()]},
         **more,
     )
-    print(f"* Running on {page.local_url.rstrip('/')}", flush=True)
+    sys.stdout.write(f"* Running on {str(page.local_url).rstrip('/')}\n")
+    sys.stdout.flush()
     if told is not None:
         spare_the_collector()
         stay(page, told)

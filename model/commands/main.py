@@ -11,6 +11,7 @@ import io
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from headlight import __version__, ended_by_interrupt
 from headlight.model.errors import ModelError
@@ -81,10 +82,8 @@ def main(arguments: Sequence[str] | None = None, *, more: Mapping[str, tuple[str
 
 def _drop_output() -> None:
     """Let what is still to be written go nowhere: Python writes it at its end, and would complain of the pipe."""
-    try:
+    with suppress(OSError, ValueError):  # standard output is not a file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError):
-        pass  # standard output is no file
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ ENGLISH_ORDINALS = {
     "first": "one",
 }  # fmt: skip
 FRENCH_ORDINALS = {"cinqu": "cinq", "neuv": "neuf"}
-UNSURE = {  # often no number, or one that the other language does not name
+UNSURE: dict[str, dict[str, float]] = {  # often no number, or one that the other language does not name
     "de": {"ein": 1, "eins": 1, "eine": 1, "einen": 1, "einem": 1, "einer": 1, "dutzend": 12, "beide": 2, "beiden": 2,
            "zweimal": 2, "hundert": 100, "tausend": 1000, "hunderte": 100, "tausende": 1000, "erste": 1, "ersten": 1,
            "achte": 8, "achten": 8, "zweite": 2, "zweiten": 2, "zweiter": 2, "zweites": 2, "millionen": 10**6,
@@ -156,4 +156,6 @@ def adds_in_french(part: float, value: float) -> bool:
     rest = part % 100
     if rest in (60, 80):
         return value < 20
-    return value < 100 if rest == 0 else rest % 10 == 0 and rest > 10 and value < 10 or rest == 10 and 7 <= value < 10
+    if rest == 0:
+        return value < 100
+    return (rest % 10 == 0 and rest > 10 and value < 10) or (rest == 10 and 7 <= value < 10)

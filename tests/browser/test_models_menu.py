@@ -205,7 +205,9 @@ def test_where_the_hub_is_away_nothing_of_it_is_offered_until_it_is_back(
     expect(page.locator(".hub .hub-away p")).to_have_text(away)
     expect(page.locator(".hub button:visible")).to_have_text(["Try again"])
     expect(page.locator(".hub details")).not_to_have_attribute("open", "")
-    page.evaluate("(name) => { location.hash = `#text=Hello.&model=${name}` }", LATER)  # a link of somebody who was not offline
+    page.evaluate(
+        "(name) => { location.hash = `#text=Hello.&model=${name}` }", LATER
+    )  # a link of somebody who was not offline
     expect(page.locator(".model-offer .error")).to_have_text(away)
     expect(page.locator(".model-offer details p")).to_be_hidden()
     monkeypatch.delenv("HF_HUB_OFFLINE")

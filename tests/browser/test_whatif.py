@@ -115,7 +115,9 @@ def test_what_is_compared_is_the_models_own_first_choice(visit: Visit, translato
         if name == "before":
             thumb(page, 0, 3)
             told(page)
-    expect(page.locator("#widget-whatif")).to_contain_text("Nothing is read back here: both sides are the model’s own first choice.")
+    expect(page.locator("#widget-whatif")).to_contain_text(
+        "Nothing is read back here: both sides are the model’s own first choice."
+    )
 
 
 @pytest.mark.journey

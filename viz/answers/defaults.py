@@ -6,7 +6,7 @@ defaults never exceed the limits that the page is run with.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from headlight.model.decoding.generation_defaults import GenerationDefaults
@@ -34,7 +34,9 @@ class ModelDefaults:
     source: str = ""  # the default
     target: str = ""
     left_out: tuple[str, ...] = ()  # generation rules of its makers that we do not have
-    in_python: DecodingOptions = DecodingOptions()  # what `Translator` takes where nothing is named
+    in_python: DecodingOptions = field(
+        default_factory=DecodingOptions
+    )  # what `Translator` takes where nothing is named
 
     def checked(self, request: TranslationRequest, most: int) -> TranslationRequest:
         """The same request with the model's own limit, where it names none; an unknown language is an error."""

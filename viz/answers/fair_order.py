@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 
 class Request(Protocol):
@@ -48,7 +48,9 @@ def _in_turns(
     for request in waiting:
         groups[request.keys[level]].append(request)
     newest_first = waiting and level == len(waiting[0].keys) - 1
-    heap = []
+    heap: list[
+        tuple[Any, ...]
+    ] = []  # (*rank, place, request, requests): a place is unique, so requests are not compared
     for place, (key, own) in enumerate(groups.items()):
         requests = _in_turns(own, level + 1, running, last, latest)
         rank, request = next(requests)

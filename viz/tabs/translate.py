@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Generator, Mapping
 from contextlib import aclosing, closing
 from threading import Event
-from typing import Any
+from typing import Any, cast
 
 import gradio as gr
 from gradio.context import get_blocks_context
@@ -64,7 +64,7 @@ class TranslateWidget(OneEach):
 
     def build(self) -> gr.HTML:
         """Inside a `gr.Blocks`."""
-        self.page = get_blocks_context()
+        self.page = cast(gr.Blocks, get_blocks_context())
         first = first_answer(self.service)
         server: list[Callable[..., Any]] = [telling(self.ask), answering(self.read_back, background=True)]
         server.append(answering(self.collect, computes=False, written=True))
@@ -123,8 +123,9 @@ class TranslateWidget(OneEach):
     def _parcelled(self, asked: object, session: str, stop: Event) -> Generator[Step]:
         with closing(self._answered(asked, session, stop)) as found:
             for step, turn in found:
-                large = isinstance(step, str) and len(step) >= LARGE
-                yield _numbered(parcel_json(self.parcels.keep(step)) if large else step, turn)
+                if isinstance(step, str) and len(step) >= LARGE:
+                    step = parcel_json(self.parcels.keep(step))
+                yield _numbered(step, turn)
 
     def _answered(self, asked: object, session: str, stop: Event) -> Generator[tuple[Step, Any]]:
         """One request of one visitor, as messages with its number, until the visitor sends another one."""
@@ -151,9 +152,9 @@ class TranslateWidget(OneEach):
 
     def _in_line(self, values: dict[str, Any], stop: Event) -> Generator[Step]:
         """How many requests are before this one, until its turn comes; then its messages, or an equal one's answer."""
-        about = {"kind": "translate", "size": len(json.dumps(values)), "same": fingerprint(values)}
+        size, same = len(json.dumps(values)), fingerprint(values)
         try:
-            place = self.service.line.join(VISITOR.get(), **about)
+            place = self.service.line.join(VISITOR.get(), kind="translate", size=size, same=same)
         except PageError as error:
             yield error_json(error.field, error.word, error.values)
             return

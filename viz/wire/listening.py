@@ -123,7 +123,7 @@ class ListeningQueue(Queue):
     def start(self) -> None:
         """Begin to look for jobs. The page's number of threads, which Gradio has set, is no limit on jobs."""
         self.max_thread_count = MAX_JOBS
-        super().start()
+        super().start()  # type: ignore[no-untyped-call]
 
     def __len__(self) -> int:
         """How many jobs may begin. Gradio's loop asks that every millisecond, so it is the loop's heartbeat."""
