@@ -17,7 +17,11 @@ FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n+", re.DOTALL)
 PICTURE = re.compile(r"!\[([^\]]*)\]\((?!https?:)([^)\s]+)\)")
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((?!https?:|#)([^)\s]+)\)")
 TABLE_OF_PICTURES = re.compile(r"^\| \| \|\n\| --- \| --- \|\n(?:\| !\[.*\n)+\n?", re.MULTILINE)
-CHECKOUT = ((re.compile(r"\bpip install \.(?=\s)"), "pip install {name}"), (re.compile(r", in this folder:"), ":"))
+CHECKOUT = (  # what holds in a checkout alone → what holds for the package
+    (re.compile(r"^<!-- in a checkout -->\n.*?^<!-- anywhere -->\n", re.DOTALL | re.MULTILINE), ""),
+    (re.compile(r"\bpip install \.(?=\s)"), "pip install {name}"),
+    (re.compile(r", in this folder:"), ":"),
+)
 LINE_OF_PICTURE = re.compile(r"^!\[.*\)\n\n?", re.MULTILINE)
 
 
