@@ -58,8 +58,8 @@ def _in_turns(
         heap.append((running.get(key, 0), last.get(key, 0), *(sign * part for part in rank), place, request, requests))
     heapq.heapify(heap)
     while heap:
-        turns, since, *rank, place, request, requests = heapq.heappop(heap)
+        turns, since, *parts, place, request, requests = heapq.heappop(heap)
         latest += 1
-        yield (turns, since, *(abs(part) for part in rank)), request
+        yield (turns, since, *(abs(part) for part in parts)), request
         if (following := next(requests, None)) is not None:
             heapq.heappush(heap, (turns + 1, latest, *following[0], place, following[1], requests))

@@ -64,7 +64,7 @@ class TranslateWidget(OneEach):
 
     def build(self) -> gr.HTML:
         """Inside a `gr.Blocks`."""
-        self.page = cast(gr.Blocks, get_blocks_context())
+        self.page = cast("gr.Blocks", get_blocks_context())
         first = first_answer(self.service)
         server: list[Callable[..., Any]] = [telling(self.ask), answering(self.read_back, background=True)]
         server.append(answering(self.collect, computes=False, written=True))

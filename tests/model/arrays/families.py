@@ -95,8 +95,8 @@ def pair(family: str) -> Any:
     assert family == "sound"
     config = transformers.Wav2Vec2Config(
         hidden_size=15, num_hidden_layers=2, num_attention_heads=3, intermediate_size=7, conv_dim=(4,),
-        conv_kernel=(5,), conv_stride=(5,), num_feat_extract_layers=1, num_conv_pos_embeddings=3, num_conv_pos_embedding_groups=1,
-        feat_extract_norm="layer", **EAGER,
+        conv_kernel=(5,), conv_stride=(5,), num_feat_extract_layers=1, num_conv_pos_embeddings=3,
+        num_conv_pos_embedding_groups=1, feat_extract_norm="layer", **EAGER,
     )  # fmt: skip
     return transformers.SpeechEncoderDecoderModel(
         encoder=_seeded(transformers.Wav2Vec2Model, config), decoder=made
