@@ -2,13 +2,14 @@ import './setup.js';
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-const { Patience } = await import('../../viz/widgets/core/away.js');
+const { isBusy, Patience } = await import('../../viz/widgets/core/away.js');
 const GONE = { what: 'error', word: 'cluster_gone' };
+const FULL = { what: 'error', word: 'line_full', values: { seconds: 7 } };
 
-test('a question stays for machines that are away, and for no other fault', () => {
+test('a question stays for machines that are away or busy, and for no other fault', () => {
   const patience = new Patience();
-  assert.ok(patience.bears(GONE));
-  for (const answer of [null, {}, { what: 'waiting' }, { ...GONE, word: 'cluster_busy' }, { ...GONE, word: 'cluster_lost' }])
+  for (const answer of [GONE, FULL, { ...GONE, word: 'cluster_busy' }]) assert.ok(patience.bears(answer));
+  for (const answer of [null, {}, { what: 'waiting' }, { ...GONE, word: 'cluster_lost' }])
     assert.ok(!patience.bears(answer));
   patience.end();
 });
@@ -25,12 +26,20 @@ test('so many questions stay, and of one more the fault is told', () => {
 
 test('a question rests longer each time, up to a bound', (context) => {
   context.mock.method(Math, 'random', () => 0.5);
-  const pauses = [];
-  context.mock.method(globalThis, 'setTimeout', (go, pause) => {
-    pauses.push(pause);
-    go();
-  });
   const patience = new Patience();
-  for (let time = 0; time < 7; time += 1) patience.rest();
+  const pauses = Array.from({ length: 7 }, () => patience.pause(GONE));
   assert.deepEqual(pauses, [2000, 4000, 8000, 15_000, 30_000, 30_000, 30_000]);
+});
+
+test('a busy server is asked again no sooner than it says, and less often each time', (context) => {
+  assert.deepEqual([FULL, GONE, null].map(isBusy), [true, false, false]);
+  for (const [random, factor] of [
+    [0, 1],
+    [0.5, 1.25],
+  ]) {
+    context.mock.method(Math, 'random', () => random);
+    const patience = new Patience();
+    const pauses = Array.from({ length: 4 }, () => patience.pause(FULL));
+    assert.deepEqual(pauses, [7000 * factor, 7000 * factor, 8000 * factor, 15_000 * factor]);
+  }
 });
