@@ -33,7 +33,8 @@ class Wait(NamedTuple):
 Step = str | Wait
 Telling = Callable[[str, Event], Generator[Step]]
 
-GLANCE = 0.3  # seconds between two looks at how long the line is, and at whether the visitor has left
+GLANCE = 0.3  # seconds between two looks at whether the visitor has left
+POSITION_SECONDS = 1.0  # between two messages about the position: 180 waiting pages get no more than 180 a second
 SLOWEST = 60.0  # seconds for the last message to arrive
 SILENCE = 15.0  # seconds between two messages: a proxy ends what says nothing for a minute
 ALIVE = b": \n\n"  # a comment
@@ -100,13 +101,16 @@ async def messages_of(steps: Generator[Step], stop: Event, limiter: Any) -> Asyn
 async def _waiting(wait: Wait, stop: Event) -> AsyncGenerator[str]:
     """How many come first, each time that it changes, until the place is settled or nobody waits any more."""
     told: int | str | None = ""
+    next_look = 0.0
     until = None if wait.seconds is None else time.monotonic() + wait.seconds
     while not wait.place.settled and not stop.is_set() and not GONE.get()():
         if until is not None and time.monotonic() >= until:
             return
-        if wait.says is not None and (before := wait.place.before()) != told:
-            told = before
-            yield wait.says(before)
+        if wait.says is not None and time.monotonic() >= next_look:
+            next_look = time.monotonic() + POSITION_SECONDS
+            if (before := wait.place.before()) != told:
+                told = before
+                yield wait.says(before)
         await wait.place.comes(GLANCE if until is None else min(GLANCE, max(0.0, until - time.monotonic())))
 
 
