@@ -1,1 +1,1 @@
-"""How fast Headlight is, beside what people would use instead: `make bench`, or `python -m benchmarks --help`."""
+"""Benchmarks of Headlight against alternatives: `make bench`, or `python -m benchmarks --help`."""

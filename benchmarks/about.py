@@ -1,4 +1,4 @@
-"""On what machine, with what versions, by what command."""
+"""Describes the machine, package versions and command."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LISTENING = 1.0  # seconds
 
 
 def about(date: str, command: str) -> dict[str, Any]:
-    """All that somebody needs to do the same again."""
+    """Everything needed to reproduce the run."""
     return {
         "date": date,
         "command": command,
@@ -43,7 +43,7 @@ def _processor() -> str:
 
 
 def cores_at_work() -> float | None:
-    """How many cores others keep busy while we do nothing. (The load average still counts what ended a minute ago.)"""
+    """Number of cores busy with other processes. (The load average still counts what ended a minute ago.)"""
     path = Path("/proc/stat")
     if not path.exists():
         return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None

@@ -1,4 +1,4 @@
-"""The little arithmetic that stands between measurements and claims."""
+"""Statistics and formatting of measurements."""
 
 from __future__ import annotations
 
@@ -55,5 +55,5 @@ def megabytes(count: float) -> str:
 
 
 def verdict(met: bool) -> str:
-    """What a table says of a goal."""
+    """Table mark for a goal."""
     return "met" if met else "**not met**"

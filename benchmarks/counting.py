@@ -50,7 +50,7 @@ class Counting:
         return [self.tokenizer.decode(self._sentence(length)) for length in fitting]
 
     def answer(self, length: int) -> list[int]:
-        """What should be written to a sentence of so many words."""
+        """Expected output for a sentence of this length."""
         counted = [self.numbers[n - 1] for n in range(length - 1, 0, -1)]
         return [self.first[length - 1], *counted, self.model.config.end_id]
 

@@ -1,4 +1,4 @@
-"""A first visit over a line of a home: how long until the first map is painted, beside an empty page of Gradio's.
+"""First visit over a home connection: time to the first painted map, compared with an empty Gradio page.
 
 Visits take turns, each with an empty cache, so that a slow moment of the machine meets both.
 """

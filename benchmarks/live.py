@@ -1,4 +1,4 @@
-"""Visitors who type with Live on: how soon a keystroke shows, and what that costs those who ask for full answers.
+"""Live typing: latency per keystroke, and the slowdown of full requests.
 
 All but one of the typists speak to the server as the page does, by the rules of `viz/widgets/translate/live.js`; one
 types in a real browser, where an answer counts once it is painted. Beside them a visitor asks for full answers, first
@@ -112,7 +112,7 @@ def _spread(seconds: list[float]) -> dict[str, float]:
 
 
 class _Wire:
-    """The server as a page speaks to it: the response to a request tells what comes of it."""
+    """Client that speaks the page's protocol."""
 
     def __init__(self) -> None:
         self.base = f"http://127.0.0.1:{PORT}"
@@ -123,7 +123,7 @@ class _Wire:
         self.request = json.loads(widget["props"]["props"]["config"])["defaults"]
 
     def ask(self, session: str, patience: float, **values: Any) -> Iterator[dict[str, Any]]:
-        """A request as the page's widget sends it, and its messages, until there is no more, or none for so long."""
+        """Send a request and yield its messages until the stream ends or times out."""
         body = {
             "component_id": self.widget,
             "fn_name": "ask",

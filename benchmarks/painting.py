@@ -73,7 +73,7 @@ READ = f"""async ([answer, turns]) => {{
 
 
 def measure(repetitions: int, say: Say) -> dict[str, Any]:
-    """Each length so many times, each time another sentence; none of them is cached."""
+    """Measure each length repeatedly with different, uncached sentences."""
     from playwright.sync_api import sync_playwright
 
     from headlight.viz.answers.service import Service

@@ -1,4 +1,4 @@
-"""What probes cost while nobody watches: the model beside the same code without them."""
+"""Overhead of unwatched probes, compared with the same code without probes."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Pairs:
 
 
 def _compare(ours: Run, others: Run, pairs: int) -> dict[str, Any]:
-    """Neighbours in time, each first in every other pair."""
+    """Interleaved pairs with alternating order."""
     for run in (ours, others) * 3:
         run()
     first: list[float] = []

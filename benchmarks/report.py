@@ -141,7 +141,7 @@ def on_gpu(result: Result) -> str:
 
 
 def probes(result: Result) -> str:
-    """What watching costs those who do not watch."""
+    """Overhead of unwatched probes."""
     rows = [
         _pair("cached step, with probes over without", result["step"], STEP_GOAL),
         _pair("teacher-forced pass, with probes over without", result["pass"], PASS_GOAL),
@@ -382,7 +382,7 @@ def first_visit(result: Result) -> str:
 
 
 def live(result: Result) -> str:
-    """As you type: what typists wait for, and what those who ask in full pay for it."""
+    """Live typing: latency for typists and slowdown of full requests."""
     painted, answered, ratio = result["painted"], result["answered"], result["ratio"]
     rows = [
         ["from a keystroke until it is painted", _both(painted), "", ""],
@@ -481,7 +481,7 @@ ASKS_EVERY = 30  # seconds from one answer that a visitor asks for to the next
 
 
 def _carried(result: Result) -> str:
-    """What so many visitors would need: divisions of what was measured, and nothing that was tried."""
+    """Capacity estimates, extrapolated from the measurements (not tested)."""
     replica = result["replicas"]["1"]["rate"]
     proxy = max(each["rate"] for each in result["workers"].values())
     rows = []

@@ -126,7 +126,7 @@ def _expected(service: Service) -> str:
 
 
 class _Asked:
-    """What callers got: when, how late, and what was wrong."""
+    """Log of calls: time, latency, errors."""
 
     def __init__(self) -> None:
         self.lock = Lock()
@@ -154,7 +154,7 @@ class _Asked:
 
 
 def _run(ask: Callable[[int], bool | None], seconds: float, callers: int, during: Callable[[_Asked], None]) -> _Asked:
-    """Callers who ask one after another until the time is over; `during` runs beside them."""
+    """Run callers in a loop for `seconds`; `during` runs concurrently."""
     asked, over = _Asked(), Event()
 
     def caller(number: int) -> None:

@@ -1,4 +1,4 @@
-"""A machine of known speed for `scale.py`: it sleeps instead of computing. It imports no model, so many fit."""
+"""A replica of known speed for `scale.py`. It sleeps instead of computing, so many replicas fit on one machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same code without probes: `model.transformer` as somebody would write it who wants to see nothing.
+"""Generates `model.transformer` without probes.
 
 The source is read, and in every class `self.weights = Probe(…)` goes, `self.weights(x)` becomes `x` and
 `self.weights.watched` becomes False. What is left is compiled as modules of its own, so that the cost of looking can
@@ -88,7 +88,7 @@ class _Surgeon(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
-        """`a or False` → `a`: nobody would write the rest."""
+        """Simplify `a or False` to `a`."""
         self.generic_visit(node)
         if isinstance(node.op, ast.Or):
             node.values = [value for value in node.values if not _is_false(value)] or node.values[:1]

@@ -1,4 +1,4 @@
-"""A training run beside answers: what a visitor's translation takes while another visitor's model trains, and alone.
+"""Translation latency with and without a concurrent training run.
 
 Answers are asked one after the other from a service in this process, in turns: one while nothing trains, one while the
 largest pair of runs does. A new run begins as soon as the last one is over.
@@ -52,7 +52,7 @@ def measure(repetitions: int, say: Say) -> dict[str, Any]:
 
 
 def look_on(runs: TrainingRuns, run: TrainingRun, until: Callable[[], bool]) -> None:
-    """Ask for the run as a page does, which would end it otherwise."""
+    """Poll the run like a page does; unpolled runs are stopped."""
     while not runs.wait_until(until, 1.0):
         runs.more(LEARNER, run.name, 0)
 

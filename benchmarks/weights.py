@@ -22,7 +22,7 @@ CONSONANTS, VOWELS = "bcdfghjklmnpqrstvwxz", "aeiou"
 
 
 def random_model(config: TransformerConfig, seed: int = 0) -> Transformer:
-    """A model that never ends a sentence by itself, so that limits alone decide how much every engine writes."""
+    """A model that never predicts the end token, so that every engine writes up to the limit."""
     torch.manual_seed(seed)
     model = Transformer(config).eval().requires_grad_(False)
     for module in model.modules():

@@ -30,7 +30,7 @@ class WorkerError(RuntimeError):
 
 
 class Worker:
-    """The near end: one question, one answer. Nothing runs in the other process in between."""
+    """Parent side: one call at a time; the child is idle in between."""
 
     def __init__(self, make: Callable[..., Any], *arguments: Any) -> None:
         context = multiprocessing.get_context("spawn")  # a fork would inherit the locks of our threads
@@ -76,7 +76,7 @@ class Worker:
 
 
 def _serve(connection: Connection, make: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-    """The far end: make the object, then answer until the near end hangs up."""
+    """Child side: create the object and serve calls until the pipe closes."""
     made: list[Any] = []
 
     def answer(do: Callable[[], Any]) -> None:

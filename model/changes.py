@@ -2,7 +2,7 @@
 
 `model/core/interventions.py` carries out those of heads, layers and positions; a `WordChange` changes the sentence
 itself (`model/translate/words_changed.py`). A change as names and values, as JSON has it, becomes a record by
-`change_from`: its `action` says which.
+`change_from` selects it by `action`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ Side = Literal["encoder", "decoder"]
 SIDES: tuple[Side, ...] = ("encoder", "decoder")
 Action = Literal["remove", "uniform", "scale", "temperature", "previous", "next", "same"]
 ACTIONS: tuple[Action, ...] = ("remove", "uniform", "scale", "temperature", "previous", "next", "same")
-MOST_CHANGES = 2000  # of one request: each of 1152 heads, 16 in each of 72 attentions, may be off by itself
-MOST_OF_ROWS = 400  # of them those that are no heads off: each makes the weights of its heads anew
+MOST_CHANGES = 2000  # per request: enough to switch each of 1152 heads off, 16 in each of 72 attentions
+MOST_OF_ROWS = 400  # of them, those that recompute the weights of a head
 MOST_PLACES = 10_000  # layers, heads, rows and columns are below
 
 
@@ -52,7 +52,7 @@ class Intervention:
 
 @dataclass(frozen=True, kw_only=True)
 class Drag:
-    """One weight of one row becomes `amount`; the others share the rest in their old proportions."""
+    """Sets one attention weight to `amount` and rescales the rest of the row."""
 
     kind: Kind
     layer: int
@@ -70,12 +70,12 @@ class Drag:
         check_real(self, "amount", 0.0, 1.0)
         if self.kind == "decoder":
             check_whole(self, "row", 1, MOST_PLACES)  # the first row sees one token alone, with all its weight
-            check_whole(self, "column", 0, self.row)  # what is not yet written
+            check_whole(self, "column", 0, self.row)  # tokens that are not generated yet
 
 
 @dataclass(frozen=True, kw_only=True)
 class Copy:
-    """A head looks where another one of its kind looks: one of its own layer, or of an earlier one."""
+    """A head uses the weights of another head of its kind, of the same or an earlier layer."""
 
     kind: Kind
     layer: int
@@ -94,7 +94,7 @@ class Copy:
 
 @dataclass(frozen=True, kw_only=True)
 class Borrow:
-    """A head looks where it looks in another sentence, which is translated beforehand, as it is.
+    """Replaces a head's map by its map for another sentence.
 
     Rows and columns that the other sentence lacks keep their own weights, and none; each row still sums to one.
     """
@@ -116,7 +116,7 @@ class Borrow:
 
 @dataclass(frozen=True, kw_only=True)
 class Zero:
-    """A layer without its feed-forward network, or without its residual sums: only what its parts write goes on."""
+    """Removes a layer's feed-forward network or its residual connections."""
 
     side: Side
     layer: int
@@ -132,10 +132,10 @@ class Zero:
 
 @dataclass(frozen=True, kw_only=True)
 class PositionChange:
-    """Where the tokens of one side stand, as the model sees it.
+    """Changes the position indices of the encoder or the decoder.
 
     `no_positions`: nowhere, so that their order is lost. `shuffle`: within each run of eight tokens, by the seed
-    `amount`. `shift`: so many places further on (a negative amount: back, but not before the first).
+    `amount`. `shift`: move by `amount` positions (negative: back, but not before the first).
     """
 
     side: Side
@@ -155,7 +155,7 @@ class WordChange:
     action: Literal["mask", "erase", "swap"]
     start: int  # characters of the sentence as the model reads it
     end: int
-    text: str = ""  # what stands there instead
+    text: str = ""  # the replacement
 
     def __post_init__(self) -> None:
         _one_of(self, "action", ("mask", "erase", "swap"))

@@ -1,6 +1,6 @@
-"""The errors of requests, models and files, with messages for the person who can solve the problem.
+"""Exceptions for requests, models and files. Each message says how to fix the problem.
 
-A message says what was given, what is wrong with it, and what to do.
+A message names the value, the problem and the fix.
 Only the page and the command line catch these. Any other exception is a fault of Headlight.
 
 An error that a reader of the page can meet carries a word of `assets/words` and its values (`WordedError`); an error of
@@ -30,7 +30,7 @@ class ModelError(Exception):
 
 
 class WordedError(ModelError):
-    """An error that can be said in each language: `error_WORD` of the tables with its values; `str()` says English.
+    """An error with a message key (`error_WORD`) for each UI language; `str()` gives the English text.
 
     `field` names the field at fault. `detail` is for a terminal or a log alone: it may name paths of this machine.
     """
@@ -73,7 +73,7 @@ class RequestError(WordedError):
         super().__init__(word, field, values)
 
     def of_line(self, line: int) -> RequestError:
-        """The same, said of one line among several, counted from one."""
+        """The same error with the line number, counted from one."""
         return RequestError("bad_line", field="lines", line=line, reason=str(self))
 
 
@@ -106,7 +106,7 @@ def not_choice(name: str, given: object, choices: Iterable[str]) -> RequestError
 
 
 def not_whole(name: str, given: object, low: int, high: int) -> RequestError:
-    """The error for a value that is no whole number, or outside its range."""
+    """Error for a value that is not an integer or is out of range."""
     return RequestError("not_whole", field=name, name=name, given=shown(given), low=low, high=high)
 
 

@@ -29,7 +29,7 @@ FloatArray = npt.NDArray[np.float32]
 BoolArray = npt.NDArray[np.bool_]
 
 
-# ---------------------------------------------------------------- what is asked
+# ---------------------------------------------------------------- requests
 
 # The lowest and the highest value of each option of decoding that is a number. `n_best` ends at the beam.
 WHOLE_RANGES: Mapping[str, tuple[int, int]] = MappingProxyType(
@@ -96,7 +96,7 @@ class TranslationRequest:
     target: Words | None = None  # the whole translation is given: score it and look at it
     prefix: Words | None = None  # the translation begins so: go on from there
     interventions: tuple[Change, ...] = ()
-    capture: tuple[str, ...] = ()  # further probes to bring home, by pattern
+    capture: tuple[str, ...] = ()  # further probes to capture, by pattern
     source_language: str = ""  # of models that read several; "": the model's default
     target_language: str = ""
 
@@ -105,7 +105,7 @@ class TranslationRequest:
             raise RequestError("target_and_prefix", field="prefix")
 
 
-# ---------------------------------------------------------------- what is answered
+# ---------------------------------------------------------------- results
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class AttentionMap:
     """One matrix with the names of its axes: `weights[row, column]`, rows look at columns."""
 
     weights: FloatArray  # [rows, columns]
-    allowed: BoolArray  # [rows, columns]: False where the model may not look, and the weight is exactly zero
+    allowed: BoolArray  # [rows, columns]: False if masked; the weight is then exactly zero
     rows: tuple[Token, ...]  # decoder, cross: the tokens being written
     columns: tuple[Token, ...]
     after: tuple[Token, ...]  # the token each row's query was computed from: itself, or the one written before
@@ -181,11 +181,11 @@ class Hypothesis:
     """One finished or abandoned translation of the beam. Its `ids` as a request's `target` bring its attention."""
 
     text: str
-    ids: tuple[int, ...]  # with the end token, where it was reached
+    ids: tuple[int, ...]  # with the end token, if it was reached
     score: float  # log probability / length ** length_penalty
     log_probability: float
-    ended: bool = True  # by itself; else it was cut off
-    back: float | None = None  # log probability of the sentence given this, a token; None: nobody asked
+    ended: bool = True  # with the end token; False: truncated
+    back: float | None = None  # reverse log probability per token; None: not computed
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +234,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One thing that speaks against a translation, with the words that it is about.
+    """A reason to doubt a translation, with the words concerned.
 
     Kinds: `language` (the sentence is of another: `source` is its code), `unfinished`, `numbers`, `left_out`, `name`
     (written otherwise than in the sentence), `copied` (not translated), `repeated`, `unsure` (the model guessed).
@@ -249,35 +249,35 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """How far a translation may be relied on, by what is known of its model's answers."""
+    """Estimated reliability of a translation."""
 
-    probability: float | None  # that it is right; None where nothing was fitted for the model
+    probability: float | None  # that the translation is right; None if no rule was fitted
     grade: Grade | None  # None: no rule was fitted, and nothing speaks against it
     reasons: tuple[Reason, ...]
-    back: str | None = None  # the translation translated back, where that was weighed, too
+    back: str | None = None  # the back-translation, if the rule used it
 
     @property
     def doubted(self) -> bool:
-        """Whether a reader should not take it as it is."""
+        """Whether the page warns about it."""
         return self.grade in ("check", "doubt")
 
 
 class ReadBack(NamedTuple):
-    """A translation translated back, and the sentence itself as the model of the way back scores it."""
+    """The back-translation, and the source sentence as scored by the reverse model."""
 
     text: str
     tokens: tuple[Token, ...]  # of the sentence, each with its probability given the translation
 
 
 class ReliabilityRule(Protocol):
-    """What makes a `Reliability` of a translation."""
+    """Computes the `Reliability` of a translation."""
 
     @property
     def judges_way_back(self) -> bool:
         """Whether it weighs a translation read back."""
 
     def judge(self, translation: Translation, back: ReadBack | None = None) -> Reliability | None:
-        """The verdict; None where the rule has nothing to say."""
+        """The verdict, or None if the rule does not apply."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,7 +289,7 @@ class Translation:
     text: str
     source_tokens: tuple[Token, ...]  # the end token last
     target_tokens: tuple[Token, ...]  # as written; the end token last, if it was reached
-    start_token: Token  # what the decoder reads before the first written token
+    start_token: Token  # decoder input before the first written token
     attention: Attention
     positions: Mapping[
         str, FloatArray
@@ -302,8 +302,8 @@ class Translation:
     tree: BeamTree = BeamTree()
     timing: Timing = Timing()
     device: str = "cpu"
-    rule: ReliabilityRule | None = None  # of the model, where it has one
-    unknown: tuple[int, ...] = ()  # places of source tokens that stand for what the vocabulary lacks
+    rule: ReliabilityRule | None = None  # of the model, if it has one
+    unknown: tuple[int, ...] = ()  # indices of unknown source tokens
 
     @cached_property
     def reliability(self) -> Reliability | None:
@@ -312,11 +312,11 @@ class Translation:
 
     @property
     def judges_way_back(self) -> bool:
-        """Whether `read_back` weighs what it is given."""
+        """Whether `read_back` uses the back-translation."""
         return self.request.target is None and self.rule is not None and self.rule.judges_way_back
 
     def read_back(self, back: ReadBack | None) -> Reliability | None:
-        """The same with one more witness: the translation translated back into the language of the sentence."""
+        """A copy whose reliability also uses the back-translation."""
         return None if self.rule is None else self.rule.judge(self, back)
 
     @property
@@ -349,18 +349,20 @@ class Translation:
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """The verdict of a classifier, the contribution of each token where there is one, and all attention maps."""
+    """The verdict of a classifier, the contribution of each token if it is additive, and all attention maps."""
 
-    text: str  # as the model read it; where it left out a long one's middle, an ellipsis stands
+    text: str  # as the model read it; an ellipsis replaces the middle of a long text
     shortened: bool
     tokens: tuple[Token, ...]  # the end token last
     classes: tuple[str, ...]  # two or more of which the text has one, or any that are asked for one by one
     exclusive: bool  # the text has one of the classes
     class_log_odds: tuple[float, ...]  # ln p / (1 − p) of each class
     attention: FloatArray  # [layer, head, query, key]; each row sums to one
-    shares: tuple[float, ...] | None  # of each token in `log_odds`, which are their sum + bias; None: there are none
+    shares: (
+        tuple[float, ...] | None
+    )  # contribution of each token to `log_odds`, which are their sum + bias; None: the model is not additive
     bias: float = 0.0
-    unknown: tuple[int, ...] = ()  # places of tokens that stand for what the vocabulary lacks
+    unknown: tuple[int, ...] = ()  # indices of unknown tokens
 
     @property
     def log_odds(self) -> float:
@@ -387,7 +389,7 @@ class Judgement:
 
     @property
     def verdict(self) -> str:
-        """The same as one text; empty where no class holds."""
+        """The classes as one text; empty if none applies."""
         return ", ".join(self.verdicts)
 
 
@@ -396,12 +398,12 @@ class Progress:
     """Progress of a running translation, without tensors; only the last one carries the whole translation."""
 
     step: int
-    read: Callable[[], tuple[str, tuple[Token, ...]]] = field(repr=False)  # what is written so far
+    read: Callable[[], tuple[str, tuple[Token, ...]]] = field(repr=False)  # text so far
     translation: Translation | None = None
 
     @property
     def text(self) -> str:
-        """What is written so far; a beam may still change its mind. It is put together when it is asked for."""
+        """Text decoded so far; a beam may still revise it. Decoded lazily."""
         return self.read()[0]
 
     @property

@@ -1,4 +1,4 @@
-"""Every phrase, once: `assets/words/*.json`, one table a language, for errors, the page and its figures."""
+"""UI phrases from `assets/words/*.json`, one table per language."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The upper floor: what the model did, drawn. It changes no number's meaning."""
+"""The web UI: turns model results into figures, widgets and files."""

@@ -1,4 +1,4 @@
-"""One tab by itself, with nothing but the sentence above it: `python -m headlight.viz.alone TAB`."""
+"""Serves a single tab below the translate widget: `python -m headlight.viz.alone TAB`."""
 
 from __future__ import annotations
 

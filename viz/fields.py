@@ -1,4 +1,4 @@
-"""Every field of a request and of a selection, one row each: the one place that says which there are.
+"""Table of all request and selection fields.
 
 A request decides the answer; a selection decides what of it is on the screen. From these rows come the checks of what
 a browser or a program sends, the signatures and the documentation of the API, the permalink, the options of the page
@@ -103,7 +103,7 @@ def _row(value: Value, default: Any, **more: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """What one looks at. Every view reads it, and it never decides an answer."""
+    """The current selection. All views read it; it is not part of the cache key."""
 
     kind: Kind = _row(Choice(KINDS), "cross", api=("attention",))
     view: str = _row(Choice(("matrix", "lines", "numbers")), "matrix")
@@ -157,7 +157,7 @@ def browser_fields() -> dict[str, list[dict[str, Any]]]:
 
 
 def default_options(settings: Settings) -> DecodingOptions:
-    """How the page translates where neither a visitor nor the model's folder says otherwise."""
+    """Default options if neither the visitor nor the model sets any."""
     return DecodingOptions(beam_size=min(4, settings.max_beam), no_repeat=4)
 
 

@@ -1,4 +1,4 @@
-"""Tokens → labels that a reader can trust: what is written stands there letter by letter, and nothing else happens.
+"""Token labels: shown literally, with invisible characters made visible and markup escaped.
 
 `Label.text` is plain text for places that take text (`textContent`). Plotly reads tags, entities, `%{…}` and TeX in
 every string, so `Label.plotly` says the same in its spelling. What no eye can see is given a sign: ␣ for a space,
@@ -134,7 +134,7 @@ def upright_text(text: str) -> str:
 
 
 def clusters_of(text: str) -> list[str]:
-    """What readers take for one character: a letter with its accents, an emoji with all its parts."""
+    """Grapheme clusters of a text."""
     found: list[str] = []
     for character in text:
         flag = "\U0001f1e6" <= character <= "\U0001f1ff"

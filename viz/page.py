@@ -29,7 +29,7 @@ from headlight.viz.wire.shutdown import hear_signals, stay
 from headlight.viz.wire.static import ICON, PICTURES, routes, styles
 from headlight.viz.wire.widget import widget
 
-SPARE = 32  # threads for what only looks something up, and for answers that equal requests share
+SPARE = 32  # extra threads for lookups, and for answers that equal requests share
 
 
 def build_page(settings: Settings | None = None, tabs: Mapping[str, Tab] = TABS) -> gr.Blocks:
@@ -61,7 +61,7 @@ def build_page(settings: Settings | None = None, tabs: Mapping[str, Tab] = TABS)
 
 
 def launch_page(page: gr.Blocks, settings: Settings | None = None, *, ssr_mode: bool = False, **more: Any) -> None:
-    """Serve it where the settings say, until the process is told to stop; `more` is for tests.
+    """Serve the page until a stop signal; `more` is for tests.
 
     `ssr_mode`: Gradio renders on the server, as Spaces ask for. Our widgets draw in the browser, so nothing would be
     drawn earlier. A first visit takes three times the requests, and Node writes the page's HTML past our middleware.

@@ -26,12 +26,12 @@ _SITE = re.compile(r"https?://[A-Za-z0-9.*-]+(:\d{1,5})?")
 
 
 class SettingsError(ModelError):
-    """An environment variable that says something which cannot be meant."""
+    """An environment variable with an invalid value."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """How much work a visitor may ask for, and where everything is. The defaults suit two CPU cores."""
+    """Limits and locations. Defaults suit two CPU cores."""
 
     model: str = ""  # the model that answers where none is named; empty: see `Service`
     max_characters: int = 500
@@ -43,7 +43,7 @@ class Settings:
     concurrency: int = 2
     line: int = 1000
     max_wait_s: int = 60
-    host: str | None = None  # None: this machine alone, or what Gradio is told where it is hosted
+    host: str | None = None  # None: loopback only, or the host that Gradio's environment sets
     port: int | None = None  # None: the first free one from 7860
     models_folder: Path = MODELS
     models: tuple[str, ...] = ()  # ids on the Hub that a visitor may ask for; `ANY` among them: every other one, too
@@ -52,7 +52,7 @@ class Settings:
     backend: str = ""  # where answers are computed: here, unless it is "ray"
     ray_address: str = "http://127.0.0.1:8000"
     cache_url: str = ""  # of answers that several page processes share
-    metrics_port: int | None = None  # None: nobody watches
+    metrics_port: int | None = None  # None: no metrics
     log: str = ""  # "json": logs for machines
     frames: tuple[str, ...] = ("https://huggingface.co",)  # sites that may show the page inside their own
     on_a_space: bool = False  # behind the proxy of Hugging Face Spaces
@@ -169,7 +169,7 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
 
 
 def require_place(settings: Settings) -> None:
-    """An error in one line where nobody can serve at the address and the port that are set."""
+    """Raise a one-line error if the host and port cannot be bound."""
     host, port = (settings.host or "127.0.0.1").strip("[]"), settings.port or 0
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:

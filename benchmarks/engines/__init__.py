@@ -1,4 +1,4 @@
-"""Whom we are measured beside: one file an engine, each loaded in a process of its own.
+"""Engines to compare with: one module each, loaded in its own process.
 
 Every engine gets a model folder and work, and gives jobs by the name of their row: what is timed, without arguments.
 """
@@ -17,7 +17,7 @@ Job = Callable[[], list[list[int]]]  # does the work, and gives the tokens of ea
 
 @dataclass(frozen=True)
 class Work:
-    """A batch of sentences, each of as many tokens as are to be written."""
+    """A batch of sentences; each output has as many tokens as its input."""
 
     ids: list[list[int]]  # with the end token
     texts: list[str]  # the same

@@ -1,4 +1,4 @@
-"""What tutorials on translation teach: `torch.nn.Transformer`, run again over everything written for each next word.
+"""The tutorial baseline: `torch.nn.Transformer`, run again over everything written for each next word.
 
 It has weights of its own, of the same shape, and gives no maps. Two ways of tutorials are measured: the whole model for
 each word, and the encoder once with the decoder for each word.
@@ -106,7 +106,7 @@ class Tutorial:
 
 
 def load(folder: Path, *, threads: int) -> Tutorial:
-    """A fresh model of the folder's shape: its own weights are of no use here."""
+    """A randomly initialised model of the same shape."""
     torch.set_num_threads(threads)
     config = load_checkpoint(folder).config
     torch.manual_seed(0)

@@ -1,4 +1,4 @@
-"""Arrays and the names of tokens → a `Recording`: checked, without padding, with what a reader must know."""
+"""Builds a `Recording` from arrays and token names: validates, crops padding, collects remarks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headlight.model.arrays.reading import Layers, layers_of
 from headlight.model.arrays.recording import ArraysError, Maps, Recording, Remark
 from headlight.model.records import MapKind, Token
 
-COPIED = 1 << 26  # weights: so many are copied, so that nothing changes them; more stay where they are
+COPIED = 1 << 26  # weights; smaller recordings are copied, larger ones keep views of the given arrays
 Named = tuple[tuple[Token, ...], str]
 
 
@@ -53,7 +53,7 @@ def recording_of_arrays(
 
 
 def record(read: Mapping[MapKind, Layers], axes: Axes, *, name: str = "") -> Recording:
-    """Everything that is known, checked against each other."""
+    """Validate all parts and build the recording."""
     if not read:
         raise ArraysError("There is no attention to show. Give encoder=, decoder=, cross=, or outputs of a model.")
     if "self" in read and len(read) > 1:
@@ -115,7 +115,7 @@ def _sides(axes: Axes, sizes: Mapping[MapKind, tuple[int, ...]]) -> dict[str, Na
 
 
 def _cut(side: str, named: Named, axes: Axes, seen: Mapping[MapKind, np.ndarray]) -> slice:
-    """What is no padding: as the attention mask says, else what some token looks at."""
+    """Slice without padding, from the attention mask or from columns that receive weight."""
     mask = getattr(axes, f"{side}_kept")
     if mask is not None:
         return kept(np.asarray(mask)[: len(named[0])])
@@ -128,7 +128,7 @@ def _cut(side: str, named: Named, axes: Axes, seen: Mapping[MapKind, np.ndarray]
 
 
 def _tokens(named: Named | None, cut: slice | None) -> Named:
-    """The tokens that are shown. The text stays whole: padding is no part of it."""
+    """Tokens within the slice; the text is unchanged."""
     return ((), "") if named is None or cut is None else (named[0][cut], named[1])
 
 

@@ -83,7 +83,7 @@ def from_contents(values: Mapping[str, Any], *, name: str = "") -> Recording:
 
 
 def _tokens(names: list[str] | None, text: Any) -> Named | None:
-    """Names in their text; where they are not found there, a text of their own."""
+    """Locate token names in the text; if that fails, build a text from the names."""
     if names is None:
         return None
     return (None if text is None else located(names, str(text))) or tokens_of(names)

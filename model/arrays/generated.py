@@ -24,7 +24,7 @@ def joined(steps: Sequence[Sequence[Any]], beams: Sequence[int], *, grows: bool,
     """Each layer as `[head, row, column]`: the rows of all steps, one below the other.
 
     `beams[step]`: in which row of the batch the sequence stood. `grows`: keys are the tokens read so far, so that step
-    by step there are more; otherwise all steps have the same keys.
+    per step there are more; without a cache all steps have the same keys.
     """
     used = [list(layers) for layers, _ in zip(steps, beams, strict=False)]
     counts = {len(layers) for layers in used}

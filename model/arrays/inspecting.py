@@ -1,4 +1,4 @@
-"""What arrays say of themselves: whether they are attention, which cells are masked, where padding is."""
+"""Infers from the arrays whether they are attention, which cells are masked and where padding is."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ EXACT, COARSE = 1e-3, 3e-2  # how far rows of 32 bits, and of fewer, may be from
 
 
 class Inspected(NamedTuple):
-    """What was seen in one pass over all maps of a kind."""
+    """Findings of one pass over all maps of a kind."""
 
     seen: BoolArray  # [row, column]: some head of some layer looks there
     sums: np.ndarray  # [layer, head, row], float32
 
 
 def inspect(layers: Sequence[np.ndarray], numbers: Sequence[int], what: str) -> Inspected:
-    """Look at every weight once, a layer at a time. What cannot be attention is refused."""
+    """Scan all weights layer by layer; raise if they cannot be attention."""
     seen = np.zeros(layers[0].shape[1:], dtype=np.bool_)
     sums = np.empty((len(layers), *layers[0].shape[:2]), dtype=np.float32)
     for place, layer in enumerate(layers):
@@ -50,12 +50,12 @@ def is_causal(seen: BoolArray) -> bool:
 
 
 def allowed_cells(seen: BoolArray, *, square: bool) -> BoolArray:
-    """Where heads may look, as far as it can be told: causal maps, windows, and columns that nobody looks at."""
+    """Infer the mask: causal maps, sliding windows and unused columns."""
     allowed = np.ones_like(seen)
     if square and is_causal(seen):
         rows, columns = seen.shape
         allowed = np.tril(allowed, k=columns - rows)
-        for reach in range(1, rows):  # a window: all that lies further back than so many tokens
+        for reach in range(1, rows):  # a sliding window: the keys beyond this distance
             if not np.tril(seen, k=-reach).any():
                 allowed = np.triu(allowed, k=1 - reach)
                 break
@@ -64,7 +64,7 @@ def allowed_cells(seen: BoolArray, *, square: bool) -> BoolArray:
 
 
 def inner(seen: BoolArray, *, square: bool) -> slice:
-    """The columns between paddings: those at either end that no token but paddings looks at are left out."""
+    """Columns without leading and trailing padding."""
     received = seen.any(axis=0)
     if not received.any():
         return slice(0, seen.shape[1])
@@ -80,7 +80,7 @@ def inner(seen: BoolArray, *, square: bool) -> slice:
 
 
 def kept(mask: np.ndarray) -> slice:
-    """What an attention mask keeps: from the first token to the last one that is no padding."""
+    """The range of unpadded tokens of an attention mask."""
     places = np.flatnonzero(mask)
     return slice(int(places[0]), int(places[-1]) + 1) if places.size else slice(0, len(mask))
 

@@ -26,7 +26,7 @@ FRAME = 0.01  # seconds of sound in a frame of a spectrogram, as Whisper and its
 
 @dataclass(frozen=True, kw_only=True)
 class Inputs:
-    """What the model was called with, as far as it names the axes."""
+    """The model inputs that provide token names."""
 
     tokenizer: Any = None
     input_ids: Any = None
@@ -71,7 +71,7 @@ def recording_of_outputs(
 
 
 class _Reader:
-    """Which rows of a batch are meant, and what stands on the axes."""
+    """Selects one sequence of the batch and names its axes."""
 
     def __init__(self, outputs: Any, inputs: Inputs, layers: Sequence[int] | None, batch: int | None) -> None:
         self.inputs = inputs
@@ -245,7 +245,7 @@ class _Reader:
         return row
 
     def _mask(self, mask: Any, count: int, *, grown: bool = False) -> np.ndarray | None:
-        """Which tokens are no padding; what was written after the mask was made is none."""
+        """Mask of unpadded tokens. Tokens generated after the mask was made are not padding."""
         if mask is None:
             return None
         row = self._of_batch(mask)
@@ -255,7 +255,7 @@ class _Reader:
 
 
 def _pictured(count: int, shape: Sequence[int]) -> Named:
-    """The patches of a picture: a grid of its form, after what the model puts before it."""
+    """The patches of a picture: a grid of its shape, after the model's prefix tokens."""
     height, width = shape[-2:]
     for before in range(9):  # a class token, one more of a distilled model, four or eight registers
         rows = isqrt((count - before) * height // width) if count > before else 0
@@ -265,6 +265,6 @@ def _pictured(count: int, shape: Sequence[int]) -> Named:
 
 
 def _heard(count: int, shape: Sequence[int]) -> Named:
-    """The moments of a sound, by seconds from its start."""
+    """Names of audio frames: seconds from the start."""
     step = shape[-1] * FRAME / count
     return tokens_of([f"{place * step:.2f}" for place in range(count)], [False] * count)

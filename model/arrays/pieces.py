@@ -55,7 +55,7 @@ def _is_sign(piece: str) -> bool:
 def tokens_of(
     names: Sequence[str], special: Sequence[bool] | None = None, ids: Sequence[int] | None = None
 ) -> tuple[tuple[Token, ...], str]:
-    """Tokens with their places, and the text that they make. `special`: signs of the model, which are no text."""
+    """Tokens with their positions, and their joined text. `special`: control tokens, which are not text."""
     marks = (
         [bool(SPECIAL.fullmatch(name)) and not BYTE.fullmatch(name) for name in names] if special is None else special
     )
@@ -81,7 +81,7 @@ def tokens_of(
 
 
 def located(names: Sequence[str], text: str) -> tuple[tuple[Token, ...], str] | None:
-    """Names as they stand in a text one after the other, with nothing but spaces between; `None` where they do not.
+    """Consecutive names in a text, separated by spaces only; `None` if they do not fit.
 
     A name that stands there once and is listed several times in a row is a character in pieces.
     """

@@ -1,4 +1,4 @@
-"""The record of any model's attention: maps of one or several kinds, the tokens on their axes, what to know of them."""
+"""`Recording`: attention maps of any model, with their tokens and remarks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ArraysError(ModelError):
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Something that a reader of the maps must know: a phrase `remark_WORD` of the word tables, with its values."""
+    """A note to show with the maps: phrase key `remark_WORD` and its values."""
 
     word: str
     values: Mapping[str, Value] = field(default_factory=dict)
@@ -29,11 +29,11 @@ class Remark:
 
 @dataclass(frozen=True, eq=False)
 class Maps:
-    """All maps of one kind. Each layer is an array of its own, so that large ones stay where they are."""
+    """All maps of one kind. Each layer is a separate array, so large ones are not copied."""
 
     layers: tuple[np.ndarray, ...]  # each [head, row, column], of any real type
     numbers: tuple[int, ...]  # of the layers in their model, counted from 0
-    allowed: BoolArray  # [row, column]: False where no head of any layer may look
+    allowed: BoolArray  # [row, column]: False if masked in all heads of all layers
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
@@ -92,11 +92,11 @@ class Recording:
         return self.maps[kind]
 
     def rows(self, kind: MapKind) -> tuple[Token, ...]:
-        """The tokens that look."""
+        """Query tokens."""
         return self.source if kind in ("encoder", "self") else self.target
 
     def columns(self, kind: MapKind) -> tuple[Token, ...]:
-        """The tokens that are looked at."""
+        """Key tokens."""
         if kind == "decoder":
             return self.target if self.before is None else self.before
         return self.source

@@ -77,7 +77,7 @@ def add_way_back(parser: argparse.ArgumentParser) -> None:
 
 
 def load_way_back(arguments: argparse.Namespace) -> tuple[Translator | None, dict[str, Any]]:
-    """The model that `--way-back` names, and the options that let it choose: none without it."""
+    """The reverse model of `--way-back` and its options, or none."""
     if arguments.way_back is None:
         return None, {}
     beam = WAY["beam_size"] if arguments.beam is None else arguments.beam
@@ -112,7 +112,7 @@ def model_folder(name: str) -> Path:
 
 
 def is_id(name: str) -> bool:
-    """Whether a name that is no folder has the form of a Hub id."""
+    """Whether a name has the form of a Hub id."""
     return name.partition("@")[0].count("/") == 1 and not Path(name).is_absolute() and not Path(name).exists()
 
 
@@ -153,7 +153,7 @@ def _show(progress: Progress) -> None:
 
 
 class ProgressLine:
-    """`1,200 of 2,000 lines, 310 a second, 3 s left` on standard error, rewritten in place where it is a terminal."""
+    """`1,200 of 2,000 lines, 310 a second, 3 s left` on standard error, rewritten in place on a terminal."""
 
     def __init__(self, total: int | None, *, least: int = 0) -> None:
         self.total = total  # None: nobody knows, and `end` says that all are done

@@ -79,7 +79,7 @@ def _methods(text: str) -> list[str]:
 
 
 def values_of(report: Report, folder: Path) -> dict[str, Any]:
-    """The report as it is kept, rounded, with what tells of which weights it speaks."""
+    """The report as stored: rounded, with the digest of its weights."""
     return {KEY: weights_digest(folder), **_rounded(asdict(report))}
 
 

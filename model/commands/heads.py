@@ -131,7 +131,7 @@ def total(sentences: Iterable[Errors]) -> Errors:
 
 
 def among(sentences: Sequence[Errors], lengths: Sequence[int], band: tuple[int, int]) -> Iterable[Errors]:
-    """The counts of the sentences whose length lies in this band."""
+    """Counts of the sentences in this length band."""
     low, high = band
     return (each for each, length in zip(sentences, lengths, strict=True) if low <= length <= high)
 

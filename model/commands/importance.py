@@ -1,4 +1,4 @@
-"""`headlight importance TEXT`: what the translation loses in log probability without each head, layer and kind.
+"""`headlight importance TEXT`: loss of the translation's log probability without each head, layer and kind.
 
 With `--curve FILE` instead of a sentence: how good the translations of a corpus are with ever more heads off.
 """
@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _curve(arguments: argparse.Namespace) -> int:
-    """Measure the curve, print it and, where that is wanted, keep it."""
+    """Measure the curve, print it and, with `--write`, store it."""
     translator, options = load(arguments), decoding_options(arguments)
     pairs = spread(_pairs(arguments), arguments.sentences)
     texts = [text for text, _ in spread(pairs, arguments.ranked_on)]
@@ -118,7 +118,7 @@ def _curve(arguments: argparse.Namespace) -> int:
 
 
 def spread(pairs: Pairs, count: int) -> Pairs:
-    """So many of them, evenly over the table."""
+    """Evenly spaced rows of the table."""
     if count < 1:
         raise CommandError(f"{count} sentences are none. Give 1 or more.")
     count = min(count, len(pairs))

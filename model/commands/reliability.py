@@ -31,13 +31,13 @@ from headlight.model.translate.reliability import FILE, FittedRule
 from headlight.model.translate.requests import batches_by_length
 from headlight.model.translate.translator import Translator
 
-TEXTS = {  # below --data, by the language beside English: everyday sentences, captions, news
+TEXTS = {  # below --data, by the language paired with English: everyday sentences, captions, news
     "de": ("tatoeba-deu/val", "multi30k/val", "pud/dev"),
     "zh": ("tatoeba-cmn/val", "captions-zh/val", "pud/dev"),
 }
 SHARES = (5, 1, 1)  # of the sentences: what visitors type is everyday text
 CORPORA = ASSETS / "corpora"
-# Written for the translators to learn from, but for every so many lines: nothing is more like what visitors type.
+# Training text without every n-th line, which is held out: the closest text to what visitors type.
 EVERYDAY = ("everyday-more.tsv", "everyday-extra.tsv", "everyday-further.tsv", "everyday-zh.tsv")
 HELD_OUT = 32
 TYPED = CORPORA / "typed.tsv"  # like what visitors type: by these it is chosen where the grades begin
@@ -174,7 +174,7 @@ def answers_to(pairs: Sequence[tuple[str, str]], translator: Translator, reverse
 def _answers_of(
     table: Path, translator: Translator, reverse: Translator | None, source: str, target: str
 ) -> list[Answer]:
-    """The answers to a table's sentences; none where it lacks one of the languages."""
+    """Answers to the sentences of a table; empty if it lacks one of the languages."""
     rows = _rows(table)
     if source not in rows[0] or target not in rows[0]:
         return []
@@ -200,7 +200,7 @@ def _measure_plain(rule: FittedRule, answers: Sequence[Answer], verdicts: Mappin
 
 
 def _write_unread(path: Path | None, direction: str, answers: Sequence[Answer], verdicts: Mapping[str, bool]) -> None:
-    """A table to fill in, for `--verdicts`: what it lacks is the verdict."""
+    """A table for `--verdicts`, with an empty verdict column."""
     if path is None:
         return
     lines = ["verdict\tdirection\tfingerprint\tsentence\treference\tanswer\n"]

@@ -1,4 +1,4 @@
-"""`headlight steadiness`: what every head of a model does over many sentences, and how steadily.
+"""`headlight steadiness`: the role of every head over many sentences, and its stability.
 
 With `--write`, the result goes into the model's folder: roles.json, the card's section of roles, the checksums.
 """
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def kept_sentences(path: Path, column: str, count: int = SENTENCES) -> list[str]:
-    """The sentences of a column, so many of them, spread evenly."""
+    """Evenly spaced sentences of a column."""
     with path.open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
         if column not in (rows.fieldnames or ()):

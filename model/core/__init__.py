@@ -5,7 +5,7 @@
 and look names of axes up here:
 
     batch       sentences computed together; shorter ones are padded, and padding is masked
-    heads       attentions side by side, each with a space of its own
+    heads       parallel attentions, each with its own projections
     queries     the tokens that look: rows of a map, which sum to one
     keys        the tokens that are looked at: columns of a map
     tokens      places in a sentence, where rows and columns are the same

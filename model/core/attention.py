@@ -1,4 +1,4 @@
-"""Attention: every query looks at every key, and takes home a mixture of the values.
+"""Scaled dot-product attention and multi-head attention.
 
     Attention(Q, K, V) = softmax(Q Kᵀ / √d) V        (Vaswani et al. 2017, equation 1)
 
@@ -22,7 +22,7 @@ LONG = 192  # keys from which on the fused kernel trains faster on a CPU, too
 
 
 def attention_scores(query: Tensor, key: Tensor, bias: Tensor | None = None, scale: float | None = None) -> Tensor:
-    """How well each query fits each key: Q Kᵀ / √d (+ bias), `[batch, heads, queries, keys]`, in at least float32."""
+    """Attention scores Q Kᵀ / √d (+ bias), `[batch, heads, queries, keys]`, in at least float32."""
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     # Widened and scaled before the product, which float16 ends at 65,504; autocast may still narrow what comes out.
     wide = torch.promote_types(query.dtype, torch.float32)
@@ -31,10 +31,10 @@ def attention_scores(query: Tensor, key: Tensor, bias: Tensor | None = None, sca
 
 
 def softmax_where(scores: Tensor, mask: Tensor | None) -> Tensor:
-    """Softmax over the keys that a query may look at; the others get exactly zero, as does all of a row without any."""
+    """Softmax over the unmasked keys. Masked keys get exactly zero; a fully masked row is all zero."""
     if mask is None:
         return scores.softmax(dim=-1)
-    # Not −∞: a row of nothing else would turn into NaN, in the gradient too.
+    # Not −∞: a fully masked row would become NaN, in the gradient too.
     weights = scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(dim=-1)
     return weights.masked_fill(~mask, 0.0)
 
@@ -56,14 +56,14 @@ def attend(
     bias: Tensor | None = None,
     scale: float | None = None,
 ) -> Tensor:
-    """softmax(Q Kᵀ / √d) V by PyTorch's fused kernel, which never writes the weights down."""
+    """softmax(Q Kᵀ / √d) V with PyTorch's fused kernel, which does not return the weights."""
     allowed, added = split_mask(mask)
     if added is not None:
         bias = added if bias is None else bias + added
     if bias is None:
         mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=allowed, scale=scale)
     else:
-        if bias.dtype != query.dtype:  # what a narrower type cannot hold stays a number: −∞ would forbid
+        if bias.dtype != query.dtype:  # clamp to the narrower type: −∞ would mask the key
             lowest = max(torch.finfo(query.dtype).min, torch.finfo(bias.dtype).min)
             bias = bias.clamp(min=lowest).to(query.dtype)
         if allowed is not None:
@@ -71,19 +71,19 @@ def attend(
         mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=bias, scale=scale)
     if allowed is None:
         return mixed
-    # Kernels differ on rows that may look nowhere (zeros, NaN, the mean): here they are zero.
+    # Kernels return zeros, NaN or the mean for fully masked rows; we return zeros.
     return mixed.masked_fill(~allowed.any(dim=-1, keepdim=True), 0.0)
 
 
 class KeysValues(NamedTuple):
-    """What queries look at and what they take home."""
+    """Keys and values of one sequence."""
 
     keys: Tensor  # [batch, heads, keys, width]
     values: Tensor  # [batch, heads, keys, width]
 
 
 class KeysValuesCache:
-    """Keys and values of the tokens written so far, in memory taken once and grown by doubling."""
+    """Key/value cache of the tokens decoded so far. The buffers double when they are full."""
 
     def __init__(self) -> None:
         self.length = 0
@@ -91,7 +91,7 @@ class KeysValuesCache:
         self._values: Tensor | None = None
 
     def append(self, new: KeysValues) -> KeysValues:
-        """Write the newest tokens behind the others, and give all of them."""
+        """Append new keys and values; return all of them."""
         start, self.length = self.length, self.length + new.keys.shape[2]
         if self._keys is None or self._values is None or self.length > self._keys.shape[2]:
             self._keys, self._values = (
@@ -118,7 +118,7 @@ def _room(old: Tensor | None, new: Tensor, length: int) -> Tensor:
 
 
 class MultiHeadAttention(Watchable):
-    """Several attentions side by side, each in a space of its own (section 3.2.2 of the paper)."""
+    """Multi-head attention (section 3.2.2 of the paper)."""
 
     def __init__(
         self,
@@ -148,7 +148,7 @@ class MultiHeadAttention(Watchable):
         self.allowed = Probe("batch heads queries keys")  # True: may look
         self.scores = Probe("batch heads queries keys")  # before the softmax; masked ones are here, too
         self.weights = Probe("batch heads queries keys")
-        self.mixed = Probe("batch heads queries width")  # what each head brings home
+        self.mixed = Probe("batch heads queries width")  # output of each head, before the output projection
 
     def forward(
         self,
@@ -177,7 +177,7 @@ class MultiHeadAttention(Watchable):
     def mix(
         self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, bias: Tensor | None
     ) -> Tensor:  # [batch, heads, queries, width]
-        """The explicit formula for those who watch, the fused kernel for all others."""
+        """Use the explicit formula if a probe is watched, else the fused kernel."""
         # Sentences train faster in the explicit form, too, on a CPU: the fused backward took a quarter of a step.
         trains = self.training and (self.dropout.p > 0 or not (query.is_cuda or keys.shape[2] > LONG))
         if not (trains or self.weights.watched or self.scores.watched or self.allowed.watched):
@@ -197,7 +197,7 @@ class MultiHeadAttention(Watchable):
         return self.split(self.query(x)), self.split(self.key(x)), self.split(self.value(x))
 
     def memory(self, x: Tensor) -> KeysValues:
-        """Keys and values of a sequence that others will look at: once a sentence, however many steps follow."""
+        """Keys and values for cross-attention, computed once per sentence."""
         return KeysValues(self.keys(self.split(self.key(x))), self.values(self.split(self.value(x))))
 
     def split(self, x: Tensor) -> Tensor:

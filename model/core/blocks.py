@@ -16,7 +16,7 @@ from headlight.model.core.probes import Probe, Watchable
 
 
 class Activation(NamedTuple):
-    """What bends the feed-forward network; `gated`: it opens and closes a second projection (arXiv:2002.05202)."""
+    """Activation of the feed-forward network; `gated`: a gated linear unit (arXiv:2002.05202)."""
 
     function: Callable[[Tensor], Tensor]
     gated: bool
@@ -71,7 +71,7 @@ class Embedding(Watchable):
         self.dropout = nn.Dropout(config.dropout)
         self.embedded = Probe("batch tokens width")  # before positions
         self.positioned = Probe("batch tokens width")
-        self.stream = Probe("batch tokens width")  # what the first layer reads
+        self.stream = Probe("batch tokens width")  # input of the first layer
 
     def forward(self, ids: Tensor, start: int = 0) -> Tensor:
         """`[batch, tokens]` → `[batch, tokens, d_model]`; the first token stands at `start`."""
@@ -82,7 +82,7 @@ class Embedding(Watchable):
 
 
 class Residual(Watchable):
-    """A sub-layer adds to the stream, and never replaces it. The norm follows the sum, or precedes the sub-layer."""
+    """Residual connection with post-norm or pre-norm."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -100,7 +100,7 @@ class Residual(Watchable):
 
 
 class FeedForward(Watchable):
-    """Each token alone: widen, bend, narrow. FFN(x) = max(0, x W₁ + b₁) W₂ + b₂ (equation 2), or another activation."""
+    """Position-wise feed-forward network: FFN(x) = max(0, x W₁ + b₁) W₂ + b₂ (equation 2), or another activation."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -110,7 +110,7 @@ class FeedForward(Watchable):
         self.narrow = nn.Linear(config.d_ff, config.d_model, bias=config.feed_forward_bias)
         self.dropout = nn.Dropout(config.dropout)
         self.hidden = Probe("batch tokens width")
-        self.output = Probe("batch tokens width")  # what the network adds to the stream
+        self.output = Probe("batch tokens width")  # output of the network, before the residual sum
 
     def forward(self, x: Tensor) -> Tensor:
         """`[batch, tokens, d_model]` → the same shape."""
@@ -123,7 +123,7 @@ class FeedForward(Watchable):
 
 
 class Output(Watchable):
-    """From the decoder's vectors to a score for every word of the vocabulary."""
+    """Projects decoder outputs to logits over the vocabulary."""
 
     def __init__(self, config: TransformerConfig, tied: nn.Embedding | None) -> None:
         super().__init__()

@@ -1,9 +1,9 @@
-"""A text classifier on the Transformer's own attention: do these words praise or complain?
+"""Sentiment classifier built from the Transformer's own attention.
 
     embedding + positions → self-attention, each head in 16 numbers → average of all tokens → sigmoid
 
-Nothing but attention lets one word know of another, so what a head looks at is all there is to see. And since the end
-is an average and one weighted sum, the verdict falls apart into a share for each token, exactly: `shares`.
+Attention is the only path between two words, so its maps show every interaction. The head is linear in the averaged
+vectors, so the log-odds are exactly the sum of one contribution per token: `shares`.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ Item = TypeVar("Item")
 
 
 class Classifier(Watchable):
-    """What every classifier of texts can do: ids in, the log-odds of each of its classes out."""
+    """Base of all text classifiers: ids in, log-odds per class out."""
 
     config: ClassifierConfig | EncoderClassifierConfig
     weights_path = "layers.{}.self_attention.weights"  # the probe of a layer's attention
-    folds = False  # whether it learnt from texts in lower case, put together where a corpus had cut them apart
+    folds = False  # trained on lower-cased text whose tokens were joined
 
     def log_odds(self, ids: Tensor) -> Tensor:
         """`[batch, tokens]` → `[batch, classes]`: ln p / (1 − p) of each class."""
@@ -42,7 +42,7 @@ class Classifier(Watchable):
 
 
 class ClassifierLayer(nn.Module):
-    """Self-attention adds to the stream what the other words say. There is no feed-forward network."""
+    """Self-attention with a residual connection, without a feed-forward network."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ class SelfAttentionClassifier(Classifier):
         self.embedding = Embedding(table, make_positions(blocks, one_way=False), blocks)
         self.layers = nn.ModuleList(ClassifierLayer(blocks) for _ in range(config.layers))
         self.verdict = nn.Linear(config.d_model, 1)
-        self.encoded = Probe("batch tokens width")  # what is averaged
+        self.encoded = Probe("batch tokens width")  # input of the average
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -92,11 +92,11 @@ class SelfAttentionClassifier(Classifier):
         return torch.stack([-positive, positive], dim=1)
 
     def shares(self, ids: Tensor) -> Tensor:
-        """What each token adds to the log-odds, `[batch, tokens]`; padding adds exactly nothing."""
+        """Contribution of each token to the log-odds, `[batch, tokens]`. Padding contributes exactly zero."""
         mask = padding_mask(ids, self.config.pad_id)  # [batch, 1, 1, tokens]
         x = self.encode(ids, mask)
         real = mask[:, 0, 0].to(x.dtype)  # [batch, tokens]
-        # The average of all tokens, weighed, is the sum of what each one weighs.
+        # The head is linear, so the score of the average is the average of the scores.
         return (x @ self.verdict.weight[0]) * real / real.sum(dim=1, keepdim=True).clamp(min=1)
 
     def encode(self, ids: Tensor, mask: Tensor | None) -> Tensor:
@@ -111,7 +111,7 @@ def classification_loss(log_odds: Tensor, positive: Tensor) -> Tensor:
 
 
 def shortened(tokens: Sequence[Item], most: int) -> list[Item]:
-    """A long text's beginning and end: what is said last often counts most."""
+    """Truncates the middle of a long text; the end often decides the verdict."""
     if len(tokens) <= most:
         return list(tokens)
     first = most // 4

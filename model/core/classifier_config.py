@@ -12,7 +12,7 @@ HEAD_ACTIVATIONS = ("tanh", "relu")
 
 
 class _AnyClassifierConfig(Config):
-    """What both kinds check and hand on alike. No dataclass of its own, so that each lists its fields in its order."""
+    """Shared checks and defaults. Not a dataclass, so that each subclass orders its own fields."""
 
     vocabulary: int
     d_model: int
@@ -30,7 +30,7 @@ class _AnyClassifierConfig(Config):
     def _check_reading(self, *ids: str) -> None:
         self._require(self.max_length >= 4, f"max_length is {self.max_length}, too short for any text.")
         self._require_ids(*ids, size=self.vocabulary)
-        _ = self.blocks  # the rest is checked where it is used
+        _ = self.blocks  # the other values are checked on use
 
     def _blocks(self, **own: Any) -> TransformerConfig:
         return TransformerConfig(
@@ -55,7 +55,7 @@ class ClassifierConfig(_AnyClassifierConfig):
     """
 
     vocabulary: int
-    negative: str = "negative"  # what a probability near 0 means
+    negative: str = "negative"  # label of the class with probability near 0
     positive: str = "positive"  # near 1
     d_model: int = 128
     heads: int = 8
@@ -112,7 +112,7 @@ class EncoderClassifierConfig(_AnyClassifierConfig):
 
     vocabulary: int
     classes: tuple[str, ...]  # their names, in the order of the logits
-    exclusive: bool = True  # a text has one of them (softmax); False: each is asked for by itself (sigmoid)
+    exclusive: bool = True  # classes exclude each other (softmax); False: one probability per class (sigmoid)
     d_model: int = 768
     heads: int = 12
     d_ff: int = 3072
@@ -125,13 +125,13 @@ class EncoderClassifierConfig(_AnyClassifierConfig):
     norm_epsilon: float = 1e-12
 
     pad_id: int = 0
-    start_id: int = 101  # stands before every text; what it has become is judged
+    start_id: int = 101  # first token of every text; its last vector is classified
     end_id: int = 102
 
     def __post_init__(self) -> None:
         self._require_positive("vocabulary", "d_model", "heads", "d_ff", "layers", "max_length")
         super().__post_init__()
-        object.__setattr__(self, "classes", tuple(self.classes))  # a list, where it was read from JSON
+        object.__setattr__(self, "classes", tuple(self.classes))  # a list if it was read from JSON
         self._require(
             1 <= len(self.classes) <= MOST_CLASSES,
             f"it has {len(self.classes):,} classes, but must have 1 to {MOST_CLASSES}.",

@@ -22,7 +22,7 @@ MOST = {
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """What every configuration can do: check itself, and travel as JSON with no field unknown and none missing."""
+    """Base of all configurations: validation and JSON with exactly the declared fields."""
 
     younger: ClassVar[frozenset[str]] = frozenset()  # fields that older files lack: they mean the default
 
@@ -32,7 +32,7 @@ class Config:
 
     @classmethod
     def from_json(cls, text: str, *, origin: str = "config.json") -> Self:
-        """Read what `to_json` wrote; a field too many, one too few or one of another type is an error."""
+        """Parse the output of `to_json`. Unknown, missing or mistyped fields raise a `ConfigError`."""
         try:
             values = json.loads(text)
         except (ValueError, RecursionError) as error:  # also numbers of thousands of digits, and brackets as deep
@@ -54,7 +54,7 @@ class Config:
         return cls(**values)
 
     def __post_init__(self) -> None:
-        """Every field has the type that it says: an `int` is no text, and no True."""
+        """Check the type of every field. An `int` is neither a `str` nor a `bool`."""
         for field in dataclasses.fields(self):
             _check_type(type(self).__name__, field.name, getattr(self, field.name), str(field.type))
 
@@ -119,7 +119,7 @@ class TransformerConfig(Config):
     rotary_base: float = 10_000.0
     relative_buckets: int = 32
     relative_max_distance: int = 128
-    relative_each_layer: bool = False  # each layer has numbers of its own; False: all share them
+    relative_each_layer: bool = False  # one table per layer; False: all layers share one
 
     activation: str = "relu"
     norm: str = "layer"
@@ -212,12 +212,12 @@ class TransformerConfig(Config):
 
     @property
     def width_of_head(self) -> int:
-        """How many numbers a query of one head has."""
+        """Width of one head."""
         return self.head_width or self.d_model // self.heads
 
     @property
     def embedding_width(self) -> int:
-        """How many numbers a token's embedding has: less than d_model where positions are concatenated."""
+        """Width of the token embedding; smaller than d_model if positions are concatenated."""
         return self.d_model - self.position_width
 
 

@@ -1,9 +1,9 @@
-"""A classifier on a whole encoder: what has become of its first token is judged (BERT, arXiv:1810.04805).
+"""Classifier on the encoder's first output vector, as in BERT (arXiv:1810.04805).
 
     start token and text → encoder → vector of the start token → matrix, tanh or relu → matrix → one logit a class
 
-The start token stands for no word. It looks at all others, layer by layer, so its last vector can hold the whole text.
-Between the two matrices the numbers are bent: the verdict is no sum of shares of tokens.
+The start token is not a word. It attends to all other tokens in every layer, so its last vector can represent the whole
+text. The non-linearity between the two matrices means that the logits are not a sum over tokens.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class EncoderClassifier(Classifier):
         self.encoder = Encoder(blocks, nn.Embedding(config.vocabulary, blocks.embedding_width))
         self.dense = nn.Linear(config.d_model, config.d_model)
         self.verdict = nn.Linear(config.d_model, len(config.classes))
-        self.first = Probe("batch width")  # what is judged
+        self.first = Probe("batch width")  # input of the head
 
     def forward(self, ids: Tensor) -> Tensor:
         """`[batch, tokens]` → logits `[batch, classes]`."""

@@ -1,7 +1,7 @@
-"""Changing what heads, layers and positions do, to see what becomes of the translation: records → edits of probes.
+"""Turns intervention records into probe edits.
 
-An edit acts at one probe. Where several changes meet at one, they act in the order of `PHASES`, whatever the order in
-which they were given: first what makes a row anew, then one dragged weight, then factors.
+An edit acts at one probe. Several edits of one probe run in the order of `PHASES`, not in the order of the request:
+first those that replace a row, then the one that sets a single weight, then factors.
 """
 
 from __future__ import annotations
@@ -22,14 +22,17 @@ from headlight.model.records import Attention, Kind
 
 PHASES = ("temperature", "uniform", "previous", "next", "same", "borrow", "copy", "drag")  # then come factors
 FACTORS = ("scale", "remove")
-NEVER, OWN_PLACE = -1e9, -1e4  # scores whose share is exactly zero beside a larger one; a masked score is far below
+NEVER, OWN_PLACE = (
+    -1e9,
+    -1e4,
+)  # a score whose softmax is exactly zero next to an ordinary one; masked scores are far lower
 BLOCK = 8  # neighbours that a shuffle mixes
-DECODED = "decoder.layers.0.self_attention.scores"  # tells which rows a pass computes
+DECODED = "decoder.layers.0.self_attention.scores"  # its shape gives the rows that a pass computes
 
 
 @dataclass
 class _Rows:
-    """The place of the first row that a pass of the decoder computes: with a cache, rows come one at a time."""
+    """Index of the first row that a decoder pass computes; with a cache, one row per step."""
 
     start: int = 0
 
@@ -41,7 +44,7 @@ class _Rows:
 class _Allowed:
     """Which keys the rows of one attention may look at, kept from its mask until its weights pass.
 
-    The weights do not tell: a key that no head looks at now is not a hidden one.
+    The weights alone do not distinguish a masked key from an unused one.
     """
 
     def __init__(self) -> None:
@@ -72,7 +75,7 @@ class _Placed:
 def intervening(
     model: Transformer, interventions: Sequence[Change], others: Mapping[str, Attention] | None = None
 ) -> Iterator[None]:
-    """Let the interventions act on whatever the model does in the `with` block.
+    """Apply the interventions to every forward pass inside the `with` block.
 
     `others`: the attention in the sentences from which heads borrow theirs. Changes of words are the sentence's own,
     and do nothing here.
@@ -151,7 +154,7 @@ def _of_heads(change: Intervention, rows: _Rows) -> Edit:
 
 
 def _factors(config: TransformerConfig, interventions: Sequence[Change]) -> dict[str, Tensor]:
-    """By path, what the weights of each head are multiplied by: one product, however many heads are off."""
+    """Factor of each head, by probe path: one product for any number of heads."""
     found: dict[str, Tensor] = {}
     for change in interventions:
         if isinstance(change, Intervention) and change.action in FACTORS:
@@ -215,8 +218,8 @@ def scale_heads(head: int | None, factor: float) -> Edit:
 def _pointed(change: Intervention, rows: _Rows) -> Edit:
     """Scores that let each row look at the token before its place, after it or at it.
 
-    Where a mask forbids that token the row's own place is next, and then all others alike: the softmax after the mask
-    sees to it, so that a sentence in a padded batch gets the rows that it gets alone.
+    If that token is masked, the row attends to its own position, and if that is masked too, to all tokens equally. The
+    masked softmax that follows decides this, so a padded batch gives the same rows as a single sentence.
     """
     step = {"previous": -1, "next": 1, "same": 0}[change.action]
 
@@ -249,7 +252,7 @@ def _dragged(change: Drag, rows: _Rows, allowed: _Allowed) -> Edit:
         rest[:, change.column] = 0.0
         even = reachable.to(old.dtype)
         even[:, change.column] = 0.0
-        # Where nothing is left to keep its proportions, what remains is shared evenly.
+        # If all other weights are zero, distribute the remainder evenly.
         rest = torch.where(rest.sum(dim=-1, keepdim=True) > 0, rest, even)
         total = rest.sum(dim=-1, keepdim=True)
         new = rest * torch.where(total > 0, (1 - change.amount) / total.clamp(min=1e-30), 0.0)
@@ -306,7 +309,7 @@ def _zeros(value: Tensor, name: str) -> Tensor:
 
 
 def _moved(change: PositionChange) -> Edit:
-    """Places of tokens, `[tokens]` → where they stand instead. A place alone decides, never the sentence's length."""
+    """Edit of position indices. The new index depends only on the old one, not on the sentence length."""
 
     def edit(places: Tensor, name: str) -> Tensor:
         if change.action == "no_positions":

@@ -1,4 +1,4 @@
-"""Who may look at whom. One form for all masks: booleans, True where a query may look at a key.
+"""Attention masks. All masks are boolean: True where a query may attend to a key.
 
 (PyTorch's own `nn.MultiheadAttention` says it the other way round: True is forbidden.)
 Masks broadcast to `[batch, heads, queries, keys]`; `None` forbids nothing.
@@ -13,13 +13,13 @@ from torch import Tensor
 
 
 def causal_mask(queries: int, keys: int | None = None, *, device: torch.device | None = None) -> Tensor:
-    """A query sees itself and what came before: `[queries, keys]`. Of more keys, the queries are the last."""
+    """Each query attends to itself and to earlier positions: `[queries, keys]`. The queries are the last positions."""
     keys = queries if keys is None else keys
     return torch.ones(queries, keys, dtype=torch.bool, device=device).tril(diagonal=keys - queries)
 
 
 def padding_mask(ids: Tensor, pad_id: int) -> Tensor:
-    """Nobody looks at padding: `[batch, keys]` ids → `[batch, 1, 1, keys]`."""
+    """Masks padding: `[batch, keys]` ids → `[batch, 1, 1, keys]`."""
     return (ids != pad_id)[:, None, None, :]
 
 
@@ -30,14 +30,14 @@ def pad_rows(rows: Sequence[Sequence[int]], pad_id: int) -> Tensor:
 
 
 def both(first: Tensor | None, second: Tensor | None) -> Tensor | None:
-    """What two masks both allow."""
+    """The logical and of two masks."""
     if first is None or second is None:
         return second if first is None else first
     return first & second
 
 
 def split_mask(mask: Tensor | None) -> tuple[Tensor | None, Tensor | None]:
-    """Any mask → what is allowed (boolean) and what is added to the scores (float).
+    """Split a mask into its boolean part and its additive part (float).
 
     A boolean mask adds nothing. In an additive mask −∞ forbids, and every other number is added.
     Bytes and integers are refused: read as booleans they would turn one convention silently into the other.

@@ -1,4 +1,4 @@
-"""How a Transformer learns where a token stands: attention alone would see a bag of words.
+"""Positional encodings. Without them attention sees a bag of words.
 
 Every encoding uses one of three doors, and leaves the other two as they are:
 
@@ -6,7 +6,7 @@ Every encoding uses one of three doors, and leaves the other two as they are:
 - *rotating*: queries and keys are turned by an angle that grows with their position (rotary);
 - *biasing*: scores get a number that depends on how far key and query lie apart (ALiBi, T5's relative).
 
-Each door asks for the places of its tokens, which a watch may change: tokens change places, and one at −1 has none.
+Each method reads position indices through a probe, so an edit can permute them; index −1 means no position.
 A new encoding is one class here and one line in `POSITIONS`.
 """
 
@@ -24,7 +24,7 @@ from headlight.model.errors import RequestError
 
 
 class Positions(Watchable):
-    """No positions at all: the neutral form of the three doors."""
+    """No positional encoding. Subclasses override `forward`, `rotate` or `bias`."""
 
     def forward(self, embedded: Tensor, start: int = 0) -> Tensor:
         """`[batch, tokens, embedding width]` → `[batch, tokens, d_model]`; the first token stands at `start`."""
@@ -35,11 +35,11 @@ class Positions(Watchable):
         return vectors
 
     def bias(self, queries: int, keys: int) -> Tensor | None:
-        """What is added to the scores, `[heads, queries, keys]`; the last query stands at the last key."""
+        """Bias of the scores, `[heads, queries, keys]`; the last query is at the last key."""
         return None
 
     def biases(self, queries: int, keys: int, layers: int) -> Sequence[Tensor | None]:
-        """The same for each of so many layers."""
+        """The bias of each layer."""
         return [self.bias(queries, keys)] * layers
 
     def picture(self, length: int) -> Tensor:
@@ -48,7 +48,7 @@ class Positions(Watchable):
 
 
 class AddedPositions(Positions):
-    """A table with a row for each position, added to the embedding or, with a width of its own, set beside it."""
+    """A table with one row per position, added to the embedding or, with `position_width`, concatenated."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -100,7 +100,7 @@ class SinusoidalPositions(AddedPositions):
         if end > len(table) or table.device != like.device or table.dtype != like.dtype:
             length = len(table) if end <= len(table) else 2 * end  # beyond the need, so that this is rare
             with torch.inference_mode(False):  # training refuses tensors that inference made
-                # Made anew: a table once rounded to half precision would stay rounded.
+                # Recompute in float32: a table rounded to half precision would stay rounded.
                 table = sinusoids(length, self.width, **self.form).to(like)
             self.table = table  # as one: another thread has the old or the new
         return table[start:end]
@@ -193,7 +193,7 @@ def _turned(vectors: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:
 
 
 class BiasingPositions(Positions):
-    """A number for each head and distance, added to the scores. `one_way`: queries look back only, as in a decoder."""
+    """Bias per head and distance, added to the scores. `one_way`: causal, as in a decoder."""
 
     def __init__(self, config: TransformerConfig, *, one_way: bool) -> None:
         super().__init__()
@@ -202,11 +202,11 @@ class BiasingPositions(Positions):
         self.places = Probe("tokens")
 
     def of_distances(self, distances: Tensor) -> Tensor:
-        """Key position − query position, `[queries, keys]` → what is added, `[heads, queries, keys]`."""
+        """Key position − query position, `[queries, keys]` → bias, `[heads, queries, keys]`."""
         raise NotImplementedError
 
     def device(self) -> torch.device:
-        """Where the bias is needed."""
+        """Device of the bias."""
         raise NotImplementedError
 
     def bias(self, queries: int, keys: int) -> Tensor:
@@ -244,7 +244,7 @@ def alibi_slopes(heads: int) -> Tensor:
 
 
 class RelativePositions(BiasingPositions):
-    """A learned number for each head and bucket of distances: exact near by, coarse far off (T5, arXiv:1910.10683).
+    """Learned bias per head and distance bucket; buckets grow with the distance (T5, arXiv:1910.10683).
 
     All layers share them; with `relative_each_layer`, each has its own (umT5, arXiv:2304.09151).
     """

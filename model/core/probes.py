@@ -1,4 +1,4 @@
-"""Places worth seeing, and the one way to look at them or to change what passes there.
+"""Probes: named points in the model that can be captured and edited.
 
 A layer declares a place: `self.weights = Probe("batch heads queries keys")`, and sends its tensor through it.
 `watch` opens matching places for the length of a `with` block:
@@ -7,8 +7,8 @@ A layer declares a place: `self.weights = Probe("batch heads queries keys")`, an
         model(source_ids, target_ids)
     seen["encoder.layers.0.self_attention.weights"]  # [batch, heads, queries, keys]
 
-PyTorch's own hooks may hang at a probe, too; unlike a watch they act on every run, and so take the fast paths from all.
-Watches nest: an outer one's edit acts first, and an inner one sees what the outer left. A watch belongs to the run
+A probe also takes PyTorch's own hooks. They act on every run, so they disable the fast paths for all runs.
+Watches nest: the outer edit runs first, and the inner watch sees its result. A watch belongs to the run
 that opened it. PyTorch's hooks act on every thread that runs the model, so a hook first asks a `ContextVar` whether
 this run is its own. For the same reason keep no watch open across a `yield`: a server may go on with a generator in
 another context, in which the watch could neither act nor be closed.
@@ -36,12 +36,12 @@ Edit = Callable[[Tensor, str], Tensor]  # gives a new tensor: the old one may be
 
 
 class Probe(nn.Module):
-    """A named place that a tensor passes through unchanged, unless somebody watches it and edits."""
+    """An identity module with a name. An active `watch` can capture or replace the tensor."""
 
     def __init__(self, axes: str) -> None:
         super().__init__()
         self.axes = tuple(axes.split())
-        self._may_be_hooked = False  # whether anybody but a watch ever hung a hook here
+        self._may_be_hooked = False  # whether a hook other than a watch's was ever registered
 
     def __call__(self, value: Tensor) -> Tensor:
         if self._may_be_hooked:
@@ -63,7 +63,7 @@ class Probe(nn.Module):
 
     @property
     def watched(self) -> bool:
-        """Whether the run that asks is watching: other runs' watches may hang here too, and do not count.
+        """Whether the current context watches this probe. Watches of other threads do not count.
 
         A hook that no watch hung here counts in every run.
         """
@@ -74,14 +74,14 @@ class Probe(nn.Module):
 
     @property
     def hooked(self) -> bool:
-        """Whether a hook hangs here that is no watch's: forward or backward, before or after."""
+        """Whether a user-registered forward or backward hook is attached."""
         if not self._may_be_hooked:
             return False
         plain = any(not isinstance(hook, _Hook) for hook in tuple(self._forward_hooks.values()))
         return plain or bool(self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks)
 
     def register_forward_hook(self, hook: Callable[..., Any], **options: Any) -> RemovableHandle:
-        """As of any module. It acts on every run, in every thread: `watch` is for one's own."""
+        """As for any module. The hook acts on every run in every thread; use `watch` for a single run."""
         self._may_be_hooked |= not isinstance(hook, _Hook)
         return super().register_forward_hook(hook, **options)
 
@@ -124,9 +124,9 @@ class Watchable(nn.Module):
 
 
 class Watched(Mapping[str, Tensor]):
-    """What passed the watched places: the latest tensor by name, and all of them, in order, by `passes`.
+    """Captured tensors: `captured[name]` is the latest, `passes(name)` returns all in order.
 
-    Where the watch edits, this is what the edit left.
+    With an edit, these are the edited tensors.
     """
 
     def __init__(self) -> None:
@@ -150,7 +150,7 @@ class Watched(Mapping[str, Tensor]):
 
 
 class _Watch:
-    """One opened watch: its places, what it has seen, what it changes."""
+    """An open watch: its probes, captured tensors and edit."""
 
     def __init__(self, places: dict[Probe, str], edit: Edit | None) -> None:
         self.places = places
@@ -174,7 +174,7 @@ class _Watch:
 
 
 class _Hook:
-    """What a watch hangs at one of its places."""
+    """The forward hook of one watched probe."""
 
     def __init__(self, watch: _Watch, name: str) -> None:
         self.watch = watch
@@ -228,7 +228,7 @@ def editing() -> bool:
 
 
 def hooked(model: nn.Module) -> bool:
-    """Whether a hook that is no watch's hangs at a probe: whoever hung it there means every run."""
+    """Whether any probe has a user-registered hook. Such hooks act on every run."""
     return any(probe.hooked for probe in all_probes(model).values())
 
 

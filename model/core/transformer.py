@@ -24,10 +24,10 @@ from headlight.model.records import Kind
 
 
 class Memory(NamedTuple):
-    """What the encoder made of the source."""
+    """Encoder output."""
 
     vectors: Tensor  # [batch, source, d_model]
-    mask: Tensor | None  # [batch, 1, 1, source]: True where a token stands; None: no padding anywhere
+    mask: Tensor | None  # [batch, 1, 1, source]: True for tokens, False for padding; None: no padding
 
     def select(self, rows: Tensor) -> Memory:
         """These rows, in this order."""
@@ -35,12 +35,12 @@ class Memory(NamedTuple):
 
 
 class DecoderState:
-    """What a decoder must remember between words. It belongs to one sentence or batch, not to the model."""
+    """State of incremental decoding: caches and encoder output. It belongs to one batch, not to the model."""
 
     def __init__(self, cross: list[KeysValues], mask: Tensor | None, caches: list[KeysValuesCache] | None) -> None:
         self.cross = cross  # of each layer: keys and values of the source
         self.mask = mask  # [batch, 1, 1, source] or None
-        self.caches = caches  # of each layer: keys and values of what is written; None: every call starts anew
+        self.caches = caches  # per layer: keys and values of the decoded tokens; None: no cache
         self.length = 0  # how many tokens the caches hold
 
     def select(self, rows: Tensor) -> None:
@@ -51,13 +51,13 @@ class DecoderState:
         self.mask = None if self.mask is None else self.mask[rows]
 
     def reorder(self, rows: Tensor) -> None:
-        """Like `select`, among hypotheses of one sentence each: what was written moves, the source stays."""
+        """Like `select`, within the hypotheses of each sentence: reorder the decoded tokens, keep the source."""
         for cache in self.caches or ():
             cache.select(rows)
 
 
 class EncoderLayer(nn.Module):
-    """Look around, then think: self-attention and feed-forward, each within a residual sum."""
+    """Self-attention and feed-forward network, each with a residual connection."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -74,7 +74,7 @@ class EncoderLayer(nn.Module):
 
 
 class DecoderLayer(nn.Module):
-    """Look back at what is written, look at the source, then think."""
+    """Causal self-attention, cross-attention and feed-forward network, each with a residual connection."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -105,7 +105,7 @@ class DecoderLayer(nn.Module):
 
 
 def through(layers: Iterable[Callable[..., Tensor]], x: Tensor, mask: Tensor | None, positions: Positions) -> Tensor:
-    """A whole sequence through layers that look everywhere: `[batch, tokens, d_model]` → the same shape."""
+    """Run a sequence through encoder layers: `[batch, tokens, d_model]` → the same shape."""
     stack = list(layers)
     for layer, bias in zip(stack, positions.biases(x.shape[1], x.shape[1], len(stack)), strict=True):
         x = layer(x, mask, bias, positions)
@@ -142,7 +142,7 @@ class Decoder(nn.Module):
         self.output = Output(config, tied=table if config.tie_output else None)
 
     def start(self, memory: Memory, *, cached: bool) -> DecoderState:
-        """Make ready to write about a source, all of a target at once or, `cached`, word by word."""
+        """New decoder state for an encoder output; `cached`: with key/value caches."""
         cross = [layer.cross_attention.memory(memory.vectors) for layer in self.layers]  # type: ignore[union-attr,operator]
         caches = [KeysValuesCache() for _ in self.layers] if cached else None
         return DecoderState(cross, memory.mask, caches)
@@ -175,7 +175,7 @@ class Decoder(nn.Module):
 
 
 class Transformer(nn.Module):
-    """Encoder and decoder. Logits come out: softmax belongs to the loss, and to whoever chooses the next word."""
+    """Encoder-decoder Transformer. Returns logits; the loss and the search apply the softmax."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -210,8 +210,9 @@ class Transformer(nn.Module):
     def encode(self, source_ids: Tensor, source_mask: Tensor | None = None, *, padded: bool = True) -> Memory:
         """Read the source, `[batch, source]`; without a mask, its padding is masked.
 
-        Where there is none, a caller who says so (`padded=False`) spares every layer the mask. The ids are not asked:
-        that would make a GPU wait, and the model's way depend on its input, which `torch.export` refuses.
+        A batch without padding (`padded=False`) needs no mask in any layer. The ids are not inspected for
+        padding, because that would synchronise with the GPU and make control flow depend on data, which `torch.export`
+        rejects.
         """
         if source_mask is None and padded:
             source_mask = padding_mask(source_ids, self.config.pad_id)
@@ -224,7 +225,7 @@ class Transformer(nn.Module):
 
 
 def attention_path(kind: Kind, layer: int) -> str:
-    """Where a kind of attention stands in the model: its probes' paths begin so."""
+    """Module path of each kind of attention, the prefix of its probes' paths."""
     side, name = {
         "encoder": ("encoder", "self_attention"),
         "decoder": ("decoder", "self_attention"),

@@ -1,9 +1,9 @@
-"""Greedy translation, drafted by something light and verified by the exact model.
+"""Greedy speculative decoding: a cheap decoder drafts, the exact model verifies.
 
-A drafter (the same decoder on weights of 8 or 16 bits) writes to the end of the sentence. Then one pass of the exact
-decoder over all of it says at every place which word it would have written itself. Up to the first place where they
-differ everything stands; there the exact word is taken, and drafting goes on behind it. So the result is what
-the exact model alone would have written, whatever the draft is: a bad drafter makes it late, never different (the idea:
+The draft decoder (the same decoder with weights of 8 or 16 bits) writes to the end of the sentence. One pass of the
+exact decoder over the draft then gives the exact token at every position. Tokens before the first mismatch are
+accepted, the mismatch is replaced by the exact token, and drafting resumes after it. The result equals that of the
+exact model alone; a bad draft decoder makes it slower, never different (the idea:
 Leviathan et al. 2023, arXiv:2211.17192, and Chen et al. 2023, arXiv:2302.01318, there for sampling).
 """
 
@@ -21,20 +21,20 @@ from headlight.model.core.transformer import DecoderState
 from headlight.model.decoding.search import Candidate, OneByOne, Plan
 from headlight.model.decoding.step import DecoderStep, Row, choose_best
 
-# Exact decoder: sentences of the batch and what is written of each → logits `[rows, tokens, vocabulary]`, those at a
-# place being of the word that stands there.
+# Exact decoder: sentence indices and their drafts → logits `[rows, tokens, vocabulary]`; the logits at a position score
+# the token at that position.
 Exact = Callable[[Sequence[int], Sequence[Sequence[int]]], Tensor]
 AT_ONCE = 1 << 25  # numbers of logits that are verified at once: 128 MB
 SHORT, LONGER = 8, 4  # words of a draft after a wrong one, and how many more for each word that stood so far
 APART = 8  # words by which beginnings that are gone on with together may differ
-# A light drafter saves a quarter of a step; a wrong word of it costs half a sentence of steps and a pass. With 20 words
-# both are equal where one word in 47 is wrong, with 60 words one in 117.
-# So where wrong words are more than such chance would give, by two deviations: two of sixty may be bad luck.
-TOO_OFTEN, ENOUGH = 1 / 100, 2  # of the words that were verified, and so many wrong ones at least
+# A cheap draft decoder saves a quarter of a step; a rejected token costs half a sentence of steps and a pass. They
+# break even at one rejection in 47 tokens for 20 tokens, and at one in 117 for 60.
+# Switch when rejections exceed the expected number by two standard deviations: two of sixty can be chance.
+TOO_OFTEN, ENOUGH = 1 / 100, 2  # of verified tokens; and the minimum number of rejections
 
 
 class Drafters:
-    """Two of one model: a light one, as long as it is seldom wrong, then a steady one; never both are in memory."""
+    """The draft decoder: a cheap one while its rejection rate is low, then an accurate one. Only one is in memory."""
 
     def __init__(self, light: DecoderStep, steady: Callable[[], DecoderStep]) -> None:
         self._light: DecoderStep | None = light
@@ -53,12 +53,12 @@ class Drafters:
         return self._make_steady()
 
     def note(self, drafter: DecoderStep, words: int, wrong: int) -> None:
-        """So many words of a drafter were verified, so many of them were wrong."""
+        """Record verified and rejected tokens of a draft decoder."""
         if drafter is not self._light:
             return
         self.words += words
         self.wrong += wrong
-        # A model's near-ties stay what they are, so this is for good; and its memory is free again.
+        # Near-ties are a property of the model, so the switch is permanent and frees the cheap decoder's memory.
         expected = TOO_OFTEN * self.words
         if self.wrong >= ENOUGH and self.wrong > expected + 2 * math.sqrt(expected):
             self._light = None
@@ -73,7 +73,7 @@ class Drafted:
         self.exact = exact
         self.scored = scored
         self.results: list[list[Candidate]] = [[] for _ in plan.limits]
-        self.passes_made = 0  # passes of the exact model, for those who count
+        self.passes_made = 0  # number of verification passes
         self._start = DecoderState(plan.state.cross, plan.state.mask, None)  # nothing written yet
         self._best = [Row(sentence) for sentence in range(len(plan.limits))]
         self._rounds = [0] * len(plan.limits)
@@ -86,7 +86,7 @@ class Drafted:
 
     @property
     def rows(self) -> list[Row]:
-        """What is still open."""
+        """Unfinished hypotheses."""
         return [self.best(sentence) for sentence, found in enumerate(self.results) if not found]
 
     def advance(self) -> bool:
@@ -102,7 +102,7 @@ class Drafted:
         return True
 
     def best(self, sentence: int) -> Row:
-        """What is written so far, the newest words of it perhaps unverified."""
+        """Tokens so far; the last ones may be unverified."""
         verified = self._best[sentence]
         if self._draft is None or sentence not in self._drafted:
             return verified
@@ -112,7 +112,7 @@ class Drafted:
     # ------------------------------------------------------------ verifying
 
     def _verify(self, draft: OneByOne) -> None:
-        """Let the exact model read the drafts: what it would have written too is a result, of the rest a beginning."""
+        """Verify the drafts with the exact model: accept complete matches, keep the matching prefix of the others."""
         corrected: list[Row] = []
         for sentences in self._portions(draft):
             rows = [draft.best(sentence) for sentence in sentences]
@@ -160,8 +160,8 @@ class Drafted:
     def _further(self, begun: list[Row]) -> OneByOne:
         """A draft that goes on behind beginnings of about one length.
 
-        What the shortest of them has the drafter reads in one step; the rest of the others it is told word by word, so
-        that a batch stays one.
+        The draft decoder reads the common length in one step. Longer prefixes are forced token by token, so that the
+        batch stays whole.
         """
         rows = torch.tensor([row.sentence for row in begun], device=self.plan.device)
         cross = [KeysValues(keys[rows], values[rows]) for keys, values in self._start.cross]

@@ -1,7 +1,7 @@
 """Generation defaults of a model: the options of a request that names none, and rules that always hold.
 
-A foreign folder says so in `generation_config.json`, one of ours in `habits.json`. Without the latter a model of ours
-has the plain ones: greedy, and what rules change is not counted.
+A third-party folder has them in `generation_config.json`, one of ours in `habits.json`. Without `habits.json` the
+library defaults apply: greedy search, and log probabilities as they were before the rules.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class GenerationDefaults:
     no_repeat: int = 0
 
     never: tuple[tuple[int, ...], ...] | None = None  # runs of tokens never written; None: padding and the start
-    least_length: int = 0  # so many tokens stand before the end at least
+    least_length: int = 0  # minimum number of tokens before the end token
     first: tuple[int, ...] = ()  # tokens that every translation begins with
-    forced_end: int | None = None  # what the last token is where the limit is reached
+    forced_end: int | None = None  # last token when the length limit is reached
     patience: Patience = "bound"
-    ended_first: bool = True  # what ended by itself comes before what was cut off, however likely that is
-    # Of each token counts the log probability as it was before the rules, or as they left it: then what is forced
-    # counts nothing; "renormalised" shares what was forbidden out among the rest.
+    ended_first: bool = True  # finished hypotheses rank before truncated ones, regardless of score
+    # Which log probabilities are summed: those before the rules, or those after them, where a forced token costs
+    # nothing; "renormalised" distributes the probability of forbidden tokens among the others.
     counted: Literal["before", "after", "renormalised"] = "before"
     ends: tuple[int, ...] = ()  # each of these tokens ends a translation; empty: the configuration's end token alone
     left_out: tuple[str, ...] = ()  # rules of the makers that we do not have: "do_sample = true"
@@ -82,7 +82,7 @@ COUNTED = ("before", "after", "renormalised")
 
 
 def load_generation_defaults(folder: Path) -> GenerationDefaults:
-    """The defaults in one of our model folders; the plain ones where it says nothing."""
+    """Generation defaults of a model folder, or the library defaults."""
     path = folder / FILE
     return (
         GenerationDefaults.from_json(path.read_text(encoding="utf-8"), origin=str(path))

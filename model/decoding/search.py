@@ -1,11 +1,11 @@
-"""Ways to search for a translation, each advancing by one word at a time.
+"""Search algorithms that advance one token at a time.
 
     search = Beam(...)
     while search.advance():
         ...                     # look at search.best(0), stop, whatever
     search.results[0]           # candidates of the first sentence, best first
 
-Nothing goes on between two steps, so a search can be left at any time, and what it has found so far is there.
+Nothing runs between two steps, so a caller can stop at any time and read the results so far.
 Sentences that are finished leave the batch, a few at a time. Call within `torch.inference_mode()`.
 """
 
@@ -22,13 +22,13 @@ from headlight.model.core.transformer import DecoderState
 from headlight.model.decoding.generation_defaults import GenerationDefaults
 from headlight.model.decoding.step import FORBIDDEN, NO_DEFAULTS, DecoderStep, Row, Rule
 
-STAY = 7 / 8  # moving the others together costs more than computing an eighth of the rows in vain
+STAY = 7 / 8  # compacting the batch costs more than computing up to 1/8 finished rows
 
 
 class Candidate(NamedTuple):
     """One translation that a search arrived at."""
 
-    ids: list[int]  # with the end token, where it was reached
+    ids: list[int]  # with the end token, if it was reached
     gains: list[float]  # the log probability of each; empty where scores are not kept
     score: float
     ended: bool
@@ -52,7 +52,7 @@ class Node:
 
 
 class Plan(NamedTuple):
-    """What a search is given."""
+    """Inputs of a search."""
 
     decoder: DecoderStep
     state: DecoderState  # cached, one row a sentence
@@ -65,9 +65,9 @@ class Plan(NamedTuple):
 
 
 class OneByOne:
-    """Greedy and sampling: one hypothesis a sentence, and what is written stays.
+    """Greedy search and sampling: one hypothesis per sentence.
 
-    It may go on from what is `begun`: some of the sentences, in the order of the state's rows, and of equal length.
+    `begun` holds prefixes of equal length for some of the sentences, in the order of the state's rows.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class OneByOne:
         return True
 
     def best(self, sentence: int) -> Row:
-        """What is written so far."""
+        """Tokens so far."""
         return self.all_rows[sentence]
 
     def _go_on(self, chosen: Tensor) -> None:
@@ -133,9 +133,9 @@ class Beam:
     """Several hypotheses a sentence; the best continuations of all of them go on (Graves 2012, arXiv:1211.3711).
 
     A sentence is finished when it has as many finished hypotheses as the beam is wide, and no open one could still
-    reach a better score than the worst of them if it ended now. Whatever ends by itself comes before what was cut off
-    at the limit, however likely: a model that stumbles into a loop finds each round likelier. A model's generation
-    defaults may want each of these otherwise.
+    reach a better score than the worst of them if it ended now. Finished hypotheses rank before truncated ones,
+    regardless of score, because a model in a loop assigns each repetition a higher probability. Generation defaults can
+    change both rules.
     """
 
     def __init__(
@@ -174,14 +174,14 @@ class Beam:
             rule(logits, self.rows)
         if self.generation_defaults.counted == "renormalised":
             logits = log_probabilities = logits.log_softmax(dim=-1)
-        # Of each row so many continuations are enough: with one end, at most width of 2 × width of them can be ends.
+        # 2 × width continuations per row suffice: with one end token, at most width of them can be ends.
         best, tokens = logits.topk(min(self.reach, logits.shape[-1]), dim=-1)
         values = log_probabilities.gather(1, tokens).masked_fill(best == FORBIDDEN, FORBIDDEN)
         self._go_on(values.tolist(), tokens.tolist())
         return True
 
     def best(self, sentence: int) -> Row:
-        """The hypothesis, open or finished, that leads at present; it may fall back."""
+        """The currently best hypothesis, open or finished."""
         return self._best[sentence]
 
     def _go_on(self, values: list[list[float]], tokens: list[list[int]]) -> None:
@@ -210,7 +210,7 @@ class Beam:
         self.next_ids = torch.tensor([[row.ids[-1]] for row in rows], device=self.plan.device).view(-1, 1)
 
     def _sort_out(self, sentence: int, candidates: list[tuple[float, int, int]]) -> list[tuple[Row, int]]:
-        """Which continuations of one sentence go on, finish, or fall."""
+        """Split candidates into surviving, finished and dropped ones."""
         survivors: list[tuple[Row, int]] = []
         finished, limit = self.results[sentence], self.plan.limits[sentence]
         for rank, (log_probability, origin, token) in enumerate(candidates):
@@ -247,7 +247,7 @@ class Beam:
         return survivors
 
     def _drop(self, sentence: int, survivors: list[tuple[Row, int]]) -> None:
-        """The search ends: what was to go on goes no further."""
+        """Mark the remaining hypotheses as dropped."""
         for row, _ in survivors if self.keep_tree else ():
             self.trees[sentence][row.node].outcome = "dropped"
 

@@ -1,9 +1,9 @@
-"""What every way of searching shares: the rows being written, and the rules about what may come next.
+"""Shared parts of all searches: hypothesis state and token rules.
 
 A rule is a small class that is called with the logits of the next word, `[rows, vocabulary]`, and the rows; it may
-write −∞ where a word is not allowed. The logits are the step's own, so rules change them in place. A rule decides what
-may be chosen, not what it counts: log probabilities are taken before the rules act, unless a model's generation
-defaults say otherwise.
+write −∞ for forbidden tokens. The logits belong to the step, so rules change them in place. A rule decides which tokens
+can be chosen, not their score: log probabilities are taken before the rules run, unless the generation defaults
+set `counted`.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class Row:
 
 
 class Rule(Protocol):
-    """Something that forbids words."""
+    """A constraint on the next token."""
 
     def __call__(self, logits: Tensor, rows: Sequence[Row]) -> None:
-        """Write −∞ into `logits`, `[rows, vocabulary]`, where a row must not go on so."""
+        """Write −∞ into `logits`, `[rows, vocabulary]`, for the forbidden tokens of each row."""
 
 
 class Never:
@@ -54,7 +54,7 @@ class Never:
 
 
 class NoRepeat:
-    """No run of `length` tokens is written twice: small models otherwise stumble into loops."""
+    """Forbids repeated n-grams of `length` tokens, because small models fall into loops."""
 
     def __init__(self, length: int) -> None:
         self.length = length
@@ -72,7 +72,7 @@ class NoRepeat:
 
 
 class NeverRuns:
-    """Some runs of tokens are never written: the last one of a run is forbidden after the others."""
+    """Forbids token sequences."""
 
     def __init__(self, runs: Sequence[tuple[int, ...]]) -> None:
         self.runs = runs
@@ -85,7 +85,7 @@ class NeverRuns:
 
 
 class LeastLength:
-    """So many tokens are written before the end at least."""
+    """Enforces a minimum length."""
 
     def __init__(self, length: int, ends: Iterable[int]) -> None:
         self.length = length
@@ -98,7 +98,7 @@ class LeastLength:
 
 
 class ForcedEnd:
-    """Where the limit is reached, the last token is given."""
+    """Forces the last token at the length limit."""
 
     def __init__(self, token: int, limits: Sequence[int]) -> None:
         self.token = token
@@ -112,7 +112,7 @@ class ForcedEnd:
 
 
 class Forced:
-    """The first words are given: there only the given one is allowed, whatever other rules say. It stands last."""
+    """Forces a prefix. Applied last, so it overrides other rules."""
 
     def __init__(self, prefixes: Sequence[Sequence[int]]) -> None:
         self.prefixes = prefixes
@@ -131,9 +131,9 @@ def ends_of(config: TransformerConfig, defaults: GenerationDefaults = NO_DEFAULT
 
 
 def never_written(config: TransformerConfig, defaults: GenerationDefaults = NO_DEFAULTS) -> list[int]:
-    """The tokens that stand in no translation: what the model's generation defaults say, else padding and the start.
+    """Tokens that are never generated: those of the generation defaults, else padding and the start token.
 
-    Whatever marks the end can be written.
+    End tokens stay allowed.
     """
     if defaults.never is None:
         return sorted({config.pad_id, config.start_id} - ends_of(config, defaults))
@@ -174,7 +174,7 @@ def choose_best(logits: Tensor, rows: Sequence[Row]) -> Tensor:
 
 
 class Sample:
-    """Chance decides, in proportion to probability, among the likeliest words. Each sentence has dice of its own."""
+    """Samples the next token with temperature, top-k and top-p. Each sentence has its own generator."""
 
     def __init__(self, options: DecodingOptions, sentences: int) -> None:
         self.options = options
@@ -199,7 +199,7 @@ class Sample:
         probabilities = logits.softmax(dim=-1)
         if self.options.top_p < 1:
             ordered, order = probabilities.sort(dim=-1, descending=True, stable=True)
-            already = ordered.cumsum(dim=-1) - ordered  # what the better ones reach together
+            already = ordered.cumsum(dim=-1) - ordered  # cumulative probability of the more likely tokens
             ordered = ordered.masked_fill(already >= self.options.top_p, 0.0)
             probabilities = torch.zeros_like(probabilities).scatter_(1, order, ordered)
             probabilities = probabilities / probabilities.sum(dim=-1, keepdim=True)

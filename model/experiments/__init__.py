@@ -1,1 +1,1 @@
-"""What must run the model again and again: how much each head, layer and kind of attention counts for an answer."""
+"""Experiments that rerun the model: ablation, attribution, faithfulness, surveys."""

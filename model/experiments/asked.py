@@ -1,4 +1,4 @@
-"""What a page asks of a model beside a translation, as functions of the model and of records.
+"""Functions of a model that the page calls in addition to translating.
 
 Records go in and records come out, so that each of them may run in another process, or on another machine.
 """
@@ -41,7 +41,7 @@ class AskedWord(NamedTuple):
 
 
 def attribute_word(translator: Translator, translation: Translation, word: AskedWord, method: str) -> Attribution:
-    """Which source words the written word rests on, by one method."""
+    """Attribution of a target word to source words by one method."""
     head, aligning, seconds = word.head, word.aligning, word.seconds
     question = question_of(translator, translation, word.places, head=head, aligning=aligning, seconds=seconds)
     return attribute(question, method)
@@ -50,7 +50,7 @@ def attribute_word(translator: Translator, translation: Translation, word: Asked
 def hide_in_order(
     translator: Translator, translation: Translation, places: Sequence[int], order: Sequence[int]
 ) -> list[float]:
-    """The probability of the written word while ever more source words are hidden, in this order."""
+    """Probability of the target word as source words are masked one by one in this order."""
     return erasing_curve(question_of(translator, translation, places), order)
 
 
@@ -59,7 +59,7 @@ class RowMoves:
     """What one head writes at one place, key by key, and how far that moves the written word."""
 
     written: Numbers  # [keys, d_model]
-    moved: Numbers | None  # [keys], in logits; None of the encoder, which moves no logit directly
+    moved: Numbers | None  # [keys], in logits; None for the encoder, which has no direct effect on logits
     lifted: tuple[tuple[int, float], ...]  # the tokens that all keys together raise most
 
 
@@ -86,20 +86,20 @@ def first_change(
 
 
 def position_table(translator: Translator, length: int) -> FloatArray:
-    """What a model has learnt of places; of layers that differ, the first."""
+    """Learned position table; the first layer's if layers differ."""
     embedding: Embedding = translator.model.encoder.embedding
     table = numbers_of(embedding.positions.picture(length))
     return table[0] if table.ndim == 4 else table
 
 
 def normed(translator: Translator, path: str, vectors: FloatArray) -> FloatArray:
-    """What the norm that stands at `path` makes of these vectors, `[tokens, d_model]`."""
+    """Apply the norm at `path` to these vectors, `[tokens, d_model]`."""
     norm = translator.model.get_submodule(path)
     return np.asarray(norm_of(norm, vectors.astype(np.float64)).normed(vectors), dtype=np.float32)
 
 
 def attended(translator: Translator, path: str, mixed: FloatArray) -> FloatArray:
-    """What the output matrix that stands at `path` makes of all heads, `[heads, tokens, width]`."""
+    """Output projection at `path`, applied to each head: `[heads, tokens, width]`."""
     output: Any = translator.model.get_submodule(path)
     joined = np.swapaxes(mixed, 0, 1).reshape(mixed.shape[1], -1)  # [tokens, heads × width]
     result = joined @ output.weight.detach().float().cpu().numpy().T
@@ -123,14 +123,14 @@ def both_orders(translator: Translator, ids: Sequence[int], seed: int) -> tuple[
 
 
 class Erased(NamedTuple):
-    """What the log-odds of each class lose when a token's word is left out, and how much work that is."""
+    """Loss of each class's log-odds when a token's word is erased, and its cost."""
 
     changes: tuple[tuple[float, ...], ...] | None  # [class][token]; None: more work than was allowed
-    work: float  # multiplications; infinite where the text is too long for it
+    work: float  # multiplications; infinite if the text is too long
 
 
 def judge_and_erase(judge: Judge, text: str, most_tokens: int, most_work: float) -> tuple[Judgement, Erased]:
-    """The verdict; and what each word did for it, of a text of at most so many tokens and for that much work."""
+    """The verdict and the contribution of each word, for texts within the limits of tokens and cost."""
     judgement = judge.judge(text)
     work = judge.erasure(judgement) if len(judgement.tokens) <= most_tokens else math.inf
     return judgement, Erased(judge.erased(judgement) if work <= most_work else None, work)
@@ -144,11 +144,11 @@ class Denied:
     plain: float  # log-odds
     denied: float
     looks: FloatArray  # [layers, heads]: how much of the word's row goes to "not"
-    without: FloatArray  # [layers, heads]: what the denied log-odds change without that head
+    without: FloatArray  # [layers, heads]: change of the negated log-odds without that head
 
 
 def denied(judge: Judge, word: str) -> Denied:
-    """Judge a word plainly and with "not" before it, and again without each head."""
+    """Classify a sentence with a word and with its negation, with all heads and without each head."""
     plain, judgement = judge.judge(PLAIN.format(word)), judge.judge(DENIED.format(word))
     texts = [token.text.strip() for token in judgement.tokens]
     at, by = texts.index(word), texts.index("not")

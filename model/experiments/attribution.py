@@ -1,4 +1,4 @@
-"""Which source words does a written word rest on? Eleven answers to one question, beside raw attention.
+"""Attribution of a target word to source words: eleven methods besides raw attention.
 
     for answer in attributions(translator, translation, places):
         answer.name, answer.scores, answer.seconds
@@ -53,12 +53,12 @@ class Question:
 
     @cached_property
     def words(self) -> list[Written]:
-        """The words of the source, each special token by itself."""
+        """The words of the source. Each special token is one word."""
         return source_words(self.translation)
 
     @cached_property
     def trace(self) -> Trace:
-        """What the model computed, run once for all methods that need it."""
+        """The traced forward pass that several methods share."""
         return run_trace(self.translator, self.translation)
 
     @property
@@ -74,7 +74,7 @@ class Question:
 
 
 class Gap(NamedTuple):
-    """How far the sum of scores is from what it stands for, in nats."""
+    """Completeness gap of integrated gradients, in nats."""
 
     missed: float
     whole: float  # y(sentence) − y(nothing)
@@ -86,7 +86,7 @@ class Attribution:
 
     name: str
     scores: tuple[float | None, ...]  # of each word of the source; None: this method does not ask it
-    seconds: float  # what the answer took, a trace that several share included
+    seconds: float  # duration, including the shared trace
     gap: Gap | None = None  # of integrated gradients
 
 

@@ -38,7 +38,7 @@ def picture(config: TransformerConfig, encoding: str, length: int) -> FloatArray
 
 
 def periods(config: TransformerConfig, encoding: str) -> list[float] | None:
-    """After how many positions each dimension's wave begins anew; nothing for encodings without waves."""
+    """Wavelength of each dimension in positions; empty for encodings without waves."""
     if encoding == "rotary":
         width, base, order = config.width_of_head, config.rotary_base, "pairs"
     elif encoding in ("sinusoidal", "sinusoidal_halves"):

@@ -1,4 +1,4 @@
-"""Faithfulness: does hiding the words that a method names first take the written word away first?
+"""Faithfulness: how fast the target word's probability falls when words are masked in a method's order.
 
 Words of the source are hidden in the order in which a method ranks them, and after each step the written word is scored
 again (as by DeYoung et al. 2020, https://arxiv.org/abs/1911.03429, "comprehensiveness"). A method that knows what the
@@ -52,7 +52,7 @@ class Report:
 
 @dataclass
 class Tally:
-    """What is known of the sentences so far."""
+    """Running sums over sentences."""
 
     curves: dict[str, list[Numbers]] = field(default_factory=dict)
     areas: dict[str, list[float]] = field(default_factory=dict)
@@ -77,7 +77,7 @@ def order_by(question: Question, scores: Sequence[float | None]) -> list[int]:
 
 
 def chance_orders(question: Question, count: int = RANDOM) -> list[list[int]]:
-    """Orders by chance, the same each time."""
+    """Random orders with a fixed seed."""
     draw = random.Random(0)  # noqa: S311 - no secret
     places = erasable(question.translation)
     return [draw.sample(places, len(places)) for _ in range(count)]
@@ -116,7 +116,7 @@ def over_corpus(
 
     `aligning` is the head that was measured to align words best; without it, each sentence has its own.
 
-    Sentences with fewer than three words that can be hidden say nothing of an order, and are left out.
+    Sentences with fewer than three maskable words have no informative order and are skipped.
     """
     draw = random.Random(0)  # noqa: S311 - no secret
     tally = Tally()

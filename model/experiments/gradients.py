@@ -38,7 +38,7 @@ COMPLETE = 8e-3  # nats that all pieces together may lack
 
 
 class Integrated(NamedTuple):
-    """Integrated gradients, and how far their sum is from what it should be."""
+    """Integrated gradients and their completeness gap."""
 
     scores: Numbers  # [source]
     difference: float  # y(sentence) − y(nothing)
@@ -85,7 +85,7 @@ def integrated_gradients(
     """
     started = time.perf_counter()
     embedded = _embedded(translator, translation)
-    known: dict[float, float] = {}  # what the words score at some points of the way
+    known: dict[float, float] = {}  # scores of the words at points of the path
     done: dict[tuple[float, float], tuple[Tensor, float]] = {}  # of each piece its integral, and what it lacks
     pieces, points = list(pairwise(FIRST_ENDS)), 0
     while pieces:
@@ -122,7 +122,7 @@ def _look_up(
     pieces: Sequence[tuple[float, float]],
     known: dict[float, float],
 ) -> None:
-    """What the words score at the ends of the pieces, unless it is known."""
+    """Scores of the words at the ends of the pieces, cached."""
     ends = sorted({end for piece in pieces for end in piece} - set(known))
     at_once = _at_once(translator, embedded, places)
     for start in range(0, len(ends), at_once):

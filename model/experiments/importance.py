@@ -1,9 +1,9 @@
-"""Importance: the log probability that an answer loses when heads are off (Michel et al. 2019, arXiv:1905.10650).
+"""Head importance: log probability lost when heads are ablated (Michel et al. 2019, arXiv:1905.10650).
 
 Each set of heads is one row of a batch: all rows read the same sentence and the same answer, and a row's heads have
 weights of zero. What heads of the decoder change comes after the encoder, which then runs once for all rows.
 
-The loss of several heads together is a run of its own, never the sum of their losses.
+The loss of several heads together takes its own run; losses do not add up.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Part:
     head: int | None = None
 
 
-Off = tuple[Part, ...]  # what is off together
+Off = tuple[Part, ...]  # heads that are off together
 
 
 def parts_of(config: TransformerConfig, kinds: Sequence[Kind] = ("cross", "decoder", "encoder")) -> list[Part]:
@@ -51,7 +51,7 @@ def parts_of(config: TransformerConfig, kinds: Sequence[Kind] = ("cross", "decod
 
 
 def heads_of(config: TransformerConfig) -> list[Part]:
-    """Every head by itself, in the same order."""
+    """Every single head, in the same order."""
     return [part for part in parts_of(config) if part.head is not None]
 
 
@@ -64,7 +64,7 @@ def rows_at_once(config: TransformerConfig, translation: Translation) -> int:
 def losses(translator: Translator, translation: Translation, sets: Sequence[Off]) -> Iterator[list[float]]:
     """The log probability, in nats, that the answer loses without each set of heads, a batch at a time, in order.
 
-    A negative loss is a gain. Between two batches nothing runs: whoever leaves the loop ends the work. The request's
+    A negative loss is a gain. Nothing runs between batches, so closing the iterator stops the work. The request's
     own interventions act, too.
     """
     for part in chain(*sets):
@@ -91,7 +91,7 @@ def all_losses(translator: Translator, translation: Translation, sets: Sequence[
 
 
 def interactions(translator: Translator, translation: Translation, part: Part, others: Sequence[Part]) -> list[float]:
-    """The loss without both, minus the losses without each: how far `part` and each other head stand in for each other.
+    """Interaction of heads: loss without both minus the sum of single losses.
 
     Positive: together they lose more than one by one, so that one does the other's work. Of a head with itself: minus
     its loss, since off twice is off.
@@ -106,7 +106,7 @@ def interactions(translator: Translator, translation: Translation, part: Part, o
 
 
 def _factors(translator: Translator, rows: Sequence[Off]) -> dict[str, Tensor]:
-    """What the weights of each changed attention are multiplied by, `[rows, heads, 1, 1]`: zero where a head is off."""
+    """Head mask of each changed attention, `[rows, heads, 1, 1]`: zero for heads that are off."""
     config, factors = translator.model.config, {}
     for row, part in ((row, part) for row, parts in enumerate(rows) for part in parts):
         count = config.encoder_layers if part.kind == "encoder" else config.decoder_layers
@@ -119,7 +119,7 @@ def _factors(translator: Translator, rows: Sequence[Off]) -> dict[str, Tensor]:
 
 
 def _read(translator: Translator, batch: PreparedBatch, rows: int, factors: Mapping[str, Tensor]) -> Memory:
-    """The sentence as each row reads it."""
+    """Encode the sentence once per row with that row's ablation."""
     ids = batch.source_ids.expand(rows, -1)
     mask = None if batch.source_mask is None else batch.source_mask.expand(rows, -1, -1, -1)
     names = [name for name in factors if name.startswith("encoder.")]

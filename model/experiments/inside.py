@@ -1,7 +1,7 @@
-"""Inside a written word: what each layer would say (logit lens), and which part adds how much to its logit.
+"""Logit lens and direct logit attribution of a target token.
 
 The logit lens reads the stream after each layer as if it were the last: the final norm, then the output matrix
-(https://arxiv.org/abs/2303.08112 names it and tells where it misleads).
+(https://arxiv.org/abs/2303.08112 names it and describes its limits).
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ class Layer:
 
     best_ids: tuple[int, ...]
     best_probabilities: tuple[float, ...]
-    probabilities: tuple[float, ...]  # of what was written
-    ranks: tuple[int, ...]  # of what was written: 0 where this layer would write it, too
+    probabilities: tuple[float, ...]  # of the written token
+    ranks: tuple[int, ...]  # rank of the written token: 0 if this layer predicts it, too
 
 
 @dataclass(frozen=True, eq=False)
 class Inside:
     """The parts of one written token's logit, and of its rivals'."""
 
-    ids: tuple[int, ...]  # what was written, then the likeliest others
+    ids: tuple[int, ...]  # the written token, then the most likely others
     logits: Numbers  # [words]
     terms: Sequence[Term]  # their effects sum to the logits
 
 
 def logit_lens(translator: Translator, translation: Translation) -> list[Layer]:
-    """What each layer would say, the embedding first: layers of the decoder + 1."""
+    """Prediction of each layer, the embedding first: decoder layers + 1."""
     config, decoder = translator.model.config, translator.passes.decoder
     batch = translator.checker.prepare([translation.request])
     ids = [token.id for token in translation.target_tokens]
@@ -74,7 +74,7 @@ def logit_lens(translator: Translator, translation: Translation) -> list[Layer]:
 
 
 def parts_of_logit(translator: Translator, translation: Translation, place: int, trace: Trace | None = None) -> Inside:
-    """What every part of the decoder adds to the logit of a written token, beside those of its rivals."""
+    """Contribution of every decoder component to the logits of a written token and its rivals."""
     if not 0 <= place < len(translation.target_tokens):
         raise not_whole("place", place, 0, len(translation.target_tokens) - 1)
     trace = trace or run_trace(translator, translation)
@@ -89,7 +89,7 @@ def parts_of_logit(translator: Translator, translation: Translation, place: int,
 def moved_by_keys(
     translator: Translator, translation: Translation, kind: Kind, layer: int, head: int, place: int, trace: Trace
 ) -> tuple[Numbers, Numbers | None]:
-    """What each key writes through one head, `[keys, d_model]`, and how far that alone moves the written word's logit.
+    """Output of each key through one head, `[keys, d_model]`, and its direct effect on the written token's logit.
 
     Heads of the encoder move no logit directly: None.
     """
@@ -106,7 +106,7 @@ def moved_by_keys(
 def lifted_most(
     translator: Translator, trace: Trace, kind: Kind, layer: int, place: int, written: Numbers, count: int
 ) -> list[tuple[int, float]]:
-    """The tokens whose logits a vector that a head writes, `[d_model]`, raises most directly, with how far."""
+    """The tokens whose logits a head output raises most (direct effect)."""
     carried = torch.from_numpy(carried_on(trace, kind, layer, place, written))
     weight = translator.model.decoder.output.words.weight  # [vocabulary, d_model]
     with torch.inference_mode():

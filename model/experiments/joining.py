@@ -1,4 +1,4 @@
-"""What a position does to a word's embedding: added to its numbers, or set beside them."""
+"""Positions added to the word embedding, or concatenated with it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Joined:
 
 
 def joined(word: FloatArray, place: int, places: int, *, beside: bool, width: int) -> Joined:
-    """A word's embedding and the wave of a place; `beside` sets `width` numbers of it at the end of the word's."""
+    """A word embedding and the encoding of a position; `beside` concatenates `width` numbers of it."""
     table = np.asarray(sinusoids(places, width if beside else len(word)).numpy())
     rows = np.stack([np.concatenate([word, row]) if beside else word + row for row in table])  # [places, width]
     result = rows[place]
@@ -40,5 +40,5 @@ def cosine(one: FloatArray, other: FloatArray) -> float:
 
 
 def extra_numbers(d_model: int, width: int) -> int:
-    """How many more numbers the matrices of one attention hold where so many more are read."""
+    """Additional parameters of one attention for this many more input dimensions."""
     return MATRICES * d_model * width

@@ -1,4 +1,4 @@
-"""A model whose masks are taken away while it runs: what leaks through, and what becomes of a sentence.
+"""Runs the model without causal or padding masks and measures what leaks.
 
 The causal mask is edited where the decoder's layers receive it, for the caller's own run only. The mask of padding is
 an argument: of the encoder, and of the memory that cross-attention looks at.
@@ -47,7 +47,7 @@ def masks_of(translator: Translator, sources: Sequence[Sequence[int]], target: S
 
 @contextmanager
 def looking_ahead(model: Transformer, tokens: int) -> Iterator[None]:
-    """Each token of the decoder also looks at so many later ones. 0: the causal mask; `EVERYTHING`: none."""
+    """Number of later tokens that each decoder token attends to. 0: the causal mask; `EVERYTHING`: no mask."""
 
     def further(allowed: Tensor, name: str) -> Tensor:  # [batch, heads, queries, keys]
         queries, keys = allowed.shape[-2:]
@@ -71,7 +71,7 @@ class Reading:
 
     @property
     def ahead(self) -> FloatArray:
-        """What each row gives to later tokens, `[layer, head, query]`."""
+        """Attention of each row to later tokens, `[layer, head, query]`."""
         later: FloatArray = np.triu(self.weights, 1).sum(axis=-1)
         return later
 
@@ -79,7 +79,7 @@ class Reading:
 def read_ahead(
     translator: Translator, source: Sequence[int], target: Sequence[int], counts: Sequence[int]
 ) -> list[Reading]:
-    """Read a translation, each of whose tokens looks at so many later ones; of each count."""
+    """Score a translation with each number of visible later tokens."""
     model, found = translator.model, []
     paths = [f"{attention_path('decoder', layer)}.weights" for layer in range(model.config.decoder_layers)]
     with torch.inference_mode():
@@ -93,14 +93,14 @@ def read_ahead(
 
 @dataclass(frozen=True, eq=False)
 class Written:
-    """What a model writes by itself, and the log probability of each token."""
+    """A free translation and the log probability of each token."""
 
     ids: tuple[int, ...]
     log_probabilities: FloatArray  # [tokens]
 
 
 class ReadsAnew:
-    """A decoder that keeps nothing: for every word it reads again all that is written."""
+    """A decoder without cache: it recomputes all positions at every step."""
 
     def __init__(self, decoder: Decoder, memory: Memory) -> None:
         self.decoder, self.memory = decoder, memory
@@ -114,7 +114,7 @@ class ReadsAnew:
 
 
 def write_in_all_ways(translator: Translator, request: TranslationRequest, most: int) -> dict[Way, Written]:
-    """What the model writes greedily, of at most so many tokens.
+    """Greedy translation with at most `length` tokens.
 
     With the mask; without it, what was computed of earlier words being `kept`; or without it, all read `anew`.
     """
@@ -151,13 +151,13 @@ class Padded:
 
     @property
     def leaks(self) -> FloatArray:
-        """What each row gives to padding, `[layer, head, tokens]`."""
+        """Attention of each row to padding, `[layer, head, tokens]`."""
         leaks: FloatArray = self.weights[..., self._tokens :].sum(axis=-1)
         return leaks
 
     @property
     def cross_leaks(self) -> FloatArray:
-        """What each written word gives to padding, `[layer, head, query]`."""
+        """Attention of each written token to padding, `[layer, head, query]`."""
         leaks: FloatArray = self.cross[..., self._tokens :].sum(axis=-1)
         return leaks
 
@@ -203,7 +203,7 @@ def translate_padded(
 
 
 def _encode(translator: Translator, batch: PaddedBatch) -> Memory:
-    """What the encoder makes of the first sentence of a batch."""
+    """Encoder output of the first sentence of a batch."""
     model = translator.model
     ids = pad_rows(batch.rows, model.config.pad_id).to(translator.device)
     mask = padding_mask(ids, model.config.pad_id)

@@ -1,4 +1,4 @@
-"""What the encoder makes of a sentence whose tokens change places, with positions and without."""
+"""Encoder outputs of a permuted sentence, with positions and without."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Shuffled:
 
     order: tuple[int, ...]  # which token stands at each place now
     before: FloatArray  # [tokens, d_model]
-    after: FloatArray  # [tokens, d_model], every vector put back to where its token stood
+    after: FloatArray  # [tokens, d_model], every vector at its token's original position
 
     @property
     def moved(self) -> FloatArray:
@@ -33,7 +33,7 @@ class Shuffled:
 def shuffled(model: Transformer, ids: Sequence[int], seed: int, *, positions: bool) -> Shuffled:
     """Shuffle the tokens by a seed, encode both orders, and sort the vectors again.
 
-    `positions`: as the model was made; else no place is told apart from another.
+    `positions`: keep the positional encoding; False: remove it.
     """
     order = order_of(len(ids), seed)
     with torch.inference_mode():
@@ -46,11 +46,11 @@ def shuffled(model: Transformer, ids: Sequence[int], seed: int, *, positions: bo
 
 
 def order_of(count: int, seed: int) -> tuple[int, ...]:
-    """An order of so many places that leaves as few as possible where they were."""
+    """A permutation of `count` positions with as few fixed points as possible."""
     dice = torch.Generator().manual_seed(seed)
     order = torch.randperm(count, generator=dice).tolist()
     for place in range(count):
-        if order[place] == place:  # with its neighbour, whoever that is by now
+        if order[place] == place:  # with its current neighbour
             other = (place + 1) % count
             order[place], order[other] = order[other], order[place]
     return tuple(order)

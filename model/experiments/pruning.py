@@ -1,7 +1,7 @@
 """Pruning: how good translations are with ever more heads off (Michel et al. 2019, arXiv:1905.10650).
 
 Heads are ranked by their mean loss over the model's own answers to a corpus, each off alone. Then they go off together,
-the least important first, and the corpus is translated anew at each point of the curve.
+the least important first, and the corpus is translated again at each point of the curve.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from headlight.model.records import Intervention
 from headlight.model.translate.translator import Translator
 
 FILE = PRUNING
-STEPS = 28  # points of a curve beside the first
+STEPS = 28  # points of a curve after the first
 
 
 @dataclass(frozen=True)
 class Point:
-    """So many heads are off: the mean chrF against the references, and the share of sentences that stay."""
+    """Mean chrF against the references and share of unchanged sentences, with `heads` heads off."""
 
     off: int
     chrf: float
@@ -113,7 +113,7 @@ def points_of(
     counts: Sequence[int],
     **options: Any,
 ) -> Iterator[Point]:
-    """The points of the curve: at each, so many heads of `order` are off together, and all sentences translated."""
+    """Points of the curve. At each, the first heads of `order` are off and all sentences are translated."""
     texts, references = [text for text, _ in pairs], [reference for _, reference in pairs]
     plain = translator.translate_lines(texts, **options)
     for count in counts:

@@ -15,7 +15,7 @@ UNSCALED = 1.0
 
 
 def regrouped(queries: FloatArray, keys: FloatArray, heads: int) -> FloatArray:
-    """The weights `[heads, queries, keys]` of `[heads, tokens, width]` cut anew.
+    """The weights `[heads, queries, keys]` of `[heads, tokens, width]` split into other heads.
 
     `heads` divides all numbers of a token.
     """

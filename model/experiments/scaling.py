@@ -19,7 +19,7 @@ UNSCALED = 1.0
 
 @dataclass(frozen=True)
 class Spread:
-    """What becomes of random scores, without the division and with it."""
+    """Softmax of random scores, with and without the division."""
 
     width: int  # d_k
     raw: float  # standard deviation of q·k

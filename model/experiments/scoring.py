@@ -1,4 +1,4 @@
-"""Scoring some tokens of a translation: what the decoder reads for them, and their log probabilities."""
+"""Scores chosen tokens of a translation: decoder inputs and log probabilities."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from headlight.model.translate.translator import Translator
 
 
 def inputs_of(translator: Translator, translation: Translation, length: int, rows: int) -> Tensor:
-    """What the decoder reads so that the first `length` tokens come out, `[rows, length]`."""
+    """Decoder inputs that predict the first `length` tokens, `[rows, length]`."""
     ids = [token.id for token in translation.target_tokens]
     inputs = torch.tensor([[translator.model.config.start_id, *ids[: length - 1]]], device=translator.device)
     return inputs.expand(rows, -1)
 
 
 def chances_of(logits: Tensor, translation: Translation, places: Sequence[int]) -> Tensor:
-    """`[rows, tokens, vocabulary]` → the log probability of what stands at these places, `[rows, places]`."""
+    """`[rows, tokens, vocabulary]` → the log probabilities of the tokens at these positions, `[rows, places]`."""
     chosen = logits[:, list(places)].float()
     ids = torch.tensor([translation.target_tokens[place].id for place in places], device=logits.device)
     log_probabilities = chosen.log_softmax(dim=-1)

@@ -1,4 +1,4 @@
-"""How steady heads are: what each does over many sentences, kept as `roles.json` in a model's folder.
+"""Roles of all heads over many sentences and their stability, stored as `roles.json`.
 
     {"weights": "31920fe6…", "corpus": "mini.tsv", "sentences": 200, "measures": ["entropy", …],
      "texts": {"17": "Der Hund …"},
@@ -64,7 +64,7 @@ def head_roles(
 
 
 def to_json(values: dict[str, Any]) -> str:
-    """One line a head, so that a change is seen where it is."""
+    """One line per head, so that diffs are readable."""
     rows = [
         json.dumps(kind)
         + ": [\n  "
@@ -129,7 +129,7 @@ def _strongest(values: FloatArray) -> list[int]:
 
 
 def _mean(values: FloatArray) -> FloatArray:
-    """The mean over the sentences that have the value, NaN where none has."""
+    """Mean over the sentences that have the value, or NaN."""
     has = ~np.isnan(values)
     count = has.sum(axis=0)
     total = np.where(has, values, 0).sum(axis=0, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""A survey: what every head does in each of thousands of sentences, one row a sentence, kind, layer and head.
+"""A survey measures every head in thousands of sentences: one row per sentence, kind, layer and head.
 
 `survey_batch` is a pure function of a batch of sentences: equal batches give equal rows, whichever process or machine
 runs it, and nothing is kept between two. Files, parts and
@@ -56,7 +56,7 @@ Columns = dict[str, Any]  # name → an array or a list, all of one length
 
 @dataclass(frozen=True)
 class Surveyed:
-    """What a batch gives: a row a head, and a row a sentence."""
+    """Rows of a batch: one per head and one per sentence."""
 
     heads: Columns
     sentences: Columns
@@ -137,7 +137,7 @@ def _alike(sentences: Sequence[Sentence]) -> Iterator[list[Sentence]]:
 
 
 def _translated(translator: Translator, group: Sequence[Sentence]) -> list[Translation | str]:
-    """The translations of a group in one pass; where one of them is refused, one by one."""
+    """Translate a group in one pass, or one by one if one of them is rejected."""
     try:
         requests = [translator.request(each.source, target=each.target, alternatives=0, beam_size=1) for each in group]
         return list(translator.translate_batch(requests))

@@ -23,7 +23,7 @@ from headlight.model.experiments.survey_files import (
 )
 from headlight.model.folders.checksums import fingerprint
 
-WINDOW = 1000  # parts that are on their way at a time: bounds the memory of this process and of Ray's store
+WINDOW = 1000  # parts in flight: bounds the memory of this process and of Ray's store
 
 
 class Surveyor:
@@ -40,7 +40,7 @@ class Surveyor:
             raise CommandError(f"{model} of a machine of the cluster holds another model. Put the same there.")
 
     def __call__(self, rows: Any) -> Any:
-        """The tables of one part, a batch of its own."""
+        """The tables of one part, computed as its own batch."""
         (row,) = rows.to_pylist()
         lines = row["text"].split("\n")
         found = measure_part(self.begun, row["number"], lines, self.model, self.device)
@@ -58,11 +58,11 @@ def survey_on_cluster(
     on_progress: Callable[[int], None] | None = None,
     surveyor: type[Surveyor] = Surveyor,
 ) -> int:
-    """As `survey_files.survey`, on the cluster that Ray has joined: so many workers, or one for each of its cores."""
+    """As `survey_files.survey`, on the current Ray cluster, with `workers` workers or one per core."""
     from ray.data import ActorPoolStrategy, DataContext, from_items
     from ray.exceptions import RayError
 
-    logging.getLogger("ray.data").setLevel(logging.WARNING)  # progress is told here
+    logging.getLogger("ray.data").setLevel(logging.WARNING)  # progress callback
     settings = DataContext.get_current()
     settings.enable_progress_bars = False
     settings.print_on_execution_start = False
@@ -102,7 +102,7 @@ def _cores() -> int:
 
 
 def _in_words(error: BaseException) -> CommandError:
-    """What a worker said of its own accord, or that the cluster failed."""
+    """The worker's own error, or a cluster failure."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, CommandError | ModelError):

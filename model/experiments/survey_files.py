@@ -1,6 +1,6 @@
 """The files of a survey: lines in, Parquet out, in parts that a run after an interruption need not measure again.
 
-A folder holds `survey.json`, which says what is surveyed, and for each part of `PART` lines `heads-00000.parquet` and
+A folder contains `survey.json` with the settings, and for each part of `PART` lines `heads-00000.parquet` and
 `sentences-00000.parquet`. A part is written under another name and renamed when it is whole, so a part that is there is
 whole. It depends on its lines alone: neither the number of processes nor an interruption changes it. Of all parts, no
 more are in memory than there are processes.
@@ -37,7 +37,7 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class Plan:
-    """What is surveyed: it decides every row."""
+    """Settings of a survey. They determine every row."""
 
     model: str  # the folder's name
     revision: str  # of its files
@@ -197,7 +197,7 @@ class Part:
 
 
 def measure_part(begun: Plan, number: int, lines: Sequence[str], model: Path, device: str | None) -> Part:
-    """What a part's lines give, in whichever process or machine."""
+    """Tables of one part, in any process or machine."""
     first = number * begun.part
     sentences = [
         sentence for place, line in enumerate(lines) if (sentence := _sentence(first + place, line)) is not None
@@ -254,7 +254,7 @@ def _parquet(columns: Columns) -> bytes:
 
 
 def _plain(name: str, values: Any) -> Any:
-    """A column as the library takes it: texts and bytes as lists, also where there are none."""
+    """A column for the library: texts and bytes as lists, also if it is empty."""
     library = polars()
     kinds = {
         "kind": library.String,

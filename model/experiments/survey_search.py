@@ -1,4 +1,4 @@
-"""What a survey says, part by part, so that memory stays constant: words that heads look from and to, and sums.
+"""Queries over a survey, part by part in constant memory: words that heads attend from and to, and sums.
 
 A row looks "from" the word that it belongs to: in the encoder a source word, else the word being written. It looks "to"
 the word of the key with its highest weight.
@@ -51,7 +51,7 @@ class Found:
 def find_looks(folder: Path, start: str, end: str, least: float = 0.3) -> list[Found]:
     """The heads that look from one word to another with this weight at least, those that do it most often first.
 
-    Words are compared without case. `</s>` and other special tokens are words of their own.
+    Words are compared without case. `</s>` and other special tokens are separate words.
     """
     begun = require_whole(folder)
     if "looks" not in begun.measures:
@@ -112,7 +112,7 @@ def _words(row: dict[str, Any], kind: str) -> tuple[list[str], list[str]]:
 
 @dataclass
 class Sums:
-    """What the report says of each head, `[layer, head]` each: counted, not kept sentence by sentence."""
+    """Statistics of each head, `[layer, head]` each, accumulated instead of stored per sentence."""
 
     sentences: int
     means: dict[str, np.ndarray]  # measure → mean over the sentences that have it

@@ -1,4 +1,4 @@
-"""One watched pass over a sentence and its translation that brings home what every part read and wrote."""
+"""One forward pass that captures the inputs and outputs of every sub-layer."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
     config.json        {"format": "headlight", "kind": "transformer", "version": 1, "config": {…}}
     model.safetensors  or model-00001-of-0000N.safetensors, each below 10 MB, and model.safetensors.index.json
     tokenizer.json     or source_tokenizer.json and target_tokenizer.json
-    languages.json     where a model has several; habits.json: its generation defaults
+    languages.json     if a model has several; habits.json: its generation defaults
     README.md          the model card
     SHA256SUMS         of all of them, for `sha256sum -c` too
 

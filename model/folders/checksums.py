@@ -14,7 +14,7 @@ SUMS = "SHA256SUMS"
 SUM_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
 CARD = "README.md"  # an edited card does not change the model
 WEIGHTS = (".safetensors", ".bin")  # ends of the names of files with weights
-TELLS = (CARD, "pruning.json")  # files that tell of a model, and decide no answer
+TELLS = (CARD, "pruning.json")  # files that describe a model without changing its answers
 
 
 def write_sums(folder: Path) -> None:

@@ -17,7 +17,7 @@ STARTS_A_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 def npz(translation: Translation) -> bytes:
     """Arrays `encoder`, `decoder`, `cross` [layer, head, query, key], and the tokens on their axes.
 
-    `decoder_tokens` are the keys of `decoder`: the start token, then what is written. `source` and `translation` are
+    `decoder_tokens` are the keys of `decoder`: the start token, then the written tokens. `source` and `translation` are
     the texts that the tokens stand in.
     """
     file = io.BytesIO()
@@ -64,5 +64,5 @@ def json_text(translation: Translation) -> bytes:
 
 
 def harmless(cell: str) -> str:
-    """A text that no spreadsheet takes for a formula: an apostrophe stands before a possible formula."""
+    """Escape text that a spreadsheet would run as a formula."""
     return "'" + cell if cell.startswith(STARTS_A_FORMULA) else cell

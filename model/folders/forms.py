@@ -1,4 +1,4 @@
-"""The format of a folder without readable weights, told by its file names, for the error message."""
+"""Recognises unsupported weight formats by file names, for the error message."""
 
 from __future__ import annotations
 

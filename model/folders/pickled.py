@@ -21,7 +21,7 @@ from headlight.model.folders.storage import MissingTensorError, read_json, refus
 
 PICKLED, PICKLED_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
 SHARD = re.compile(r"pytorch_model-\d{5}-of-\d{5}\.bin")
-MAPPED_AT_ONCE = 32_000_000  # bytes read before the file is opened anew
+MAPPED_AT_ONCE = 32_000_000  # bytes read before the file is reopened
 READABLE = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
 ZIP = b"PK\x03\x04"
 
@@ -65,7 +65,7 @@ class PickledStore:
         self._read += tensor.nbytes
         del tensor
         if self._mapped[file] and self._read > MAPPED_AT_ONCE:
-            self._tensors = {}  # closed; the next tensor opens it anew
+            self._tensors = {}  # closed; the next tensor reopens it
         return copy
 
     def shape(self, name: str) -> tuple[int, ...]:
@@ -112,7 +112,7 @@ def _load(path: Path, mapped: bool) -> dict[str, Tensor]:
         _refuse_packed(path)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it warns of what it is about to refuse
+            warnings.simplefilter("ignore")  # it warns about content that it then rejects
             content: Any = torch.load(path, map_location="cpu", weights_only=True, mmap=mapped)
     except pickle.UnpicklingError as error:
         raise CheckpointError(
@@ -140,7 +140,7 @@ def _refuse_packed(path: Path) -> None:
         with zipfile.ZipFile(path) as archive:
             packed = any(each.compress_type != zipfile.ZIP_STORED for each in archive.infolist())
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
-        return  # PyTorch will say so
+        return  # PyTorch raises
     if packed:
         raise CheckpointError(f"{path.parent}: {path.name} is packed, unlike what PyTorch writes. Download it again.")
 

@@ -34,7 +34,7 @@ class FolderReader:
         return TensorStore(folder)
 
     def settled(self, config: Any, store: Weights) -> Any:
-        """The configuration, completed by what only the tensors tell."""
+        """Complete the configuration from tensor shapes."""
         return config
 
     def build(self, config: Any) -> nn.Module:
@@ -46,7 +46,7 @@ class FolderReader:
         raise NotImplementedError
 
     def weight(self, store: Weights, name: str) -> Tensor:
-        """The tensor that our model calls `name`; `MissingTensorError` where there is none."""
+        """The tensor that our model calls `name`; raises `MissingTensorError` if it is missing."""
         return store.read(name)
 
     def spare(self, name: str) -> bool:

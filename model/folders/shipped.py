@@ -14,7 +14,7 @@ def shipped_models() -> list[str]:
 
 
 def find_folder(name: str | Path) -> Path:
-    """The folder of this path; where there is none, the shipped model of this name."""
+    """The folder at this path, else the shipped model of this name."""
     folder = Path(name)
     shipped = MODELS / folder
     # Only a plain name: a longer path is meant as a path.

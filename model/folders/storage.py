@@ -4,7 +4,7 @@ A tensor `name` is stored as one of
 
 - `name`, in float32 or float16;
 - `name` in int8 and `name.scale` in float32: row r is `name[r] × name.scale[r]` (matrices only);
-- `name.rows.0`, `name.rows.1`, …: the same, cut along its first axis where it is larger than a shard.
+- `name.rows.0`, `name.rows.1`, …: the same, split along its first axis if it is larger than a shard.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class MissingTensorError(CheckpointError):
 
 
 class Entry(NamedTuple):
-    """One stored tensor: where it is, and what its header says."""
+    """Location and header of a stored tensor."""
 
     path: Path
     dtype: str
@@ -133,7 +133,7 @@ class Weights(Protocol):
 
     folder: Path
     files: list[str]
-    unread: set[str]  # stored names that nobody has asked for yet
+    unread: set[str]  # stored names that were not read yet
 
     def __contains__(self, name: str) -> bool:
         """Whether there is a tensor of this name."""
@@ -257,7 +257,7 @@ _AGAIN = "Save or download the model again."
 
 
 def read_header(path: Path) -> dict[str, Entry]:
-    """What a safetensors file says it holds, after the file was found to be whole."""
+    """Header of a safetensors file, after its size was checked."""
     refuse_pointer(path)
     folder, name, size = path.parent, path.name, path.stat().st_size
     with path.open("rb") as file:

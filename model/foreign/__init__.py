@@ -1,4 +1,4 @@
-"""Third-party models: one file a family, which maps configuration, weights and vocabulary to ours.
+"""Model families: one module per family maps configuration, weights and vocabulary.
 
 A family is a file here with a function `reader()` and a line in `FAMILIES`. No code of a folder is ever run.
 """
@@ -28,7 +28,7 @@ CLASSIFIERS = ("bert", "distilbert", "roberta")  # those that judge texts; the o
 
 
 def type_of(config: Mapping[str, Any]) -> Any:
-    """The "model_type" of a `config.json`, as one would write it today."""
+    """The "model_type" of a `config.json`; old names are mapped to current ones."""
     family = config.get("model_type")
     formerly = [FORMERLY[key] for each in _held(config) if (key := (str(family), each)) in FORMERLY]
     return formerly[0] if formerly else family

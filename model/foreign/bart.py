@@ -66,7 +66,7 @@ class Bart(BartLike):
         return made, made
 
     def languages(self, folder: Path, config: TransformerConfig, source: Vocabulary) -> Languages:
-        """None of its own: every source begins with the same token."""
+        """No language tokens: every source begins with the same token."""
         assert isinstance(source, BytePairTokenizer)  # noqa: S101 - made above
         return Languages(before=(token_named(folder, source, "cls_token", "<s>"),))
 

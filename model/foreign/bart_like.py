@@ -1,4 +1,4 @@
-"""What BART's family has in common: Marian, M2M100, BART, mBART and Pegasus call their fields and tensors alike."""
+"""Base of the BART family: Marian, M2M100, BART, mBART and Pegasus share field and tensor names."""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ def of_bart(fields: Fields) -> dict[str, Any]:
 
 
 def of_start(folder: Path) -> dict[str, Any]:
-    """What the decoder begins with, where the generation defaults say so: they go before `config.json`."""
+    """Decoder start token: the generation defaults override `config.json`."""
     values = safe_json(folder, GENERATION)
     return {START: values[START]} if values.get(START) is not None else {}
 
 
 def renamed(name: str) -> str:
-    """What a tensor of ours is called by all of them."""
+    """Their name of one of our tensors."""
     if name == "decoder.output.words.bias":
         return BIAS
     match = re.fullmatch(r"((?:en|de)coder\.layers\.\d+)\.(.+)\.(weight|bias)", name)

@@ -1,6 +1,6 @@
-"""What BERT, DistilBERT and RoBERTa have in common where they classify texts: fields, names of tensors, classes.
+"""Shared by the BERT, DistilBERT and RoBERTa classifiers: fields, tensor names, classes.
 
-Each text is of the first segment alone. Where a model has vectors of segments, that one's is part of every position.
+Texts have one segment. If a model has segment embeddings, the first one is added to every position.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class BertLike(ForeignReader):
 
     tables: Mapping[str, Sequence[str]] = {}
     architecture: str  # the class of `transformers` that classifies texts
-    base: str  # what the names of the encoder's tensors begin with
+    base: str  # prefix of the encoder's tensor names
     stack = "encoder.layer"
     layer: Mapping[str, str] = LAYER
     dense: str  # the first matrix of the head
@@ -112,7 +112,7 @@ class BertLike(ForeignReader):
 
 
 def of_classes(fields: Fields) -> dict[str, Any]:
-    """The classes, and whether a text has one of them or each is asked for by itself."""
+    """The classes, and whether they exclude each other."""
     problem = fields.get("problem_type")
     if problem == "regression":
         fields.refuse("problem_type is 'regression': the model gives numbers, not classes")

@@ -22,7 +22,7 @@ class _Stored(NamedTuple):
 
 
 def read_byte_pairs(folder: Path, size: int, *, pad_id: int, start_id: int, end_id: int) -> BytePairTokenizer:
-    """The folder's vocabulary for a model with so many rows.
+    """The folder's vocabulary for a model with `size` rows.
 
     Special tokens beyond the last row, such as the mask of bart-large-cnn, are left out: no text leads to them.
     """

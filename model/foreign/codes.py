@@ -20,7 +20,7 @@ SAME = {"cmn": "zho", "nob": "nor", "nb": "nor", "pes": "fas", "zsm": "msa", "ar
 
 
 def likely_target(codes: Sequence[str], *, wished: str = "", read: str = "") -> str:
-    """The wished code, else a common language other than the source; "" where there are none."""
+    """The requested code, else a common language other than the source, else ""."""
     others = [code for code in codes if _plain(code) != _plain(read)] or list(codes)
     for wish in (wished, *COMMON):
         fitting = [code for code in others if wish and _plain(code) == _plain(wish)]
@@ -30,6 +30,6 @@ def likely_target(codes: Sequence[str], *, wished: str = "", read: str = "") -> 
 
 
 def _plain(code: str) -> str:
-    """The language alone, in three letters where it is common: "de" and "deu", "zh", "cmn_Hans" and "zho_Hans"."""
+    """The language without script, common ones as three letters: "de" → "deu", "zh" and "cmn_Hans" → "zho"."""
     language = code.replace("-", "_").partition("_")[0].lower()
     return SAME.get(language, COMMON.get(language, language))

@@ -38,7 +38,7 @@ from headlight.model.text.vocabulary import Vocabulary
 AGAIN = "Download it again."
 GENERATION = "generation_config.json"
 TOKENIZER_CONFIG = "tokenizer_config.json"
-LARGEST_LIMIT = 4096  # tokens; what a request may ask for
+LARGEST_LIMIT = 4096  # tokens; upper limit of a request
 MOST_SAID = 40  # characters of a value that an error repeats
 MOST_LAYERS, MOST_POSITIONS = 200, 100_000  # of any model that is worth its name
 
@@ -80,7 +80,7 @@ class Fields:
         return self._values.get(name) is not None
 
     def get(self, name: str) -> Any:
-        """The raw field; None where it is missing."""
+        """The raw field, or None."""
         return self._values.get(name)
 
     def token(self, name: str) -> int:
@@ -201,7 +201,7 @@ class ForeignReader(FolderReader):
         return name in tied or any(re.fullmatch(pattern, name) for pattern in self.spares)
 
     def settled(self, config: TransformerConfig, store: Weights) -> TransformerConfig:
-        """Tables are shared where the folder holds one, or equal ones, whatever its configuration says."""
+        """Embeddings are tied if the folder has a single or equal tables, regardless of its configuration."""
         used = {ours: next((name for name in names if name in store), None) for ours, names in self.tables.items()}
         if used[TABLE] is None:
             raise MissingTensorError(f"{store.folder}: the weights lack {self.tables[TABLE][0]}. Download them again.")
@@ -235,7 +235,7 @@ ANY_CUTTER = ("PreTrainedTokenizer", "TokenizersBackend", "SentencePieceBackend"
 
 
 def cutter_of(folder: Path, values: Mapping[str, Any] | None = None) -> str:
-    """The tokenizer class of `transformers` for this folder, without "Fast"; empty where no file names it."""
+    """The tokenizer class of `transformers` for this folder, without "Fast"; empty if no file names it."""
     for said in (safe_json(folder, TOKENIZER_CONFIG), values if values is not None else safe_json(folder, CONFIG)):
         named = said.get("tokenizer_class")
         if isinstance(named, str) and named:
@@ -253,7 +253,7 @@ class Added(NamedTuple):
 
 
 def added_tokens(folder: Path) -> dict[str, Added]:
-    """The tokens that the folder's files give an id of their own; where two files differ, `tokenizer.json` is right."""
+    """Added tokens of the folder; `tokenizer.json` wins if two files differ."""
     found: dict[str, Added] = {}
     for text, token_id in safe_json(folder, "added_tokens.json").items():
         found[text] = Added(token_id, special=True)
@@ -277,7 +277,7 @@ def _added(token_id: int, entry: Mapping[str, Any]) -> Added:
 
 
 def special_named(folder: Path, name: str, default: str) -> str:
-    """What a special token is called, such as the "cls_token", by the first file that says so."""
+    """Name of a special token such as "cls_token", from the first file that has it."""
     for file in (TOKENIZER_CONFIG, "special_tokens_map.json"):
         said = safe_json(folder, file).get(name)
         text = said.get("content") if isinstance(said, dict) else said
@@ -320,7 +320,7 @@ def with_whole_pieces(model: SentencePieceModel, added: Mapping[str, Added]) -> 
 
 
 def safe_json(folder: Path, name: str) -> dict[str, Any]:
-    """A JSON object of the folder; an empty one where the file is not there."""
+    """A JSON object of the folder; empty if the file is missing."""
     return read_json(folder / name) if is_plain_name(name) and (folder / name).exists() else {}
 
 

@@ -1,6 +1,6 @@
 """DistilBERT (https://arxiv.org/abs/1910.01108) that classifies texts: `DistilBertForSequenceClassification`.
 
-    config.json          sizes, classes; otherwise as BERT, with half of its layers and no segments
+    config.json          sizes, classes; else as BERT, with half of its layers and no segments
     model.safetensors    or its shards, or pytorch_model.bin
     tokenizer.json       or vocab.txt: pieces of words
 

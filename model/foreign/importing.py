@@ -44,7 +44,7 @@ def import_folder(source: Path, folder: Path, *, origin: str, revision: str = ""
 
 
 def card(source: Path, name: str, origin: str, revision: str, storage: str, left_out: Sequence[str] = ()) -> str:
-    """The model card: what the model is, where it is from, and its licence."""
+    """The model card: description, origin and licence."""
     values = read_json(source / CONFIG)
     pair = languages_of(origin) or languages_of(source.name) or languages_of(name)
     at = f", revision {revision}" if revision else ""
@@ -72,7 +72,7 @@ source.
 
 
 def licence_in(text: str) -> str:
-    """The licence in the front matter of a card; empty if there is none."""
+    """The licence in the front matter of a card, or an empty string."""
     matter = FRONT_MATTER.match(text)
     found = re.search(r"^licen[sc]e:[ \t]*['\"]?([\w .+-]+?)['\"]?[ \t]*$", matter[1], re.MULTILINE) if matter else None
     return found[1] if found else ""

@@ -37,7 +37,7 @@ from headlight.model.text.languages import FILE as LANGUAGES
 
 ModelType = TypeVar("ModelType", bound=nn.Module)
 
-# A reader, or the module where one is found.
+# A reader, or the module that has one.
 READERS: dict[str, FolderReader | str] = {"headlight": HeadlightReader(), **FAMILIES}
 
 

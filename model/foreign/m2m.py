@@ -59,9 +59,9 @@ CODES = {
     ),
     "wmt21": "en ha is ja cs ru zh de",
 }
-# SMaLL-100 (https://arxiv.org/abs/2210.11621) is told the target in front of the source, and nothing else.
+# SMaLL-100 (https://arxiv.org/abs/2210.11621) takes only the target language, in front of the source.
 SMALL = "SMALL100Tokenizer"
-CODE = re.compile(r"__[a-z]{2,8}__|[a-z]{2,8}(_[A-Za-z0-9]{2,8})*")  # what a language's token looks like
+CODE = re.compile(r"__[a-z]{2,8}__|[a-z]{2,8}(_[A-Za-z0-9]{2,8})*")  # form of a language token
 
 
 class M2M(BartLike):

@@ -2,7 +2,7 @@
 
 config.json            sizes; sinusoids in halves, norm after the sum
 model.safetensors      or pytorch_model.bin
-vocab.json             piece → id, for both languages; or target_vocab.json beside it
+vocab.json             piece → id, for both languages; or with target_vocab.json
 source.spm, target.spm how each language is cut into pieces
 """
 
@@ -57,7 +57,7 @@ class Marian(BartLike):
     def mapped(self, folder: Path, values: dict[str, Any]) -> TransformerConfig:
         given = values | of_start(folder)
         if given.get(START) is None and given.get("pad_token_id") is not None:
-            given[START] = given["pad_token_id"]  # the oldest folders leave it out: padding is what they begin with
+            given[START] = given["pad_token_id"]  # missing in the oldest folders, whose start token is padding
         fields = Fields(given, DEFAULTS, folder / "config.json")
         fields.neutral(
             normalize_before=False, normalize_embedding=False, add_final_layer_norm=False, add_bias_logits=False,
@@ -83,7 +83,7 @@ class Marian(BartLike):
 
     def weight(self, store: Weights, name: str) -> Tensor:
         side = name.partition(".")[0]
-        if name == f"{side}.embedding.positions.table":  # only where one of both is no sinusoids
+        if name == f"{side}.embedding.positions.table":  # only if one side has no sinusoids
             return self._positions(store, side)
         return super().weight(store, name)
 

@@ -1,6 +1,6 @@
 """RoBERTa (https://arxiv.org/abs/1907.11692) that classifies texts: `RobertaForSequenceClassification`.
 
-    config.json          sizes, classes; otherwise as BERT
+    config.json          sizes, classes; else as BERT
     model.safetensors    or its shards, or pytorch_model.bin
     tokenizer.json       or vocab.json and merges.txt: bytes and their merges
 

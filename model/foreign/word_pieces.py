@@ -54,7 +54,7 @@ def ends_of(folder: Path) -> _Ends:
 
 
 def read_word_pieces(folder: Path, size: int, *, pad_id: int) -> WordPieceTokenizer:
-    """The folder's vocabulary for a model with so many rows."""
+    """The folder's vocabulary for a model with `size` rows."""
     ids, names = _ids(folder), _names(folder)
     added = added_tokens(folder)
     special = {names[name] for name in (START, END, PAD, MASK)}
@@ -123,7 +123,7 @@ def _content(folder: Path) -> dict[str, Any]:
 
 
 def _cleaning(folder: Path) -> _Cleaning:
-    """What happens to case, accents and Chinese characters: of a tokenizer of BERT's class, its settings say so.
+    """Handling of case, accents and Chinese characters, from the settings of a BERT tokenizer.
 
     Without such a class, `tokenizer.json` does.
     """
@@ -139,7 +139,7 @@ def _cleaning(folder: Path) -> _Cleaning:
         if not (value is None or isinstance(value, bool)):
             raise ConfigError(f"{folder}: {key} is {value!r}, but must be true or false. Choose another model.")
     lowercase = found[name] is not False
-    # Accents go with case, where nothing else is said.
+    # By default accents are stripped when text is lower-cased.
     return {
         "lowercase": lowercase,
         "strip_accents": lowercase if found[accents] is None else bool(found[accents]),

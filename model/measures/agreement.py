@@ -1,4 +1,4 @@
-"""How far two rankings agree, and how much a curve loses more than another."""
+"""Agreement of rankings, and the area between curves."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headlight.model.measures.traced import Numbers
 
 
 def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float:
-    """Kendall's τ-b: pairs ranked alike minus pairs ranked otherwise, over those that neither ties. NaN without any.
+    """Kendall's τ-b: concordant minus discordant pairs, over the untied ones. NaN without any.
 
     Kendall 1945, "The treatment of ties in ranking problems", https://doi.org/10.1093/biomet/33.3.239
     """
@@ -39,6 +39,6 @@ def area_between(curve: Sequence[float], other: Sequence[float]) -> float:
 
 
 def resampled(curve: Sequence[float], points: int) -> Numbers:
-    """The curve at so many even places between its first and its last point."""
+    """The curve at `count` evenly spaced positions."""
     given = np.asarray(curve, dtype=np.float64)
     return np.interp(np.linspace(0, len(given) - 1, points), np.arange(len(given)), given)

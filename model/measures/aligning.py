@@ -12,7 +12,7 @@ from headlight.model.records import Token, Translation
 
 
 class AligningHead(NamedTuple):
-    """A head of cross-attention; `shift`: the row so many places on tells of a word."""
+    """A cross-attention head; `shift`: the row offset at which it aligns a word."""
 
     layer: int
     head: int
@@ -41,7 +41,7 @@ UNMEASURED = CrossHeads()
 
 
 def most_informative(translation: Translation) -> AligningHead:
-    """The head whose rows point, each at a word of its own: of each source word the most that it gets."""
+    """The head with the highest source coverage."""
     rows, columns = words_among(translation.target_tokens), words_among(translation.source_tokens)
     maps = translation.attention.cross[:, :, rows][..., columns]
     scores = maps.max(axis=2, initial=0.0).sum(axis=-1)  # [layer, head]

@@ -1,4 +1,4 @@
-"""Which word comes from which: links between the words of two sentences, read off attention or drawn by hand.
+"""Word alignment: links from attention or from annotators, and the alignment error rate.
 
 A link is a pair (word of the source, word of the target), counted from 0. A head links each written word to the source
 word with the highest weight. The alignment error rate (Och and Ney 2003) measures such links:
@@ -72,12 +72,12 @@ class Errors:
 
     @property
     def precision(self) -> float:
-        """The share of the head's links that are possible ones; 1 where it has none."""
+        """Precision: share of the head's links that are possible links; 1 without links."""
         return self.linked_and_possible / self.linked if self.linked else 1.0
 
     @property
     def recall(self) -> float:
-        """The share of the sure links that the head has; 1 where there are none."""
+        """Recall: share of the sure links that the head has; 1 without sure links."""
         return self.linked_and_sure / self.sure if self.sure else 1.0
 
 
@@ -118,7 +118,7 @@ def word_weights(
     """Attention between tokens, `[…, rows, columns]`, as attention between words: `[…, row words, column words]`.
 
     The weights of a word's tokens are summed over keys and averaged over queries. A token across the border of two
-    words belongs to both, in proportion to its characters. Special tokens are no words, so a row may sum to less than
+    words belongs to both, in proportion to its characters. Special tokens are not words, so a row may sum to less than
     one.
     """
     to_columns = _belonging(columns, column_words)  # [column words, columns]
@@ -203,7 +203,7 @@ def _belonging(tokens: Sequence[Token], words: Spans) -> FloatArray:
     """`[words, tokens]`: the share of each token's characters that are part of the word."""
     table = np.zeros((len(words), len(tokens)), dtype=np.float32)
     for place, token in enumerate(tokens):
-        if token.special or token.end <= token.start:  # a space that is a token of its own is part of no word
+        if token.special or token.end <= token.start:  # a space token is part of no word
             continue
         for word, (start, end) in enumerate(words):
             shared = min(end, token.end) - max(start, token.start)

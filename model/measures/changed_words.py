@@ -18,14 +18,14 @@ class Written(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """A word of the first translation and what stands in its place in the second: places in the two lists of words."""
+    """Corresponding words of two translations, as indices into their word lists."""
 
     before: int | None
     after: int | None
 
 
 def words_written(tokens: Sequence[Token], text: str) -> list[Written]:
-    """The words of a translation in order, each special token by itself."""
+    """The words of a translation in order. Each special token is one word."""
 
     def key(place: int) -> tuple[int, int]:
         token = tokens[place]

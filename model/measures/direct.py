@@ -1,11 +1,11 @@
-"""What each part of the decoder adds to a logit: its direct effect (https://arxiv.org/abs/2104.07143 and before).
+"""Direct effect of each decoder component on a logit (https://arxiv.org/abs/2104.07143 and before).
 
 The stream is a sum: embedding, positions, what each head and each feed-forward network writes, and biases. With every
 norm taken at the scale that it had in this run, a logit is that sum, too, term by term:
 
-    logit = Σ (part after the norms that follow it) · row of the output matrix + what the biases give
+    logit = Σ (part after the norms that follow it) · row of the output matrix + biases
 
-A head's term is what it writes here itself, not what later parts make of it.
+A head's term is its own output, not the effect through later components.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ KINDS: tuple[Kind | None, ...] = ("decoder", "cross", None)  # of a layer's part
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """One part of the decoder and what it adds to each of the chosen logits."""
+    """A decoder component and its contribution to each of the chosen logits."""
 
     part: Part
     kind: Kind | None  # of heads
@@ -42,13 +42,13 @@ def direct_effects(trace: Trace, row: int, matrix: Numbers, biases: Numbers) -> 
         trace: What ran.
         row: The place of the translation that is being written.
         matrix: The rows of the output matrix that belong to the words, `[words, d_model]`.
-        biases: What the output adds to their logits, `[words]`.
+        biases: Output bias of their logits, `[words]`.
     """
     embedded, positioned = trace.embedded[row], trace.positioned[row]
     if embedded.shape == positioned.shape:
         parts: list[Named] = [("embedding", None, None, None), ("positions", None, None, None)]
         vectors = np.stack([embedded, positioned - embedded])
-    else:  # positions stand beside the embedding, not on it
+    else:  # positions are concatenated, not added
         parts = [("embedding", None, None, None)]
         vectors = positioned[None]
     constant: Numbers = np.zeros(vectors.shape[-1])

@@ -37,7 +37,7 @@ class Unit:
 class Matching:
     """The matches of two tokenised sentences."""
 
-    same: bool  # one text: matched by characters; otherwise by words in order
+    same: bool  # the same text: matched by characters; other texts: by words in order
     units: tuple[Unit, ...]  # in reading order; every token of each side is in one of them
     pairs: tuple[tuple[int, int], ...]  # places of tokens of the first and the second side that match
 

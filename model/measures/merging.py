@@ -107,7 +107,7 @@ def _merge(map: AttentionMap, together: Callable[[Token, Token], bool]) -> Atten
 
 
 def _belonging(groups: Groups, length: int) -> FloatArray:
-    """`[groups, tokens]`: 1 where a token is part of a group."""
+    """`[groups, tokens]`: 1 if the token is part of the group."""
     table = np.zeros((len(groups), length), dtype=np.float32)
     for number, run in enumerate(groups):
         table[number, run.start : run.stop] = 1

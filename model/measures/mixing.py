@@ -30,13 +30,13 @@ class Mixing:
     """Shares by layer, from the first: the rows of `encoder` and `decoder` sum to one, and `cross` with `kept`, too."""
 
     encoder: Sequence[Numbers]  # [source, source]
-    decoder: Sequence[Numbers]  # [target, target]: among what is written
+    decoder: Sequence[Numbers]  # [target, target]: among target tokens
     cross: Sequence[Numbers]  # [target, source]
     kept: Sequence[Numbers]  # [target]: what cross-attention leaves of the token itself
 
 
 def mixing_of_attention(attention: Attention) -> Mixing:
-    """Half of each vector is the token itself, by the residual sum; half is what the average head looks at."""
+    """Half of each vector comes from the residual connection, half from the mean attention."""
 
     def half(maps: FloatArray) -> list[Numbers]:
         averages = maps.mean(axis=1, dtype=np.float64)
@@ -49,7 +49,7 @@ def mixing_of_attention(attention: Attention) -> Mixing:
 
 
 def mixing_of_contributions(trace: Trace) -> Mixing:
-    """Shares by ALTI: how much nearer, in the sum of absolute values, each token brings what a layer makes."""
+    """ALTI contributions: how much each token reduces the L1 distance to the layer's output."""
     encoder = [_shares(each, own=True) for each in trace.encoder]
     decoder = [_shares(layer.self_attention, own=True) for layer in trace.decoder]
     cross = [_shares(layer.cross_attention, own=False) for layer in trace.decoder]
@@ -57,7 +57,7 @@ def mixing_of_contributions(trace: Trace) -> Mixing:
 
 
 def rollout(mixing: Mixing) -> tuple[Numbers, Numbers]:
-    """What each token being written has of the source, `[target, source]`, and of the written, `[target, target]`."""
+    """Shares of source tokens, `[target, source]`, and of target tokens, `[target, target]`."""
     read = np.eye(mixing.encoder[0].shape[0])
     for layer in mixing.encoder:
         read = layer @ read
@@ -70,7 +70,7 @@ def rollout(mixing: Mixing) -> tuple[Numbers, Numbers]:
 
 
 def flow(mixing: Mixing, row: int, groups: Sequence[Sequence[int]] | None = None, *, rows: int = 1) -> Numbers:
-    """The largest flow from one row down to each group of source tokens alone, each token where none is given.
+    """Maximum flow from one row to each group of source tokens; without groups, to each token.
 
     Each is at most one: all that leaves the row. Of so many `rows` that are asked about together, all count.
     """
@@ -142,7 +142,7 @@ class _Graph:
         while (levels := self._levels(sink))[sink] >= 0:
             total += self._fill(levels, sink)
         self.room = full
-        for place in group:  # another group has a sink of its own
+        for place in group:  # each group has its own sink
             self.room[self.to[self.sources[place]].pop()] = 0
         return total
 

@@ -13,7 +13,7 @@ from headlight.model.measures.traced import AttentionTrace, Numbers, Trace
 
 
 def added_lengths(attention: AttentionTrace) -> Numbers:
-    """The length of what each key adds to each query's stream, `[queries, keys]`."""
+    """Norm of each key's weighted value in each query's residual stream, `[queries, keys]`."""
     values = attention.written_values()
     rows = [
         np.linalg.norm(np.einsum("hk,hkd->kd", attention.weights[:, row], values), axis=-1)

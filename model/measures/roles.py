@@ -1,4 +1,4 @@
-"""Names what a head does, in one sentence or over a corpus, or calls it "unclear".
+"""Assigns each head a role, or "unclear", for one sentence or a corpus.
 
 A role is a set of cells. Its share is the mean weight that a row gives to these cells, and its chance is the share of a
 uniform row. In a short sentence every set of cells has a large share, so a role must beat chance, too:
@@ -53,7 +53,7 @@ NAMES: tuple[Name, ...] = (*dict.fromkeys(name for kind in KINDS for name in ROL
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """What a head does."""
+    """Role of a head."""
 
     name: Name
     share: float  # of a row's weight on the role's cells; "spreads": the coverage; "unclear": of what came closest
@@ -62,11 +62,11 @@ class Role:
 
 @dataclass(frozen=True, eq=False)
 class RoleShares:
-    """What decides the roles of the heads of one kind, in one sentence. NaN where a role is impossible."""
+    """Evidence for the roles of the heads of one kind, in one sentence. NaN if a role is impossible."""
 
     shares: FloatArray  # [layer, head, role], in the order of `ROLES`
     chances: FloatArray  # [role]
-    coverage: FloatArray  # [layer, head]: 0 for one key alone, 1 for all allowed keys alike
+    coverage: FloatArray  # [layer, head]: 0 for a single key, 1 for a uniform distribution over the allowed keys
     spread: FloatArray  # [layer, head]
 
 
@@ -133,7 +133,7 @@ class _Sentence:
         place = place_of(translation, kind)
         cells = _cells(translation, kind, place)
         self.choice, counts = place.choosing, place.allowed.sum(axis=1)
-        self.further = counts[self.choice] - 1  # keys beside one, of each row with a choice
+        self.further = counts[self.choice] - 1  # allowed keys minus one, for rows with a choice
         self.chances = np.full(len(ROLES[kind]), np.nan, dtype=np.float32)
         self.numbers: list[int] = []  # of the roles that are possible
         means = []
@@ -143,7 +143,7 @@ class _Sentence:
             if able.any() and able.sum() * 2 >= self.choice.sum():
                 self.numbers.append(number)
                 self.chances[number] = (possible[able].sum(axis=1) / counts[able]).mean()
-                # A role as a map of its own, whose product with a head's is the mean over rows of what they give to it.
+                # A role as a map. Its product with a head's map is the mean weight on the role over all rows.
                 means.append(possible * (able / able.sum())[:, None])  # [rows, columns]
         self.means = np.stack(means).reshape(len(means), -1).astype(np.float32) if means else None  # [role, cell]
 

@@ -3,7 +3,7 @@
 A measure is the mean over the rows that have a choice, that is, two allowed keys or more. A share of one place, such as
 the previous token, is the mean over those of them that may look at such a place. A measure is NaN for a map without any
 row that counts, and for a kind of attention in which it says nothing. A new measure is one function and one line of
-`STATISTICS`; `docs/measures.md` says what each does not tell.
+`STATISTICS`; `docs/measures.md` has their limits.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NEAREST = 0.5  # tokens on either side of the straight line that are its nearest
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """What one sentence tells of a map's rows and columns, whichever head it is of."""
+    """Positions, masks and token classes of a map, independent of the head."""
 
     kind: Kind
     allowed: BoolArray  # [query, key]: the cells that the mask leaves
@@ -59,7 +59,7 @@ Measured = Callable[[FloatArray, Place], FloatArray]  # weights [layer, head, qu
 
 @dataclass(frozen=True)
 class Statistic:
-    """A measure with its unit, where it comes from, and the kinds of attention in which it says something."""
+    """A measure with its unit, reference and applicable kinds of attention."""
 
     measured: Measured
     unit: Literal["bits", "tokens", "share"]
@@ -96,7 +96,7 @@ def measure_all(translation: Translation, kind: Kind) -> dict[str, FloatArray]:
 
 
 def row_entropy(weights: FloatArray) -> FloatArray:
-    """The entropy of each row in bits, `[…, query]`: 0 for one key alone, log₂ n for n keys alike."""
+    """The entropy of each row in bits, `[…, query]`: 0 for a single key, log₂ n for n equal keys."""
     # Zero times any finite logarithm is zero. (`where=weights > 0` gave the same in eight times the time.)
     logs = np.log2(np.maximum(weights, np.finfo(weights.dtype).tiny))
     bits: FloatArray = np.maximum(-np.einsum("...k,...k->...", weights, logs, dtype=np.float64), 0.0)
@@ -142,7 +142,7 @@ def diagonality(weights: FloatArray, place: Place) -> FloatArray:
     return _mean(1 - means / np.maximum(farthest, np.finfo(np.float32).tiny), place.choosing & (farthest > 0))
 
 
-# ---------------------------------------------------------------- what it looks at
+# ---------------------------------------------------------------- attended keys
 
 
 def same(weights: FloatArray, place: Place) -> FloatArray:

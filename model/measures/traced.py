@@ -1,4 +1,4 @@
-"""What ran: of one sentence and its translation every vector that the parts of a Transformer read and wrote, as arrays.
+"""Records of a traced forward pass: inputs and outputs of every sub-layer as arrays.
 
 `model/experiments/trace.py` fills these records; the measures read them. All arrays are float64.
 """
@@ -17,9 +17,9 @@ Numbers = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class NormTrace:
-    """A norm at the scale that it had in this run, where it is linear: gain · (x − mean x) / size, plus a shift."""
+    """A norm with the scale of this run held fixed, which makes it linear: gain · (x − mean x) / size, plus a shift."""
 
-    sizes: Numbers  # [tokens]: what each token's vector was divided by
+    sizes: Numbers  # [tokens]: divisor of each token's vector
     gain: Numbers  # [d_model]
     shift: Numbers  # [d_model]: zero in RMS norm
     centred: bool  # whether the mean is taken away: not in RMS norm
@@ -49,7 +49,7 @@ def norm_trace(inputs: Numbers, gain: Numbers, shift: Numbers | None, epsilon: f
 
 @dataclass(frozen=True, eq=False)
 class AttentionTrace:
-    """One attention: where its heads looked, what they found there, and what passed them by."""
+    """One attention sub-layer: weights, values, outputs and residual input."""
 
     weights: Numbers  # [heads, queries, keys]
     values: Numbers  # [heads, keys, width]
@@ -64,13 +64,13 @@ class AttentionTrace:
         return vectors
 
     def heads_write(self, row: int) -> Numbers:
-        """What each head adds to the stream of one token, `[heads, d_model]`."""
+        """Output of each head in the residual stream of one token, `[heads, d_model]`."""
         mixed = np.einsum("hk,hkw->hw", self.weights[:, row], self.values)
         written: Numbers = np.einsum("hw,hwd->hd", mixed, self.output)
         return written
 
     def key_writes(self, head: int, row: int) -> Numbers:
-        """What each key adds to one token's stream through one head, weight · value · output, `[keys, d_model]`."""
+        """Output of each key through one head for one token, weight · value · output: `[keys, d_model]`."""
         written: Numbers = self.weights[head, row][:, None] * (self.values[head] @ self.output[head])
         return written
 
@@ -101,11 +101,11 @@ class DecoderLayerTrace:
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """One sentence and what is written of it."""
+    """Trace of a sentence and its translation."""
 
     encoder: Sequence[AttentionTrace]
     decoder: Sequence[DecoderLayerTrace]
-    embedded: Numbers  # [target, d_model]: what the decoder reads, before positions
+    embedded: Numbers  # [target, d_model]: decoder embeddings, before positions
     positioned: Numbers  # [target, d_model]: and with them
     embedding_norm: NormTrace | None  # the norm that follows them in some models
     final_norm: NormTrace | None  # of the decoder

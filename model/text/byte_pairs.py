@@ -32,7 +32,7 @@ class ByteEntry(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class BytePairs:
-    """All that decides how a text is cut, and what each id writes."""
+    """Everything that determines encoding and decoding."""
 
     entries: tuple[ByteEntry, ...]
     merges: tuple[tuple[str, str], ...]

@@ -1,4 +1,4 @@
-"""Tokens that are runs of bytes: what they write, where it stands in the text, and what to call them."""
+"""Byte-level tokens: their text, their spans and their names."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ByteTokens:
         self._special = special
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of ids; special tokens write nothing, bytes that are no character become U+FFFD."""
+        """Decode ids. Special tokens are skipped; invalid bytes become U+FFFD."""
         text = b"".join(map(self._piece, ids)).decode("utf-8", errors="replace")
         return text[1:] if self.spaced and text.startswith(" ") else text  # only the space put in front can come first
 
@@ -49,7 +49,7 @@ class ByteTokens:
         text and span. The space put in front of a sentence has no place: alone, it is a piece of the token after it.
         """
         text, places = places_of_bytes(b"".join(map(self._piece, ids)), spaced=self.spaced)
-        groups: list[tuple[int, int, list[int]]] = []  # start, end, the ids that write what is between
+        groups: list[tuple[int, int, list[int]]] = []  # start, end, the ids of the characters between
         start, offset, group = 0, 0, list[int]()
         for token_id in ids:
             group.append(token_id)
@@ -80,7 +80,7 @@ class ByteTokens:
     def label(self, token_id: int) -> str:
         """What one entry of the vocabulary reads, with its leading space: " want" is not "want".
 
-        Bytes that are no whole character are shown as such: "⟨E4⟩".
+        Partial characters are shown as bytes: "⟨E4⟩".
         """
         piece = self._piece(token_id)
         if token_id in self._special:
@@ -88,7 +88,7 @@ class ByteTokens:
         try:
             return piece.decode("utf-8")
         except UnicodeDecodeError:
-            pass  # some bytes are no whole character
+            pass  # some bytes are not a whole character
         return "".join(
             character if character.encode("utf-8") == own else "".join(f"⟨{byte:02X}⟩" for byte in own)
             for character, own in characters(piece)

@@ -1,4 +1,4 @@
-"""A sentence as typed → the sentence that a model reads."""
+"""Cleans user input before tokenisation."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import unicodedata
 
 from headlight.model.errors import RequestError, shown
 
-# Invisible characters that come along when text is copied; joiners stay, since emoji and several scripts need them.
+# Invisible characters in copied text. Joiners stay, because emoji and several scripts need them.
 _STRAY = re.compile(r"[\u0000-\u0008\u000e-\u001b\u007f-\u0084\u0086-\u009f\u00ad\u200b\u2060\ufeff]")
 _UNSEEN = ("Cc", "Cf")  # Unicode's categories of control and formatting characters, joiners among them
 
-# How the Stanford parser's corpora write English, and what stands in books.
+# The Stanford parser's spelling of brackets and quotes, and the usual one.
 _CUT_APART = [
     (re.compile(pattern), written)
     for pattern, written in (

@@ -1,4 +1,4 @@
-"""What vocabularies do alike: one is saved as its JSON; those that the library `tokenizers` cuts take ids from it."""
+"""Shared base classes of vocabularies that use the `tokenizers` library."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 The first column is the source and the second the target, each named by its language; `links` has their links as
 `0-0 1?2` (see `measures/alignment.py`), by numbers of words. A word is what `segmentation.py` calls one; in scripts
-without spaces, a space in the table marks each border of words, and is no part of the sentence.
+without spaces, a space in the table marks a word boundary and is not part of the sentence.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ BANDS = ((8, 12), (13, 18), (19, 25))  # words of the longer side
 
 @dataclass(frozen=True)
 class CutText:
-    """A sentence as people write it, and where its words are."""
+    """A sentence and the spans of its words."""
 
     text: str
     spans: tuple[tuple[int, int], ...]
@@ -71,7 +71,7 @@ def cut(marked: str) -> CutText:
     indices = word_indices(text, [(place, place + 1) for place in places])
     starts = [0]
     for (before, number), (place, next_number) in pairwise(zip(places, indices, strict=True)):
-        unseen = _wide_letter(text[before]) and _wide_letter(text[place])  # only the table can say what is one word
+        unseen = _wide_letter(text[before]) and _wide_letter(text[place])  # only the table defines word boundaries
         if place in borders or (number != next_number and not unseen):
             starts.append(place)
     ends = [max(place for place in places if place < after) + 1 for after in [*starts[1:], len(text) + 1]]
@@ -113,7 +113,7 @@ def _table(path: Path) -> tuple[list[str], list[dict[str, str | None]]]:
 
 
 def _wide(character: str) -> bool:
-    """Whether no space is written beside it: Han, Kana and their marks."""
+    """Whether the script is written without spaces: Han, Kana and their punctuation."""
     return unicodedata.east_asian_width(character) in "WF"
 
 

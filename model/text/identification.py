@@ -1,4 +1,4 @@
-"""Identifies the language of a text by its script and its most frequent words; None where that is not clear.
+"""Language identification by script and frequent words; None if uncertain.
 
 A script that one language alone writes decides by itself. Where several share one, each word of a text that is frequent
 in a language speaks for it, and a word of many languages speaks less for each: it counts one over their number. Letters
@@ -64,7 +64,7 @@ SCRIPTS = (
 )
 LANGUAGES = (*sorted(FREQUENT), "ar", "el", "fa", "he", "hi", "ja", "ko", "ru", "th", "uk", "zh")
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]*)?")
-MOST_WORDS = 400  # that are read: a book says no more of its language than a page
+MOST_WORDS = 400  # characters read: a page identifies the language as well as a book
 LETTER_WEIGHT = 1.0  # of the votes of a frequent word
 ENDING_WEIGHT = 0.4
 LONGER = 3  # letters that a word has before its ending
@@ -76,7 +76,7 @@ JAPANESE = 0.1  # of kana among the letters in squares: less is a quotation
 
 
 def identify(text: str) -> str | None:
-    """The language of a text as a code of two letters; None where it is too short, mixed, or of no language known here.
+    """Language of a text as a two-letter code; None if the text is too short, mixed or in an unknown language.
 
     Args:
         text: Any text.

@@ -30,7 +30,7 @@ TWO_LETTERS: dict[str, str] = dict(pair.split("-") for pair in CODES.split())
 
 
 def languages_of(name: str) -> tuple[str, ...]:
-    """Source and target in a name such as de-en or owner/opus-mt-de-en; empty where it has none."""
+    """Source and target in a name such as de-en or owner/opus-mt-de-en, or empty."""
     pair = PAIR.fullmatch(name.rpartition("/")[2].partition("@")[0])
     return tuple(OTHER_CODES.get(code, code) for code in pair.groups()) if pair else ()
 
@@ -68,7 +68,7 @@ class Languages:
 
     sources: tuple[Language, ...] = ()
     targets: tuple[Language, ...] = ()
-    source: str = ""  # the one that counts where none is named; empty: no mark
+    source: str = ""  # the default; empty: no language tokens
     target: str = ""
     before: tuple[int, ...] = ()  # tokens in front of every source, whatever its language
 
@@ -139,7 +139,7 @@ class Languages:
 
 
 def load_languages(folder: Path) -> Languages:
-    """The languages of one of our model folders; empty where it names none."""
+    """The languages of one of our model folders, or empty."""
     path = folder / FILE
     return Languages.from_json(path.read_text(encoding="utf-8"), origin=str(path)) if path.exists() else Languages()
 

@@ -1,4 +1,4 @@
-"""A vocabulary of SentencePiece pieces with ids of its own: text ↔ ids, with the place and the word of every token.
+"""SentencePiece vocabulary with custom ids: text ↔ ids, with the span and word of every token.
 
 `subwords` cuts a text into pieces; here pieces get ids, and tokens their places in the text as it was typed, however
 much of it was replaced on the way.
@@ -23,7 +23,7 @@ from headlight.model.text.vocabulary import require_id
 
 FORMAT = "headlight-pieces"
 Kind = Literal["text", "byte", "silent", "special"]
-# Spaces that go where a folder asks for it ("clean up"), in this order.
+# Spaces removed by "clean up" folders, in this order.
 CLEANED = tuple(
     (f" {kept}", kept) for kept in (".", "?", "!", ",", "' ", "n't", "'m", "'s", "'ve", "'re")
 )  # of "' ", the space after it goes, too
@@ -52,7 +52,7 @@ class PieceTokenizer(Saved):
         cleans: bool = False,
         codes: bool = False,
     ) -> None:
-        """`entries` say what each id stands for, in their order.
+        """`entries` are the vocabulary entries by id.
 
         `trims`: a written text loses the spaces at its ends, or the mark of a space of its first token alone.
         `cleans`: spaces before punctuation go. `codes`: a text may begin with ">>code<<", which is one token.
@@ -70,7 +70,7 @@ class PieceTokenizer(Saved):
     # ------------------------------------------------------------ text to ids
 
     def encode(self, text: str) -> list[int]:
-        """The ids of a text, without special tokens; what is not in the vocabulary is `unknown_id`."""
+        """The ids of a text without special tokens. Unknown pieces become `unknown_id`."""
         code, rest = self._split_code(text)
         pieces = self._subwords.pieces(rest)
         return [self._id(piece) for piece in ([code, *pieces] if code else pieces)]
@@ -82,7 +82,7 @@ class PieceTokenizer(Saved):
     def source_tokens(self, text: str) -> tuple[Token, ...]:
         """The tokens of a sentence and the end token, each with its place in the sentence and its word.
 
-        `text[start:end]` is what a token was made of. Tokens made of one character ("½" is three) share its span, and
+        `text[start:end]` is the source of a token. Tokens made of one character ("½" is three) share its span, and
         an unknown character is one token with the text of the character.
         """
         end = Placed(self.end_id, len(text), len(text), special=True)
@@ -97,7 +97,7 @@ class PieceTokenizer(Saved):
         ]
 
     def _split_code(self, text: str) -> tuple[str, str]:
-        """The language code at the beginning of a text, empty where there is none, and the rest."""
+        """The language code at the beginning of a text, or empty, and the rest."""
         try:
             text.encode("utf-8")
         except UnicodeEncodeError as error:
@@ -114,7 +114,7 @@ class PieceTokenizer(Saved):
     # ------------------------------------------------------------ ids to text
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of ids; special tokens write nothing, bytes that are no character become U+FFFD."""
+        """Decode ids. Special tokens are skipped; invalid bytes become U+FFFD."""
         return self._written(list(ids))[0]
 
     def written_tokens(self, ids: Sequence[int]) -> tuple[Token, ...]:
@@ -123,7 +123,7 @@ class PieceTokenizer(Saved):
         placed = []
         for place, (token_id, (start, end)) in enumerate(zip(ids, spans, strict=True)):
             special = self.entries[token_id].kind == "special"
-            if special:  # stands where the next written token begins
+            if special:  # start of the next token
                 start = end = next((begin for begin, stop in spans[place:] if stop > begin), len(text))
             placed.append(Placed(token_id, start, end, special))
         return tokens_of(text, placed, self._name)

@@ -1,4 +1,4 @@
-"""Ids with their places in a text → tokens: those that share characters, the word of each, and special ones between."""
+"""Turns ids with character offsets into tokens with word indices."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Placed(NamedTuple):
 
 
 def tokens_of(text: str, placed: Sequence[Placed], name: Callable[[int], str]) -> tuple[Token, ...]:
-    """The tokens of a text; `name` says what a special id is called."""
+    """The tokens of a text; `name` maps a special id to its name."""
     groups = list(_groups(len(text), placed))
     spans = [(start, end) for start, end, group in groups for token in group if not token.special]
     words = iter(word_indices(text, spans))

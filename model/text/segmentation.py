@@ -12,12 +12,12 @@ attention word by word. Its rule, for a reader who has never thought about it:
    a word of its own: which characters go together (`翻译`, `ました`) is what the vocabulary has learned. Hiragana does
    *not* join the Han before it. Only a dictionary can tell an ending (`食|べる`, to eat) from a particle (`私|は`, I +
    topic); a wrong join would hide what the particle looks at, a wrong cut shows both and loses nothing. Thai, Lao,
-   Burmese and Khmer have no spaces either and are treated alike. `々` and `ー` repeat or lengthen what is before them
-   and stay with it.
+   Burmese and Khmer have no spaces either and are treated the same way. `々` and `ー` repeat or lengthen the
+   character before them and stay with it.
 4. **Katakana** writes foreign words and names: a run, with its `ー`, is one word.
 5. **Emoji**: one picture is one word with all it is composed of: skin tones, joiners, the two letters of a flag.
 6. A change between these kinds is a border: `我|用|Python|编|程`.
-7. White space that is a sub-word of its own counts to the word after it, at the end of the text to the last word.
+7. A white-space token belongs to the word after it, at the end of the text to the last word.
 8. Pieces of one character have one span and are never parted.
 """
 
@@ -77,7 +77,7 @@ FLAG_LETTERS = ((0x1F1E6, 0x1F1FF),)
 
 
 class Kind(Enum):
-    """What a character is, as far as words are concerned."""
+    """Class of a character for word segmentation."""
 
     ALPHABET = "letter or digit of an alphabet"
     SPACELESS = "letter of a script without spaces"
@@ -187,7 +187,7 @@ def _within(code: int, ranges: tuple[tuple[int, int], ...]) -> bool:
 
 
 def characters(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """Each character with its bytes; bytes that are none give U+FFFD, cut as `bytes.decode` cuts them."""
+    """Characters with their bytes; invalid bytes give U+FFFD, split as `bytes.decode` splits them."""
     while data:
         try:
             sound, bad = data.decode("utf-8"), b""
@@ -204,7 +204,7 @@ def characters(data: bytes) -> Iterator[tuple[str, bytes]]:
 def places_of_bytes(data: bytes, *, spaced: bool = True) -> tuple[str, dict[int, int]]:
     """The decoded text, and for each byte that begins a character (and for the end) its place in that text.
 
-    `spaced`: a space was put in front, which is no part of the text. Of several spaces it is the last, the one of the
+    `spaced`: a space was prepended, which is not part of the text. Of several spaces it is the last, the one of the
     first word.
     """
     found = list(characters(data))

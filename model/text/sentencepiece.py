@@ -1,4 +1,4 @@
-"""What a SentencePiece file (`.spm`, `spiece.model`, `sentencepiece.bpe.model`) holds, as a record.
+"""Content of a SentencePiece file (`.spm`, `spiece.model`, `sentencepiece.bpe.model`) as a record.
 
 The file is one protocol-buffer message (https://protobuf.dev/programming-guides/encoding). It is read and written by
 hand: the library `sentencepiece` tells neither which pieces stay whole nor the rules of normalisation, which a saved
@@ -21,7 +21,7 @@ MOST_BYTES = 100_000_000  # beyond any vocabulary: a slip, or malice
 
 
 class PieceKind(IntEnum):
-    """What a piece is for, by the numbers that the file uses."""
+    """Piece types, with the numbers of the file format."""
 
     NORMAL = 1
     UNKNOWN = 2
@@ -43,7 +43,7 @@ class Piece(NamedTuple):
 class Normalisation:
     """How text is made uniform before it is cut."""
 
-    charsmap: bytes = b""  # a trie of what is replaced, and the replacements; empty: nothing is
+    charsmap: bytes = b""  # a trie of character replacements; empty: no replacements
     add_dummy_prefix: bool = True  # the first word gets a space in front, like all others
     remove_extra_whitespaces: bool = True  # at both ends, and all but one in between
     escape_whitespaces: bool = True  # a space is written "▁"
@@ -57,7 +57,7 @@ class SentencePieceModel:
     algorithm: str  # "unigram" or "bpe"
     pieces: tuple[Piece, ...]
     normalisation: Normalisation
-    byte_fallback: bool = False  # what is not in the vocabulary is written as its bytes
+    byte_fallback: bool = False  # unknown characters are encoded as bytes
 
     def to_bytes(self) -> bytes:
         """The file's content, as far as it decides how a text is cut."""

@@ -1,4 +1,4 @@
-"""The vocabulary in a file of ours, whatever its sort."""
+"""Loads any of our vocabulary files."""
 
 from __future__ import annotations
 

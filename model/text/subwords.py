@@ -43,7 +43,7 @@ class Subwords:
         return pieces
 
     def cut(self, text: str) -> list[Cut]:
-        """The same pieces with their places, without gaps but for spaces and what the vocabulary drops."""
+        """The pieces with their spans. Only spaces and dropped characters leave gaps."""
         with _damage_told():
             found = self._processor.encode(text, return_type="offset_mapping")
             normalised, origins = self._processor.normalize(text, with_offsets=True)
@@ -66,7 +66,7 @@ class Subwords:
         return cuts
 
     def _ends(self, text: str, origins: list[int]) -> list[int]:
-        """Where the typed characters end that each normalised character was made of."""
+        """End of the source characters of each normalised character."""
         ends = origins[1:]
         for place in range(len(ends) - 1, -1, -1):
             start, end = origins[place], ends[place]
@@ -86,7 +86,7 @@ class Subwords:
 
 @contextmanager
 def _damage_told() -> Iterator[None]:
-    """The library's error as a `TokenizerError`."""
+    """Convert library errors to `TokenizerError`."""
     try:
         yield
     except (RuntimeError, ValueError, OSError) as error:

@@ -34,7 +34,9 @@ PAD, START, END = "<pad>", "<s>", "</s>"
 # Plain entries of the vocabulary that no text leads to, as "<", "pad" and ">" are never one piece.
 SPECIAL = (PAD, START, END)
 
-PROBE = f"  Don’t  we\n 3个 {PAD}{START}{END} 我用Python編程 ▁Ġ"  # what a file must give back unchanged
+PROBE = (
+    f"  Don’t  we\n 3个 {PAD}{START}{END} 我用Python編程 ▁Ġ"  # a loaded tokenizer must encode and decode this unchanged
+)
 
 
 SMALLEST = len(SPECIAL) + len(BYTE_LETTERS)
@@ -90,7 +92,7 @@ class Tokenizer(CutByLibrary, ByteTokens):
         counts = Counter(character for line in sentences for character in line)
         vocabulary = {name: token_id for token_id, name in enumerate((*SPECIAL, *BYTE_LETTERS))}
         merges: list[tuple[str, str]] = []
-        half = (vocabulary_size + SMALLEST) // 2  # characters take no more than half of what is free
+        half = (vocabulary_size + SMALLEST) // 2  # characters take at most half of the free entries
         rare = _add_characters(counts, minimum_frequency, coverage, half, vocabulary, merges)
 
         # A rare character ends a word here, as if it were a line break; as bytes it has no part in any sub-word.
@@ -155,7 +157,7 @@ class Tokenizer(CutByLibrary, ByteTokens):
     # ------------------------------------------------------------ text to ids and back
 
     def source_with_dropout(self, texts: Sequence[str], dropout: float = 0.1) -> list[list[int]]:
-        """The ids of another cut of each text, drawn anew at each call (BPE dropout, for training only).
+        """The ids of a random segmentation of each text (BPE dropout, for training only).
 
         Each merge is left out with this probability (https://arxiv.org/abs/1910.13267), so the model meets rare pieces
         and learns what they spell. The library draws from its own generator, which takes no seed.
@@ -200,7 +202,7 @@ def _library(model: models.BPE, *, split_only: bool = False) -> tokenizers.Token
 
 
 def _complaint(content: dict[str, Any]) -> str:
-    """What is wrong with a tokenizer's file, if anything. A damaged file can crash the library, so this comes first."""
+    """Problem of a tokenizer file, or None. Checked first, because a damaged file can crash the library."""
     model = content["model"]
     if model["type"] != "BPE":
         return f"is not a byte-level BPE tokenizer but {model['type']}"

@@ -20,7 +20,7 @@ def require_id(token_id: int, size: int) -> None:
 
 
 def sound(text: str) -> str:
-    """The text, if it is one: half of a surrogate pair has no UTF-8 form."""
+    """Return the text; raise if it contains a lone surrogate."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -32,7 +32,7 @@ def sound(text: str) -> str:
 
 
 def unknown_places(vocabulary: Vocabulary, tokens: Sequence[Token]) -> tuple[int, ...]:
-    """The places of tokens that stand for what the vocabulary lacks."""
+    """Indices of unknown tokens."""
     return tuple(place for place, token in enumerate(tokens) if token.id == vocabulary.unknown_id)
 
 
@@ -46,7 +46,7 @@ class Vocabulary(Protocol):
 
     @property
     def unknown_id(self) -> int | None:
-        """What stands for all that it lacks; None where it can write anything."""
+        """Id of the unknown token; None if the vocabulary covers all text."""
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text, without special tokens."""

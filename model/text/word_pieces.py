@@ -40,7 +40,7 @@ class WordEntry(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class WordPieces:
-    """All that decides how a text is cut, and what each id writes."""
+    """Everything that determines encoding and decoding."""
 
     entries: tuple[WordEntry, ...]
     lowercase: bool = True
@@ -67,8 +67,8 @@ class WordPieceTokenizer(CutByLibrary):
     def source_tokens(self, text: str) -> tuple[Token, ...]:
         """The tokens of a sentence and the end token, each with its place in the sentence and its word.
 
-        `text[start:end]` is what a token was made of, before case and accents went. Tokens made of one character share
-        its span; an unknown word is one token with the text of the word.
+        `text[start:end]` is the source of a token, before lower-casing and accent stripping. Tokens made of one
+        character share its span; an unknown word is one token with the text of the word.
         """
         found = self._library.encode(sound(text), add_special_tokens=False)
         placed = [Placed(token_id, *span) for token_id, span in zip(found.ids, found.offsets, strict=True)]

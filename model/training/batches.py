@@ -82,12 +82,12 @@ class Sentences:
 
 
 class Batch(NamedTuple):
-    """What one step of the model sees. What the decoder should say leaves padding out: `words` at `places`."""
+    """Inputs of one training step. The decoder's labels exclude padding: `words` at `places`."""
 
     source: Tensor  # [batch, source]: tokens, end, padding
-    source_mask: Tensor | None  # [batch, 1, 1, source]: True where a token stands; None: no padding anywhere
+    source_mask: Tensor | None  # [batch, 1, 1, source]: True for tokens, False for padding; None: no padding
     target: Tensor  # [batch, target]: start, tokens, padding
-    places: Tensor  # [words]: numbers of the rows of the flattened target that are no padding
+    places: Tensor  # [words]: row indices of the flattened target without padding
     words: Tensor  # [words]: tokens, end: what comes next at each of these places
 
     def to(self, device: torch.device) -> Batch:
@@ -186,7 +186,7 @@ def target_tokens(sentences: Sentences, rows: RowArray) -> int:
 
 
 def padded_tokens(sentences: Sentences, rows: RowArray) -> int:
-    """What a batch costs: source and target with their padding."""
+    """Cost of a batch: source and target tokens including padding."""
     widths = int(sentences.source.lengths[rows].max()) + int(sentences.target.lengths[rows].max()) + 2
     return len(rows) * widths
 

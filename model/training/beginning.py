@@ -23,7 +23,9 @@ from headlight.model.training.recipe import Recipe
 SOURCE_VECTORS = ("encoder.embedding.table.weight",)
 TARGET_VECTORS = ("decoder.embedding.table.weight", "decoder.output.words.weight")
 LAYER = re.compile(r"\.layers\.\d+\.")
-SUBLAYER_END = re.compile(r"attention\.output\.|feed_forward\.narrow\.")  # what is added to the residual stream
+SUBLAYER_END = re.compile(
+    r"attention\.output\.|feed_forward\.narrow\."
+)  # output of a sub-layer, added to the residual stream
 
 
 def require_start(recipe: Recipe) -> None:
@@ -108,5 +110,5 @@ def pieces_of_entries(old: Vocabulary, new: Vocabulary) -> list[list[int]]:
 
 
 def _silent(name: str, tensor: Tensor) -> Tensor:
-    """A new layer's weight: random, but zero where a sub-layer ends, so that with the norm first it adds nothing."""
+    """Initial weight of an added layer: zero output projection, so the layer starts as the identity."""
     return torch.zeros_like(tensor) if SUBLAYER_END.search(name) else tensor

@@ -32,7 +32,7 @@ def sign_again(folder: Path) -> None:
 
 
 def _place(card: str, title: str) -> tuple[int, int] | None:
-    """Where a section begins and ends."""
+    """Start and end of a section."""
     begun = re.search(rf"^## {re.escape(title)}$", card, re.MULTILINE)
     if begun is None:
         return None

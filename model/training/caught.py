@@ -1,6 +1,6 @@
-"""The test that would have caught each of the mistakes. Each gives the number that it is about.
+"""Tests that detect the mistakes. Each returns the value it checks.
 
-They ask what the part is for, not how it is written, so the right model passes, whatever its sizes and weights.
+They test the purpose of a part, not its code, so a correct model passes with any sizes and weights.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ NAME = re.compile(r"step-(\d+)\.safetensors")
 
 @dataclass
 class Progress:
-    """Where a run stands; the position in the data is that of the next batch."""
+    """State of a run. The position in the data is that of the next batch."""
 
     step: int = 0
     epoch: int = 0
@@ -40,7 +40,7 @@ class Progress:
 
 
 def checkpoint_path(folder: Path, step: int) -> Path:
-    """Where the checkpoint of a step lies."""
+    """Path of the checkpoint of a step."""
     return folder / f"step-{step:08d}.safetensors"
 
 

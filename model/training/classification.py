@@ -52,7 +52,7 @@ def encode(text: Text, tokenizers: Tokenizers, recipe: Recipe) -> Sentences:
 
 
 def probability_of(label: str) -> float:
-    """A label as a probability: 0, 1, or what a teacher gave between them."""
+    """A label as a probability: 0, 1, or a teacher's value between them."""
     try:
         value = float(label)
     except ValueError:

@@ -30,7 +30,7 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class CorpusSpec:
-    """Where a corpus lies, relative to the data folder, and how often an epoch shows it."""
+    """Path of a corpus, relative to the data folder, and its weight in an epoch."""
 
     source: str  # a file of sentences; with no `target`, a TSV of source and target columns
     target: str | None = None
@@ -40,10 +40,10 @@ class CorpusSpec:
     source_column: int = 0  # of a TSV
     target_column: int = 1
     header: bool = False  # its first line names the columns
-    one_in: int = 0  # of every so many pairs the first alone: to validate with, where no other text is at hand
+    one_in: int = 0  # every n-th pair only, as a validation set
     but_one_in: int = 0  # all others: to train with
     having: tuple[str, ...] = ()  # only pairs whose source has one of these words; "n't" is one, too
-    joined: int = 0  # so many pairs, drawn at random, make one: texts of several sentences, all to be translated
+    joined: int = 0  # number of random pairs joined into one, to learn texts of several sentences
 
     def __post_init__(self) -> None:
         parts = {self.one_in, self.but_one_in}
@@ -105,7 +105,7 @@ class CleaningReport:
 
 
 class Cleaner:
-    """Drops faulty pairs, and those seen before, in this or an earlier corpus; sums up what it let pass."""
+    """Drops faulty and duplicate pairs, across corpora, and counts the others."""
 
     def __init__(self, cleaning: Cleaning) -> None:
         self.cleaning = cleaning
@@ -154,7 +154,7 @@ def read_pairs(spec: CorpusSpec, folder: Path) -> Iterator[Pair]:
 
 
 def joined(pairs: Iterable[Pair], count: int) -> Iterator[Pair]:
-    """Pairs put together by so many, at random but always alike; the last few that fill no text are left out."""
+    """Join pairs into texts of `count` sentences, shuffled with a fixed seed; the remainder is dropped."""
     shuffled = list(pairs)
     Random(count).shuffle(shuffled)  # noqa: S311 (no secret)
     for first in range(0, len(shuffled) - count + 1, count):

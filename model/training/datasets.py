@@ -1,4 +1,4 @@
-"""The public sets that `data get NAME` knows: address, licence, size, how to check them, what they become."""
+"""Public datasets of `data get NAME`: address, licence, size, checks and output files."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from headlight.model.training.files import write_atomically
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """One file of a set, and what is known of it beforehand."""
+    """One file of a dataset and its expected properties."""
 
     url: str
-    size: int | None = None  # bytes, where the publisher's file does not change
+    size: int | None = None  # bytes, if the publisher's file is fixed
     digest: str | None = None  # "sha256:…" or another name that hashlib knows
 
     @property
     def name(self) -> str:
-        """What it is called on disk."""
+        """Its file name on disk."""
         return self.url.rsplit("/", 1)[-1]
 
 
 @dataclass(frozen=True)
 class PublicSet:
-    """A set of files that anybody may fetch."""
+    """A public dataset."""
 
     name: str
     about: str
     licence: str
     size: str  # in words, said before fetching
-    page: str  # where a person can read about it and fetch it by hand
+    page: str  # web page for reading and manual download
     files: tuple[RemoteFile, ...]
     unpack: Callable[[Path], list[Path]]  # checks the files in a folder, gives those to name in a recipe
 
@@ -102,7 +102,7 @@ def _reviews(archive: tarfile.TarFile) -> Iterator[tuple[str, str]]:
 
 
 def damaged(path: Path, fault: object) -> TrainingError:
-    """What to say of a file that is not what it should be."""
+    """Message about an unexpected file."""
     return TrainingError(f"{path} is damaged or not what was expected: {fault}. Delete it, and fetch the set again.")
 
 

@@ -136,7 +136,7 @@ class Classification:
 
 
 class Labelled(NamedTuple):
-    """Texts with their classes and, where the table has them, their kinds."""
+    """Texts with their classes and, if the table has them, their kinds."""
 
     labels: list[int]
     texts: list[str]

@@ -1,4 +1,4 @@
-"""Atomic writes: a file is written beside its place, flushed to disk, then renamed."""
+"""Atomic writes: write a temporary file in the same folder, flush it to disk, rename it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Sentences without a label, judged by larger classifiers: a small one learns their probabilities (arXiv:1503.02531).
+"""Distillation: unlabelled sentences with probabilities from larger classifiers (arXiv:1503.02531).
 
-A whole review tells only that it praises or complains; of its sentences nobody says it. A teacher does, and "0.6" tells
+A review has one label, but its sentences have none. The teacher labels each sentence, and "0.6" tells
 more than a label would.
 """
 

@@ -30,7 +30,7 @@ from headlight.model.training.tasks import TASKS
 
 
 class Step(NamedTuple):
-    """The batches of one step, and where the next step begins."""
+    """The batches of one step, and the position of the next step."""
 
     rows: list[RowArray]
     epoch: int

@@ -96,7 +96,7 @@ def translation_losses(model: Transformer, batch: Batch, smoothing: float) -> Lo
 
 
 def _with_bias(output: Output, vectors: Tensor) -> tuple[Tensor, Tensor]:
-    """Vectors and weight whose product are the logits: a bias is one more column beside a vector's one more 1."""
+    """Vectors and weight whose product is the logits. A bias is one more column, and each vector gets a 1."""
     vectors = vectors if output.scale is None else vectors * output.scale
     weight, bias = output.words.weight, cast("Tensor | None", output.words.bias)
     if bias is None:
@@ -107,7 +107,7 @@ def _with_bias(output: Output, vectors: Tensor) -> tuple[Tensor, Tensor]:
 class LossModule(nn.Module):
     """Model and loss as one module, as DistributedDataParallel and torch.compile want it.
 
-    A loss beside the words' own (guided alignment, distillation) is added here: sums over target tokens, like these.
+    Auxiliary losses (guided alignment, distillation) are added here, as sums over target tokens.
     """
 
     def __init__(self, model: Transformer, smoothing: float) -> None:

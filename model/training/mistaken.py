@@ -1,4 +1,4 @@
-"""A trained model with a mistake put into a copy of it: what becomes of one sentence."""
+"""Translates a sentence with a copy of a trained model that has a deliberate mistake."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ LOGITS = "decoder.output.logits"
 
 @dataclass(frozen=True)
 class Mistaken:
-    """What the wrong copy makes of a sentence that the right model has translated."""
+    """Translation of a sentence by the broken copy."""
 
     held: Translation | None  # the right translation, as the wrong copy scores it
-    written: Translation | None  # what it writes by itself
-    error: str  # PyTorch's, where it cannot run
+    written: Translation | None  # free translation
+    error: str  # PyTorch's message if the model cannot run
     loss: float  # of each token of the right translation, as such code reports it
     right_loss: float
 
@@ -74,7 +74,7 @@ def what_the_test_says(model: Transformer, name: str, made: Sequence[str]) -> tu
 
 @dataclass(frozen=True)
 class Tested:
-    """What the test of a mistake says of the model as it is, and of the copy: whether it passes, and its number."""
+    """Result of a mistake's test on the correct model and on the copy: passed or failed, and its number."""
 
     right: tuple[bool, str]
     wrong: tuple[bool, str]
@@ -83,7 +83,7 @@ class Tested:
 def try_and_test(
     translator: Translator, translation: Translation, names: Sequence[str]
 ) -> tuple[Mistaken, dict[str, Tested]]:
-    """Mistakes in a copy of the model, and what the test of each says."""
+    """Mistakes in a copy of the model, and the result of each test."""
     model = translator.model
     tests = {
         name: Tested(what_the_test_says(model, name, []), what_the_test_says(model, name, names)) for name in names

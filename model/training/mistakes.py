@@ -2,7 +2,7 @@
 
 A wrong part is a subclass of the right one with one method as it is often copied. `with_mistakes` gives a copy of a
 model that shares all weights and has wrong parts in the place of right ones, so the core's code knows no switch, and
-whoever runs the right model beside it sees nothing. What would have caught each stands in `caught.py`.
+comparing it with the correct model shows no error. What would have caught each stands in `caught.py`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Unscaled(Embedding):
 
 
 class Swapped(MultiHeadAttention):
-    """Queries are made of the source, keys and values of what is written."""
+    """Queries come from the source, keys and values from the target."""
 
     def memory(self, x: Tensor) -> KeysValues:
         """The source's vectors, as queries."""
@@ -76,7 +76,7 @@ class Swapped(MultiHeadAttention):
 
 
 class MaskedLate(MultiHeadAttention):
-    """What is hidden takes part in the softmax, and loses its share only afterwards."""
+    """Masked keys take part in the softmax and are zeroed afterwards."""
 
     def mix(
         self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, bias: Tensor | None
@@ -104,7 +104,7 @@ class Replaced(Residual):
 
 
 class MadeAnew(nn.LayerNorm):
-    """A norm that is made at every call has the numbers of a new one, and no optimiser knows them."""
+    """A norm created in `forward` has untrained parameters that the optimiser never sees."""
 
     def forward(self, x: Tensor) -> Tensor:
         """Mean 0 and spread 1, without the learned scale and shift."""

@@ -1,6 +1,6 @@
-"""Sources as hurried people type them: without capitals, full stops, umlauts or apostrophes, with slips of the finger.
+"""Source noise: missing capitals, punctuation, umlauts and apostrophes, and typos.
 
-The target stays as it was, so a translator learns what was meant. Randomness is a function of (seed, epoch, row).
+The target stays unchanged, so a translator learns the intended meaning. Randomness is a function of (seed, epoch, row).
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ MISSPELT = {
 
 @dataclass(frozen=True, kw_only=True)
 class NoiseSettings:
-    """What is done to sources on purpose, so that a model does not lean on a single word or spelling."""
+    """Noise on the sources, so that a model does not depend on a single word or spelling."""
 
-    share: float = 0.0  # of a translator's pairs, others each epoch, that somebody typed in a hurry; 0: none
+    share: float = 0.0  # share of the sources with typing noise, redrawn each epoch; 0: none
     left_out: float = 0.0  # of the tokens of a classifier's texts, others each step; 0: none
 
     def __post_init__(self) -> None:
@@ -136,7 +136,7 @@ def misspelling(language: str) -> Change:
 
 
 def slip(text: str, random: Random) -> str:
-    """Two letters change places, or one is left out or typed twice, in a word that is surely no name."""
+    """Swap, drop or double a letter in a lower-case word."""
     words = list(SLIPPABLE.finditer(text))
     if not words:
         return text

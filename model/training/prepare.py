@@ -1,4 +1,4 @@
-"""From a recipe and a data folder to what a loop needs: cleaned, encoded sentences, tokenizers and the data's hash."""
+"""Prepares the data of a recipe: cleaned and encoded sentences, tokenizers and a hash of the data."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Encoder = Callable[[Sequence[str]], list[list[int]]]
 
 @dataclass(frozen=True)
 class Tokenizers:
-    """Those of source and target: one and the same where the vocabulary is shared."""
+    """Source and target tokenizers; the same object if the vocabulary is shared."""
 
     source: Tokenizer
     target: Tokenizer
@@ -80,7 +80,7 @@ def encode_all(texts: list[str], encoder: Encoder, at_once: int = 20_000) -> Rag
 
 
 def tokenizer_paths(run: Path, recipe: Recipe) -> list[Path]:
-    """Where a run keeps its vocabularies: one, or source and target."""
+    """Paths of a run's vocabularies: one, or source and target."""
     names = [SHARED] if recipe.tokenizer.shared else [SOURCE, TARGET]
     return [run / name for name in names]
 
@@ -103,7 +103,7 @@ def tokenizers_of_run(run: Path, recipe: Recipe, text: Text, report: Report) -> 
 
 
 def _vocabulary_of(folder: Path, name: str) -> Path:
-    """A model's vocabulary by its name; the shared one, where it has no other."""
+    """A model's vocabulary by its name, else the shared one."""
     return folder / (name if (folder / name).exists() else SHARED)
 
 
@@ -111,7 +111,7 @@ def _learn(paths: list[Path], recipe: Recipe, text: Text, report: Report) -> Non
     """Train vocabularies on the text of their side."""
     source, target = ([pair[side] for pair in text.pairs] for side in (0, 1))
     if recipe.task == "classification":
-        target = []  # labels are no words
+        target = []  # labels are not words
     lines_of = {SHARED: source + target, SOURCE: source, TARGET: target}
     languages = (recipe.source_language, recipe.target_language)
     languages_of = {SHARED: languages, SOURCE: languages[:1], TARGET: languages[1:]}
@@ -126,7 +126,7 @@ def _learn(paths: list[Path], recipe: Recipe, text: Text, report: Report) -> Non
 
 
 class EpochData:
-    """The encoded pairs of each epoch: always the same, or with sources misspelt or cut anew.
+    """The encoded pairs of each epoch, with fresh noise or BPE dropout on the sources if configured.
 
     The sub-word library's dropout takes no seed, so what an epoch drew is kept in the run folder while it lasts:
     a resumed run, and every other process, reads the same. Noise follows from seed and epoch, and is made again.

@@ -1,4 +1,4 @@
-"""Where a run computes: the device, the number format, and the processes that `torchrun` started."""
+"""Device, precision and `torchrun` processes of a run."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def joined_processes() -> Iterator[Processes]:
 
 
 def choose_device(name: str, processes: Processes) -> torch.device:
-    """The device of this process; `auto` is its GPU where it has one, else the CPU."""
+    """The device of this process; `auto` is its GPU if it has one, else the CPU."""
     if name == "auto":
         name = f"cuda:{processes.local_rank}" if torch.cuda.is_available() else "cpu"
     device = torch.device(name)
@@ -95,7 +95,7 @@ def gains_from_bfloat16(device: torch.device) -> bool:
 
 
 def seconds_of_product(kind: torch.dtype) -> float:
-    """What a product of the size of a feed-forward layer's takes on this CPU, at best."""
+    """Minimum duration of a matrix product of feed-forward size on this CPU."""
     tokens, weight = torch.ones(1024, 256, dtype=kind), torch.ones(256, 1024, dtype=kind)
     times = []
     for _ in range(6):  # the first one also makes its kernel

@@ -1,4 +1,4 @@
-"""A run's folder → a model folder to publish: averaged weights, vocabularies, and how to repeat the run."""
+"""Exports a training run as a model folder with averaged weights, vocabularies and training facts."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def recipe_of(run: Path) -> Recipe:
 
 
 def chosen_weights(run: Path, weights: str) -> tuple[Tensors, Progress]:
-    """`best`, `last`, or a number: the mean of so many of the newest checkpoints, unaveraged by training."""
+    """`best`, `last`, or a number: the mean of this many of the newest checkpoints, from the weights without EMA."""
     if weights.isdigit() and int(weights) > 0:
         paths = checkpoints.list_checkpoints(run)[-int(weights) :]
         if len(paths) < int(weights):
@@ -110,7 +110,7 @@ def chosen_weights(run: Path, weights: str) -> tuple[Tensors, Progress]:
 
 
 def facts(run: Path, progress: Progress, weights: str, storage: Storage, blend: Blend | None = None) -> str:
-    """What is needed to repeat the run: the part of a model card that is written automatically."""
+    """Everything needed to repeat the run: the generated part of a model card."""
     recipe = recipe_of(run)
     digest = json.loads((run / "data.json").read_text(encoding="utf-8"))["sha256"]
     corpora = "\n".join(f"| {' + '.join(spec.files)} | {spec.weight:g} |" for spec in recipe.corpora)

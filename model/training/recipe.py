@@ -1,4 +1,4 @@
-"""A recipe: everything that decides what a training run gives, as one small JSON file that a model card can name."""
+"""A recipe determines a training run: one small JSON file that a model card can name."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class TokenizerSettings:
     vocabulary: int = 10_000  # of each vocabulary
     shared: bool = True  # one for source and target
     minimum_frequency: int = 2  # a pair of pieces seen less often is not merged
-    segmented: bool = False  # merges are learnt within words that a segmenter finds, where the script shows none
-    source_dropout: float = 0.0  # BPE dropout, source only: each epoch cuts the words anew
+    segmented: bool = False  # learn merges within the words of a segmenter, for scripts without spaces
+    source_dropout: float = 0.0  # BPE dropout on the source, redrawn each epoch
 
     def __post_init__(self) -> None:
         _require(0.0 <= self.source_dropout < 1.0, "tokenizer.source_dropout must lie in [0, 1).")
@@ -96,14 +96,14 @@ class Recipe:
     optimisation: Optimisation = field(default_factory=Optimisation)
     batching: Batching = field(default_factory=Batching)
     start: str = ""  # a model folder whose weights and vocabularies the run begins with; empty: with chance
-    new_source: bool = False  # but its source has another vocabulary, whose vectors begin anew
+    new_source: bool = False  # but with a new source vocabulary and new vectors
     new_target: bool = False  # the same of the target
     vectors_of_pieces: bool = False  # of a language that `start` knows: as the mean of the old pieces' vectors
     vectors_from: str = ""  # a translator's folder: word vectors begin with its source's, all else with chance
     seed: int = 1
     steps: int = 100_000  # the whole budget, over however many sessions
     validate_every: int = 1000  # steps
-    patience: int = 0  # stop after so many validations without a better loss; 0: never
+    patience: int = 0  # stop after this many validations without improvement; 0: never
     description: str = ""
 
     def __post_init__(self) -> None:

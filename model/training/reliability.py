@@ -1,4 +1,4 @@
-"""Fit a rule of reliability to answers that are known to be right or wrong, and measure it on others. NumPy alone."""
+"""Fits and evaluates a logistic reliability model on labelled answers. NumPy only."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FALSE_ALARMS = 0.12  # share of right answers that may be flagged
 
 @dataclass(frozen=True)
 class Bin:
-    """Answers whose probability lies in one tenth."""
+    """Answers with a probability in one tenth."""
 
     low: float
     high: float
@@ -125,7 +125,7 @@ def _fit(
 def grade_ends(
     chances: Floats, right: Bools, *, false_alarms: float = FALSE_ALARMS, doubt_right: float = 0.12
 ) -> tuple[float, float]:
-    """Where the grades begin: at most so many right answers below the first, so few right ones below the second."""
+    """Grade thresholds from the allowed false-alarm rate and the allowed share of right answers."""
     first = float(np.quantile(chances[right], false_alarms))
     ordered = np.argsort(chances)
     shares = np.cumsum(right[ordered]) / np.arange(1, len(ordered) + 1)

@@ -33,8 +33,8 @@ from headlight.model.translate.reliability import FittedRule, Weights
 
 FOLDS = 5
 ENOUGH = 200  # answers that were read, from which on they measure the rule
-ENOUGH_TYPED = 100  # answers as visitors get them, from which on they choose where the grades begin
-UNREAD = 0.05  # what an answer judged by chrF counts beside one that was read
+ENOUGH_TYPED = 100  # minimum number of visitor-like answers for choosing the thresholds
+UNREAD = 0.05  # weight of an answer judged by chrF; one judged by a reader counts 1
 SEED = 1
 
 
@@ -45,7 +45,7 @@ class Answer:
     translation: Translation
     reference: str
     back: ReadBack | None
-    typed: bool = False  # to a sentence like those that visitors type: these choose where the grades begin
+    typed: bool = False  # to a sentence like those that visitors type; these determine the thresholds of the grades
 
     @property
     def fingerprint(self) -> str:
@@ -55,7 +55,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Judged:
-    """Answers in an order that chance chose, with what is known of each."""
+    """Answers in random order, with their labels."""
 
     answers: Sequence[Answer]
     right: Sequence[bool]
@@ -87,7 +87,7 @@ def fit_rule(
     verdicts: Mapping[str, bool] | None = None,
     bound: float | None = None,
 ) -> FittedRule:
-    """Fit the rule to all answers, and say how rules fitted to a part of them judge the rest.
+    """Fit the rule to all answers, and cross-validate it.
 
     Args:
         answers: All of one model.
@@ -144,7 +144,7 @@ def measure(chances: Sequence[float], right: Sequence[bool], grades: Sequence[Gr
 
 def _judge(answers: Iterable[Answer], target: str, verdicts: Mapping[str, bool], bound: float) -> Judged:
     mixed = list(answers)
-    random.Random(SEED).shuffle(mixed)  # noqa: S311 - which part an answer is in is no secret
+    random.Random(SEED).shuffle(mixed)  # noqa: S311 - the split is not security-relevant
     read = [each.fingerprint in verdicts for each in mixed]
     if sum(read) < ENOUGH:
         read = [False] * len(mixed)
@@ -169,7 +169,7 @@ def _usual_length(judged: Judged) -> float:
 def _fit_and_measure(
     rows: Sequence[Mapping[str, float]], judged: Judged, features: Sequence[str]
 ) -> tuple[Weights, dict[str, Any]]:
-    """A rule fitted to all, its grades chosen and measured by rules that had not seen what they judge."""
+    """A rule fitted to all answers, with thresholds and measurements from cross-validation."""
     places, counts = judged.measuring, judged.counts
     chances: dict[int, float] = {}
     for fold in range(FOLDS):
@@ -185,7 +185,7 @@ def _fit_and_measure(
     told, right = [chances[place] for place in places], [judged.right[place] for place in places]
     typed = [at for at, place in enumerate(places) if judged.answers[place].typed]
     choosing = typed if len(typed) >= ENOUGH_TYPED else range(len(places))
-    # Where a number differs, an answer is flagged however likely it is.
+    # A differing number flags an answer regardless of its probability.
     flags = [0.0 if rows[places[at]]["numbers"] > 0 else told[at] for at in choosing]
     right_from, _ = grade_ends(np.array(flags), np.array([right[at] for at in choosing]))
     _, doubt_below = grade_ends(np.array(told), np.array(right))  # of what visitors type, too little is that wrong

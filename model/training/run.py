@@ -1,8 +1,8 @@
-"""A run in its folder: started, stopped, resumed and finished; what it writes lies there.
+"""A run and its folder: start, stop, resume and finish.
 
-    run/recipe.json  tokenizer.json  data.json      what it learns from
+    run/recipe.json  tokenizer.json  data.json      its inputs
     run/curve.csv  validation.csv                   how it goes
-    run/step-00012000.safetensors …                 where it stands: the newest few
+    run/step-00012000.safetensors …                 the latest checkpoints
     run/best.safetensors  last.safetensors          averaged weights to export
 
 Every file is written whole or not at all, so a run may be killed at any moment and goes on with the same command.
@@ -36,14 +36,14 @@ from headlight.model.training.validation import HeldOut
 
 @dataclass(frozen=True, kw_only=True)
 class Session:
-    """The choices of one call of the command; none of them changes the run's result."""
+    """Options of one call of the command. They do not change the run's result."""
 
     minutes: float | None = None  # of this session
     checkpoint_minutes: float = 5.0
     keep: int = 3
     report_every: int = 50  # steps
     tensorboard: bool = False
-    cool_down: int | None = None  # end the run in so many steps
+    cool_down: int | None = None  # end the run after this many steps
     until: int | None = None  # stop at this step, though the run has more: another recipe may go on from there
 
 
@@ -263,5 +263,5 @@ class Run:
 
 
 def _name(spec: CorpusSpec) -> str:
-    """What reports call a held-out corpus: the innermost folder it lies in."""
+    """Name of a held-out corpus in reports: its innermost folder."""
     return Path(spec.source).parent.name or Path(spec.source).stem

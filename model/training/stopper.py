@@ -10,7 +10,7 @@ from types import FrameType
 
 
 class Stopper:
-    """Says when to stop: a signal, or the end of the time. A second Ctrl-C stops at once."""
+    """Requests a stop on a signal or after a time limit. A second Ctrl-C stops immediately."""
 
     def __init__(self, minutes: float | None) -> None:
         self.end = None if minutes is None else time.monotonic() + 60 * minutes

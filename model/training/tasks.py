@@ -1,4 +1,4 @@
-"""The tasks that a run can learn. The loop depends on none of them: it only needs a task's losses."""
+"""The tasks that a run can learn. The loop is independent of the task and needs only its losses."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Task:
     make_batch: Callable[[Sentences, RowArray, SpecialIds], Any]
     count: Callable[[Sentences, RowArray], int]  # how many things the sum of losses is of: words, or texts
     validate: Callable[[Any, Sequence[HeldOut], Tokenizers, torch.device], dict[str, float]]
-    score: str  # what `validate` reports of each held-out corpus beside the loss
-    can_score: Callable[[], bool]  # whether it can, with what is installed
+    score: str  # metrics of each held-out corpus in addition to the loss
+    can_score: Callable[[], bool]  # whether its packages are installed
 
 
 def make_translator(recipe: Recipe, tokenizers: Tokenizers) -> Transformer:

@@ -1,4 +1,4 @@
-"""Lines of one language that other files lack: what is worth translating back, to have more pairs to learn from.
+"""Selects monolingual lines for back-translation that no other file contains.
 
 Back-translation (https://arxiv.org/abs/1511.06709) lets a model of the other direction write the source of text that
 has none. The target stays what people wrote.
@@ -16,7 +16,7 @@ NO_LETTERS = re.compile(r"\W+")
 
 
 def unseen_lines(files: Sequence[Path], known: Sequence[Path], shortest: int, longest: int) -> Iterator[str]:
-    """The lines of `files` of so many words, each once, that none of `known` has: signs and capitals don't count."""
+    """Distinct lines of `files` within the word limits that `known` lacks, ignoring punctuation and case."""
     seen = letters_of_lines(known)
     return _unseen((line for path in files for line in read_lines(path)), seen, shortest, longest)
 

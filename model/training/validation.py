@@ -45,7 +45,7 @@ def validation_loss(model: Transformer, sentences: Sentences, special: SpecialId
 def greedy(model: Transformer, source: Tensor, mask: Tensor | None, special: SpecialIds, limit: int) -> list[list[int]]:
     """Greedy decoding: `[batch, source]` → ids of each row, without start and end.
 
-    A small decoder of its own, so that training needs nothing of `model/decoding`.
+    A small separate decoder, so that training does not depend on `model/decoding`.
     """
     memory = Memory(model.encoder(source, mask), mask)
     state = model.decoder.start(memory, cached=True)

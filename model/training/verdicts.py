@@ -19,12 +19,12 @@ LETTERS = 16  # of a fingerprint
 
 
 def fingerprint(sentence: str, answer: str) -> str:
-    """What tells a sentence with its answer from all others, without saying either."""
+    """Fingerprint of a sentence and its answer that reveals neither."""
     return hashlib.sha256(f"{sentence}\t{answer}".encode()).hexdigest()[:LETTERS]
 
 
 def read_verdicts(paths: Iterable[Path], direction: str) -> Mapping[str, bool]:
-    """Fingerprint → whether the answer is right. The tables have `direction`, `verdict`, and what the verdict is of."""
+    """Fingerprint → whether the answer is right. Columns: `direction`, `verdict`, and the answer or its fingerprint."""
     found: dict[str, bool] = {}
     for path in paths:
         with path.open(encoding="utf-8", newline="") as file:
@@ -36,7 +36,7 @@ def read_verdicts(paths: Iterable[Path], direction: str) -> Mapping[str, bool]:
             )
         for row in rows:
             if not row["verdict"]:
-                continue  # nobody has read it yet
+                continue  # not read yet
             if row["verdict"] not in (RIGHT, WRONG):
                 raise TrainingError(f"{path.name}: a verdict is {row['verdict']!r}, but must be {RIGHT} or {WRONG}.")
             if row["direction"] == direction:

@@ -1,7 +1,7 @@
-"""A small run to be watched: the project's own loop on a handful of sentences, with what it would write at each moment.
+"""A small training run that the page shows live, with sample outputs at each snapshot.
 
 A run is a function of its settings alone: its corpus, its sizes and its seed. Two runs advance in turn, so that they
-can be seen side by side; neither changes the other, because the loop seeds every step by itself.
+can be seen side by side; neither changes the other, because the loop seeds every step.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MOMENTS = 28  # of a run, its untrained beginning among them
 class Shown:
     """One sentence at one moment."""
 
-    written: str  # what the model writes by itself
+    written: str  # free translation
     chances: tuple[float, ...]  # of each token of the right translation, the tokens before it given
     cross: FloatArray  # [layer, head, query, key]: cross-attention while it reads the right translation
 
@@ -57,7 +57,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class Ended:
-    """A run that cannot go on: its loss is no number any more, or PyTorch refused, and what it said."""
+    """A failed run: the loss became NaN, or PyTorch raised an error."""
 
     why: str  # diverged, broken
     says: str = ""
@@ -65,7 +65,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Beginning:
-    """What is known of a run before its first step."""
+    """Properties of a run before its first step."""
 
     run: WatchedRun
     parameters: int
@@ -79,7 +79,7 @@ class Beginning:
 
 
 def moments_of(steps: int) -> tuple[int, ...]:
-    """The steps after which a run is looked at: close at first, where most happens, then ever wider apart."""
+    """Snapshot steps, dense at the start and sparser later."""
     return tuple(sorted({round(steps * (place / (MOMENTS - 1)) ** 1.5) for place in range(MOMENTS)}))
 
 
@@ -122,7 +122,7 @@ class Watched:
         )
 
     def _translations(self, pair: Pair) -> tuple[str, ...]:
-        """What a sentence may be translated to: one that is to be guessed has several translations."""
+        """Accepted translations of a sentence; the guessing lesson has several."""
         others = (each.target for each in self.trained if each.source == pair.source)
         return tuple(dict.fromkeys([pair.target, *others]))
 
@@ -130,7 +130,7 @@ class Watched:
         """All moments of the run, from the untrained model on.
 
         Raises:
-            TrainingError: the loss is no number any more.
+            TrainingError: the loss is NaN or infinite.
         """
         yield self.look(())
         wanted, losses = set(moments_of(self.run.steps)), []
@@ -147,7 +147,7 @@ class Watched:
 
     @torch.no_grad()
     def look(self, losses: Sequence[float]) -> Moment:
-        """What the model writes now, and where its cross-attention looks."""
+        """The current translation and its cross-attention."""
         self.model.eval()
         shown = tuple(self._shown(batch) for batch in self.batches)
         return Moment(self.trainer.progress.step, tuple(losses), shown)

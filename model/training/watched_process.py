@@ -1,4 +1,4 @@
-"""A watched run in a process of its own: settings come in as one line of JSON, moments go out as lines of JSON.
+"""A live run in a separate process: settings come in as one line of JSON, snapshots go out as lines of JSON.
 
     echo '[{"corpus": "toy"}]' | python -m headlight.model.training.watched_process
 
@@ -30,7 +30,7 @@ def main() -> None:
 
 
 def step_aside() -> None:
-    """The lowest priority, one thread, and an end."""
+    """Set the lowest priority, one thread and a CPU time limit."""
     if hasattr(os, "nice"):
         os.nice(LOWEST)
     try:
@@ -63,7 +63,7 @@ def _say(message: dict[str, Any]) -> None:
     try:
         print(json.dumps(message, ensure_ascii=True, separators=(",", ":"), allow_nan=False), flush=True)
     except BrokenPipeError:
-        os._exit(0)  # nobody reads any more
+        os._exit(0)  # the reader has closed the pipe
 
 
 def _end_with_input() -> None:

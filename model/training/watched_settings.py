@@ -22,7 +22,7 @@ class Corpus:
     """A handful of pairs, and which of them are shown. `unseen`: pairs of known words that no step trains on."""
 
     file: str
-    pairs: int  # the first so many lines
+    pairs: int  # number of lines, from the first
     vocabulary: int  # of each side, at most
     steps: int
     shown: tuple[int, ...]

@@ -25,7 +25,7 @@ DECODER_WEIGHTS = "decoder.layers.*.*_attention.weights"
 
 @dataclass
 class Captured:
-    """What the passes over a batch recorded: the attention of each kind, and further probes by name."""
+    """Captured tensors of a batch: the attention of each kind, and further probes by name."""
 
     attention: dict[Kind, FloatArray] = field(default_factory=dict)  # [layer, batch, head, query, key]
     probes: dict[str, np.ndarray] = field(default_factory=dict)  # [batch, …], with the axes of the probe
@@ -65,7 +65,7 @@ def read_source(
 
 
 class TargetReader:
-    """Decodes what is already written, watched, as often as somebody has written something else."""
+    """Runs teacher-forced passes over target tokens and captures the attention."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class TargetReader:
         return self._logits
 
     def logits_of(self, sentences: Sequence[int], rows: Sequence[Sequence[int]]) -> Tensor:
-        """The same for some of the sentences, which nobody looks at yet."""
+        """Select some of the sentences without capturing."""
         if list(sentences) == list(range(len(self.memory.vectors))):
             return self.logits(rows)
         return unwatched_logits(self.passes, self.memory, self.cross, sentences, rows)
@@ -118,7 +118,7 @@ def unwatched_logits(
     sentences: Sequence[int],
     rows: Sequence[Sequence[int]],
 ) -> Tensor:
-    """What the model thinks at each place of some sentences' rows: `[rows, tokens, vocabulary]`."""
+    """Logits at each position for some sentences: `[rows, tokens, vocabulary]`."""
     chosen = torch.tensor(sentences, device=memory.vectors.device)
     mask = None if memory.mask is None else memory.mask[chosen]
     state = DecoderState([KeysValues(keys[chosen], values[chosen]) for keys, values in cross], mask, None)
@@ -127,14 +127,14 @@ def unwatched_logits(
 
 
 def _inputs(model: Transformer, rows: Sequence[Sequence[int]], device: torch.device) -> Tensor:
-    """What goes in where these rows come out: the start, and all but the last."""
+    """Decoder inputs for these outputs: the start token and all tokens but the last."""
     return pad_rows([[model.config.start_id, *row[:-1]] for row in rows], model.config.pad_id).to(device)
 
 
 def score_target(logits: Tensor, written_ids: Tensor, alternatives: int, never: Sequence[int]) -> TokenScores:
-    """Probabilities of what was written, `[batch, tokens]`, with so many `alternatives`.
+    """Probabilities of the written tokens, `[batch, tokens]`, and the top `alternatives`.
 
-    None of them is among those that are `never` written.
+    `never` tokens are excluded.
     """
     log_probabilities = logits.float().log_softmax(dim=-1)
     chosen = log_probabilities.gather(2, written_ids[..., None])[..., 0]

@@ -1,4 +1,4 @@
-"""Which hypothesis of a beam is the translation: one that its model likes, and from which the sentence can be guessed.
+"""Reranks beam hypotheses by the reverse model's score.
 
 A model of the way back says how well it could guess the sentence from each hypothesis. Where "übermorgen" has become
 "tomorrow" it could not, however fluent that is. The weighed sum of both scores ranks them: Bayes' rule, known as the
@@ -20,9 +20,9 @@ from headlight.model.translate.requests import batches_by_length
 if TYPE_CHECKING:
     from headlight.model.translate.translator import Translator
 
-WEIGHT = 0.3  # of the way back: what served sentences best that no model had learnt from
+WEIGHT = 0.3  # weight of the reverse score, tuned on held-out sentences
 BATCH_TOKENS = 3000
-Guesses = Sequence[float | None]  # log probability of the sentence, a token; None where a hypothesis cannot be read
+Guesses = Sequence[float | None]  # log probability of the source per token; None if a hypothesis cannot be encoded
 Pair = tuple[str, str]  # a sentence and a translation of it
 
 
@@ -30,7 +30,7 @@ Pair = tuple[str, str]  # a sentence and a translation of it
 
 
 def guess_sentence(reverse: Translator, sentence: str, translations: Sequence[str]) -> Guesses:
-    """How well a model of the way back guesses a sentence from each of these translations."""
+    """Reverse score: log probability of the sentence given each translation."""
     return guess_all(reverse, [(sentence, text) for text in translations])
 
 
@@ -52,7 +52,7 @@ def guess_all(reverse: Translator, pairs: Sequence[Pair]) -> list[float | None]:
 
 
 def request_back(reverse: Translator, sentence: str, text: str) -> tuple[TranslationRequest, int]:
-    """What asks for the sentence given its translation, and the tokens of the longer of the two.
+    """The reverse request, and the token count of the longer side.
 
     A translation that is empty, or longer than the model reads, raises an error.
     """
@@ -65,7 +65,7 @@ def request_back(reverse: Translator, sentence: str, text: str) -> tuple[Transla
 
 
 def has_choice(translation: Translation) -> bool:
-    """Whether the way back is to choose, and there is more than one hypothesis."""
+    """Whether reranking applies: it is enabled and there are several hypotheses."""
     return translation.request.options.back_weight > 0 and len(translation.hypotheses) > 1
 
 
@@ -102,7 +102,7 @@ def ranked(hypotheses: Sequence[Hypothesis], guesses: Guesses, weight: float) ->
 def with_choice(
     translation: Translation, guesses: Guesses, capture: Callable[[TranslationRequest], Translation]
 ) -> Translation:
-    """The translation that both models choose; `capture(request)` looks at it, where it is not the first one."""
+    """The reranked translation; `capture(request)` captures it if it is not the first hypothesis."""
     found = ranked(translation.hypotheses, guesses, translation.request.options.back_weight)
     if found[0].ids == translation.hypotheses[0].ids:
         return replace(translation, hypotheses=found)
@@ -115,7 +115,7 @@ def _request_of(translation: Translation, hypothesis: Hypothesis) -> Translation
 
 
 def _chosen(searched: Translation, found: tuple[Hypothesis, ...], captured: Translation) -> Translation:
-    """What was captured of another hypothesis, as the answer to the request that was searched for."""
+    """Attach the capture of another hypothesis to the original request."""
     names = [field.name for field in fields(Timing)]
     seconds = {name: getattr(searched.timing, name) + getattr(captured.timing, name) for name in names}
     return replace(
@@ -158,7 +158,7 @@ def choose_all(reverse: Translator, translator: Translator, translations: Sequen
 
 
 def translate_lines(reverse: Translator, translator: Translator, lines: Sequence[str], **options: Any) -> list[str]:
-    """`Translator.translate_lines`, chosen by both models where the options name a weight of the way back."""
+    """`Translator.translate_lines` with reranking, if the options have a `back_weight`."""
     return [best.text if best else "" for best in best_of_lines(reverse, translator, lines, **options)]
 
 

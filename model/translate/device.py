@@ -50,7 +50,7 @@ def choose_device(wish: str | torch.device | None = None) -> DeviceChoice:
 
 
 def choose_kernels() -> None:
-    """Leave cuDNN's kernel out on a GPU: it plans anew for every shape, and sentences have hundreds of them.
+    """Disable cuDNN's attention kernel: it plans for every new shape, and sentences have hundreds of shapes.
 
     With it a step of 50,000 tokens took 330 ms on an H100; without it, each of five runs side by side took 70 ms for
     one of 30,000 (12 million parameters).
@@ -132,7 +132,7 @@ def _computes_bfloat16(device: torch.device) -> bool:
 
 
 def out_of_memory(error: BaseException) -> bool:
-    """Whether a device ran out of memory: PyTorch raises a class of its own, or says so only in the message."""
+    """Whether a device ran out of memory, by PyTorch's exception class or its message."""
     if isinstance(error, torch.OutOfMemoryError):
         return True
     words = ("out of memory", "_STATUS_ALLOC_FAILED", "not enough memory", "can't allocate memory")

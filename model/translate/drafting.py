@@ -1,4 +1,4 @@
-"""The drafters of a model: what writes greedy words before a pass verifies them.
+"""Builds the draft decoders for speculative decoding.
 
 - The *light* one has weights and inputs of 8 bits. Of a trained model about one word in 250 is wrong.
 - The *steady* one has the float16 layers of the step. About one word in 700 is wrong where near-ties are many.
@@ -40,7 +40,7 @@ class Shortlist:
         self.bias = bias
 
     def __call__(self, x: Tensor) -> Tensor:
-        """`[rows, tokens, d_model]` → logits `[rows, 1, vocabulary]`, exact where they are highest."""
+        """`[rows, tokens, d_model]` → logits `[rows, 1, vocabulary]`; the highest ones are exact."""
         newest = x[:, -1]
         logits = self.rough(newest)
         best = logits.topk(min(FEW, logits.shape[-1]), dim=-1, sorted=False).indices  # [rows, few]
@@ -55,7 +55,7 @@ class _Draft(Preparation):
 
     def __init__(self, packer: Packer, copies: Copies, output: Linear | None = None) -> None:
         super().__init__(packer, UNUSED_IN_STEPS, copies, keeps_probes=False)
-        self.output = output  # of 8 bits, where it is made already
+        self.output = output  # 8-bit, if it was created already
 
     def linear(self, module: nn.Linear, path: str) -> Linear:
         if path != OUTPUT:
@@ -66,7 +66,7 @@ class _Draft(Preparation):
 
 
 def draft_bytes(decoder: nn.Module) -> int:
-    """What the light drafter's copies take; nothing where 8 bits are slow, or the decoder is too small for them."""
+    """Memory of the 8-bit draft decoder; zero if 8 bits are slow here or the decoder is too small."""
     entries = sum(weight.numel() for weight in decoder.parameters() if weight.dim() > 1)
     if entries < WORTH_A_DRAFT or not can_pack_int8():
         return 0

@@ -1,4 +1,4 @@
-"""What speaks against one translation: numbers that a rule weighs, and reasons with the words that they are about.
+"""Features and reasons for the reliability of a translation.
 
 Everything is read off the `Translation` itself: no model runs. The translation read back, which needs a second model,
 is given or missing.
@@ -27,19 +27,19 @@ FEATURES = (  # in the order of a rule's weights
     "second_word",  # the least likely word but one
     "unseen",  # share of source words that no written word looks at
     "left_out",  # words that hardly any written word looks at, frequent words aside
-    "least_seen",  # what the least seen source word gets
+    "least_seen",  # attention of the least attended source word
     "numbers",  # that have no counterpart
-    "names",  # of either side that the other side spells otherwise
+    "names",  # names that the other side spells differently
     "length",  # log ratio of both lengths, less the usual one: how far off
     "rare",  # share of source words in three pieces or more: words that the vocabulary does not know well
     "peak",  # the most that a written token looks at one source token, on average
-    "to_end",  # share of attention that goes to the end of the sentence, where there is nothing to read
+    "to_end",  # share of attention on the end token
     "invented",  # share of unlikely words in several pieces
     "copied",  # words of the source that stand untranslated
     "repeated",  # words that the translation repeats and the source does not
     "words",  # log of the number of source words
 )
-WITH_BACK = (  # where the translation was read back
+WITH_BACK = (  # with back-translation
     *FEATURES,
     "back",  # how like the sentence what came back is: chrF
     "back_numbers",  # that did not come back
@@ -56,12 +56,12 @@ UNSURE = math.log(0.25)  # of a word
 MOST_UNSURE = 2  # words that are named
 SHORT = 4  # letters below which a word is common by chance
 WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-LOWEST = -12.0  # a log probability below says no more
+LOWEST = -12.0  # lower log probabilities are clamped
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """The numbers by name, and the reasons that can be told, the gravest first."""
+    """Features by name, and the reasons, most severe first."""
 
     features: Mapping[str, float] = field(default_factory=dict)
     reasons: tuple[Reason, ...] = ()
@@ -89,11 +89,11 @@ def gather(
     """All that speaks against an answer.
 
     Args:
-        answer: What the model wrote.
+        answer: The translation.
         source: The language that it reads, as a code of two letters.
         target: The language that it writes.
         usual_length: The log ratio of characters, target to source, that right answers have.
-        back: The translation translated back, where a model for it is there.
+        back: The back-translation, if a reverse model is available.
     """
     read, written = words_of(answer.source_tokens, answer.source_text), words_of(answer.target_tokens, answer.text)
     chances = [math.log(max(token.probability or 0.0, 1e-9)) for token in answer.target_tokens]
@@ -179,7 +179,7 @@ def looked_at(cross: FloatArray, words: Sequence[Word]) -> list[float]:
 
 
 def _sharpness(cross: FloatArray) -> dict[str, float]:
-    """How plainly the written tokens look at something: a model that makes things up looks nowhere in particular."""
+    """Sharpness of cross-attention; a hallucinating model attends diffusely."""
     if not cross.size:
         return {"peak": 1.0, "to_end": 0.0}
     mean = cross.mean(axis=(0, 1), dtype=np.float64)[:-1]  # [target without its end, source]
@@ -189,7 +189,7 @@ def _sharpness(cross: FloatArray) -> dict[str, float]:
 
 
 def _recovered(tokens: Sequence[Token], text: str) -> dict[str, float]:
-    """How likely the sentence is, given its translation: a word that was lost cannot be guessed from it."""
+    """Features from the reverse model; an omitted word has a low reverse probability."""
     chances = [math.log(max(token.probability or 0.0, 1e-9)) for token in tokens] or [0.0]
     words = sorted(word.log_probability for word in words_of(tokens, text)) or [0.0]
     return {
@@ -255,7 +255,7 @@ def _is_within(word: Word, spans: Sequence[Span]) -> bool:
 
 
 def _copied(read: Sequence[Word], written: Sequence[Word]) -> list[Word]:
-    """Small words of four letters or more that stand in the translation as they stood in the source."""
+    """Untranslated lower-case words of four letters or more."""
     known = {word.text for word in read if word.text.islower() and len(word.text) >= SHORT}
     return [word for word in written if word.text in known and word.log_probability < math.log(0.7)]
 

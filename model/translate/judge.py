@@ -1,4 +1,4 @@
-"""A classifier folder that judges: text in, `Judgement` out, with every attention map.
+"""Classifies text and captures all attention maps.
 
 judge = Judge.load("assets/models/sentiment")
 judgement = judge.judge("A quiet film with a warm heart.")
@@ -86,9 +86,9 @@ class Judge:
         )
 
     def erased(self, judgement: Judgement) -> tuple[tuple[float, ...], ...]:
-        """What each class's log-odds lose when the word of each token is left out: `[class][token]`.
+        """Loss of each class's log-odds when the word of each token is erased: `[class][token]`.
 
-        A share says what a token's place holds; since attention mixes the words before, this says what the word is for.
+        A contribution belongs to a position; because attention mixes words first, erasure measures the word's effect.
         """
         words = _words(judgement)
         rows = [[token.id for token in judgement.tokens if token.word != word] for word in words]

@@ -1,4 +1,4 @@
-"""What a translator knows without its weights: vocabularies, languages, defaults, and the shape of its model.
+"""Model information without weights: vocabularies, languages, defaults and config.
 
     outline = read_outline("assets/models/de-en")
     outline.checker.prepare([outline.request("Ich trinke ein Bier.")])  # ids: nothing is computed
@@ -28,7 +28,7 @@ ENTRY = 300  # bytes that an entry of a vocabulary takes, about: its text, its i
 
 
 class Outline:
-    """A model without its numbers (`model` may be on the meta device), and all that goes with it."""
+    """Model information; `model` may be on the meta device."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Outline:
         self.target_tokenizer = target_tokenizer
         self.rule = rule or PlainRule()
         self.languages = languages or Languages()  # the languages that a request may name
-        self.generation_defaults = generation_defaults or GenerationDefaults()  # where a caller names no option
+        self.generation_defaults = generation_defaults or GenerationDefaults()  # defaults of a request
         check_vocabularies("", model.config, source_tokenizer, target_tokenizer)
         self.checker = RequestChecker(
             model,
@@ -70,7 +70,7 @@ class Outline:
 
     @property
     def weight_bytes(self) -> int:
-        """What it takes in memory, about."""
+        """Approximate memory in bytes."""
         tokenizers = {id(each): each.vocabulary_size for each in (self.source_tokenizer, self.target_tokenizer)}
         return ENTRY * sum(tokenizers.values())
 

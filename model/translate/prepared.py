@@ -60,7 +60,7 @@ class Packing:
 
 
 class Prepared:
-    """The twins of a model, whose copies take no more than a model of `own_bytes` allows.
+    """Packed versions of a model within a memory budget derived from `own_bytes`.
 
     Passes read weights as they lie where steps take the room: a sentence has a step for each token, but two passes.
     """
@@ -157,12 +157,12 @@ def pack_int8(weight: Tensor, bias: Tensor | None) -> Linear:
 
 
 def pack_float32(weight: Tensor, bias: Tensor | None) -> Linear:
-    """The same numbers in the order in which oneDNN reads them: no rounding, and all cores at work."""
+    """Float32 weights in oneDNN's layout: no rounding, multi-threaded."""
     return _by_onednn(torch.ops.mkldnn._reorder_linear_weight(weight, 32), bias)
 
 
 def as_it_lies(weight: Tensor, bias: Tensor | None) -> Linear:
-    """A product with the model's own numbers: no copy."""
+    """Linear layer on the original weights, without a copy."""
     if weight.numel() >= SMALL and can_pack_float32():
         return _by_onednn(weight, bias)  # it reads them as they are, too, and faster than PyTorch's own product
     return partial(_plain_linear, weight, bias)
@@ -357,7 +357,7 @@ def _detached(bias: Tensor | None) -> Tensor | None:
 
 
 class _Unwatched:
-    """Where the module has a probe, the twin of a step has nothing."""
+    """Replaces the probes of a module in the packed step."""
 
     watched = False
 
@@ -380,7 +380,7 @@ def _same(x: Tensor) -> Tensor:
     return x
 
 
-# What `F.linear` calls, without the check for overrides of each call; the public name where a PyTorch lacks it.
+# The function behind `F.linear`, without its override check; `F.linear` itself if PyTorch lacks it.
 _linear: Callable[..., Tensor] = getattr(getattr(torch._C, "_nn", None), "linear", F.linear)
 
 
@@ -408,7 +408,7 @@ def _linear_float32(kernel: Any, weight: Tensor, bias: Tensor | None, x: Tensor)
 
 
 def _below(operator: Any) -> Any:
-    """Below its Python face, which asks for the exporter at each call: a tenth of a small product's time."""
+    """The operator without its Python wrapper, which costs 10% of a small product."""
     return getattr(operator.default, "_op", operator)
 
 

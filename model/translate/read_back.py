@@ -1,4 +1,4 @@
-"""A translation translated back: what a model of the way back makes of it, and how well it guesses the sentence."""
+"""Back-translation and reverse score of a translation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WAY: dict[str, Any] = {"beam_size": 4, "no_repeat": 4}  # as the page translates
 
 
 def read_back(reverse: Translator, translation: Translation) -> ReadBack | None:
-    """One translation, read back; None where the model of the way back cannot read it: it is empty, or too long."""
+    """The back-translation; None if the reverse model cannot read the text because it is empty or too long."""
     return read_all_back(reverse, [translation])[0]
 
 

@@ -1,4 +1,4 @@
-"""How far one translation can be relied on: what speaks against it, weighed by a rule that was fitted to the model.
+"""Reliability of a translation: a fitted rule applied to its evidence.
 
 A rule is a logistic model of the numbers that `evidence.py` gathers:
 
@@ -33,7 +33,7 @@ PLAIN = {"unfinished", "copied", "repeated"}  # reasons that need no fitting
 
 @dataclass(frozen=True, kw_only=True)
 class Weights:
-    """One logistic model of some features, and where its grades begin."""
+    """A logistic model and the thresholds of its grades."""
 
     features: tuple[str, ...]
     weights: tuple[float, ...]  # of the standardised features
@@ -56,7 +56,7 @@ class Weights:
         return 1 / (1 + math.exp(-max(-30.0, min(30.0, logit))))
 
     def grade(self, probability: float, *, differs: bool = False) -> Grade:
-        """What a reader is told. Where a number `differs`, that is to check, however likely the rest is."""
+        """The grade shown to the reader; a number mismatch always gives "check"."""
         return (
             "right" if probability >= self.right and not differs else "check" if probability >= self.doubt else "doubt"
         )
@@ -64,7 +64,7 @@ class Weights:
 
 @dataclass(frozen=True, kw_only=True)
 class FittedRule:
-    """The rule of one model: without and, where there is a model for it, with the translation read back."""
+    """The rule of one model: without and, if a reverse model exists, with back-translation."""
 
     source: str  # languages, as codes of two letters
     target: str
@@ -80,7 +80,7 @@ class FittedRule:
         return self.with_back is not None
 
     def judge(self, translation: Translation, back: ReadBack | None = None) -> Reliability | None:
-        """The verdict on what the model wrote by itself; None of a translation that it was given."""
+        """The verdict on a free translation; None for a forced one."""
         if translation.request.target is not None:
             return None
         back = back if self.with_back is not None else None
@@ -128,12 +128,12 @@ def _weights(values: dict[str, Any]) -> Weights:
 
 @dataclass(frozen=True)
 class PlainRule:
-    """What can be said of any model's answers: no probability, and reasons that hold for all models."""
+    """The rule for models without a fitted one: no probability, general reasons."""
 
     judges_way_back = False
 
     def judge(self, translation: Translation, back: ReadBack | None = None) -> Reliability | None:
-        """ "Check it" where something speaks against an answer, and no grade elsewhere."""
+        """Grade "check" if there are reasons, else no grade."""
         if translation.request.target is not None:
             return None
         source, target = identify(translation.source_text) or "", identify(translation.text) or ""
@@ -154,7 +154,7 @@ def load_rule(folder: Path) -> FittedRule | PlainRule:
 
 
 def measured_reliability(folder: Path) -> dict[str, Any] | None:
-    """What was measured when the rule of a model folder was fitted; `None` where nothing was."""
+    """Measurements of a model folder's rule, or `None`."""
     measured: dict[str, Any] | None = _fitted(folder).get("measured")
     return measured
 

@@ -23,7 +23,7 @@ from headlight.model.text.vocabulary import Vocabulary
 from headlight.model.translate.words_changed import change_words, hidden_tokens
 
 OPTION_NAMES = tuple(field.name for field in fields(DecodingOptions))
-MOST_BORROWS = 32  # heads of one request with maps of another sentence: each row of each is put together anew
+MOST_BORROWS = 32  # heads per request with maps of another sentence, each of whose rows is recomputed
 MOST_OTHERS = 2  # sentences from which heads of one request borrow their maps: each is translated, too
 REQUEST_NAMES = ("target", "prefix", "interventions", "capture", "source_language", "target_language")
 
@@ -115,7 +115,7 @@ class RequestChecker:
         ]
 
     def route(self, request: TranslationRequest) -> Route:
-        """The language tokens that the model needs; an unknown language raises an error."""
+        """Language tokens of a request. Raises for unknown languages."""
         return self.languages.route(request.source_language, request.target_language)
 
     def prepare(self, requests: Sequence[TranslationRequest]) -> PreparedBatch:
@@ -273,7 +273,7 @@ class RequestChecker:
 
 
 def check_several(texts: Sequence[Any]) -> None:
-    """Refuse one string where a list is needed: its letters would be taken for sentences."""
+    """Reject a single string in place of a list."""
     if isinstance(texts, str):
         raise RequestError("one_text", field="text")
 
@@ -305,7 +305,7 @@ def _frozen(given: Any) -> Any:
 
 
 def _check_types(request: TranslationRequest) -> None:
-    """Check the types of a request. Text, target and prefix are checked where they become ids."""
+    """Check the types of a request. Text, target and prefix are checked when they are encoded."""
     if not isinstance(request.options, DecodingOptions):
         raise _wrong_type("options", request.options, "DecodingOptions")
     for name in ("source_language", "target_language"):
@@ -334,7 +334,7 @@ def _wrong_type(name: str, given: object, needed: str) -> RequestError:
 
 
 def _check_drags(request: TranslationRequest, tokens: int) -> None:
-    """Whether the weights that are set by hand lie on maps of a sentence with so many tokens.
+    """Whether the manually set weights fit maps of this many tokens.
 
     How many tokens will be written is not known yet: a row of the decoder that does not come has no weight to set.
     """

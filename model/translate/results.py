@@ -119,7 +119,7 @@ def _scored_tokens(tokenizer: Vocabulary, ids: list[int], scores: TokenScores, s
 
 
 def hypotheses_of(tokenizer: Vocabulary, candidates: Sequence[Candidate], options: DecodingOptions) -> list[Hypothesis]:
-    """The best of them as records: as many as are wanted, and all where the way back is still to choose."""
+    """The best hypotheses as records: `n_best` of them, or all if they will be reranked."""
     wanted = candidates if options.back_weight else candidates[: options.n_best]
     return [
         Hypothesis(tokenizer.decode(each.ids), tuple(each.ids), each.score, each.log_probability, each.ended)

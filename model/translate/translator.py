@@ -70,7 +70,7 @@ BEAM = 4  # translations among which a model of the way back chooses
 
 
 class Translator(Outline):
-    """One loaded model with its vocabularies. It keeps nothing of a sentence, so threads may share it.
+    """A loaded model with its vocabularies. Stateless, so threads can share it.
 
     The model is put to use as it is: in evaluation mode, without gradients, its weights packed for the processor. After
     changing weights, make a new `Translator`, or use `step_weights="plain"`, which packs nothing. `packing` says which
@@ -114,7 +114,7 @@ class Translator(Outline):
             self._prepared = Prepared(self.model, step_weights, own_bytes)
             self.passes, self.packing = self._prepared.passes, self._prepared.packing
             self._rounds = step_weights == "float16" and can_pack_float16()
-            # What the model usually writes with is made now, not while somebody waits for a sentence.
+            # Pack the weights at load time, not during the first request.
             _ = self.drafters if self._rounds and self.generation_defaults.beam_size == 1 else self.step
         told = {"model": self.name, "weights": self.packing.reason}
         logger.info("A model is ready: %s: %s", self.name or "model", self.packing.reason, extra={"values": told})
@@ -160,7 +160,7 @@ class Translator(Outline):
         """Translate one sentence and record all attention. Options are those of `DecodingOptions` and of the request.
 
         `way_back`: a translator of the other direction, which helps to choose among the translations of a beam.
-        `cancelled` is called between two words; once it returns true, the result is what is written by then.
+        `cancelled` is polled between tokens; if it returns true, the result is the text so far.
         """
         answer = self._translate_alike([self._request(text, way_back, options)], cancelled)[0]
         return answer if way_back is None else choose_all(way_back, self, [answer])[0]
@@ -299,7 +299,7 @@ class Translator(Outline):
 
     @cached_property
     def step(self) -> Any:
-        """What writes a word where nothing verifies it: in a beam, by chance."""
+        """The decoder step for beam search and sampling."""
         return self.model.decoder if self._prepared is None else self._prepared.step
 
     @cached_property
@@ -309,7 +309,7 @@ class Translator(Outline):
         return make_drafters(self.model.decoder, self._prepared)
 
     def _read(self, batch: PreparedBatch) -> tuple[DecoderState, TargetReader]:
-        """The source is read; nothing is written yet, and nothing read of it."""
+        """Encode the source and create an empty decoder state."""
         further = batch.requests[0].capture
         memory, captured = read_source(
             self.model, self.passes, batch.source_ids, further, mask=batch.source_mask, padded=batch.padded
@@ -318,7 +318,7 @@ class Translator(Outline):
         return state, TargetReader(self.model, self.passes, memory, state.cross, captured, further)
 
     def changing(self, request: TranslationRequest) -> Changing:
-        """What carries out the interventions of a request, as often as it is called."""
+        """Factory of context managers that apply the request's interventions."""
         others = {other.text: self.translate(other).attention for other in self.checker.others(request)}
         return partial(intervening, self.model, request.interventions, others)
 
@@ -419,7 +419,7 @@ class Translator(Outline):
         ids, gains = list(row.ids), list(row.gains)  # the search goes on with its own
 
         @cache
-        def read() -> tuple[str, tuple[Token, ...]]:  # of most steps nobody reads it
+        def read() -> tuple[str, tuple[Token, ...]]:  # most progress records are never read
             tokens = self.target_tokenizer.written_tokens(ids)
             pairs = zip(tokens, gains, strict=True)
             return self.target_tokenizer.decode(ids), tuple(
@@ -467,7 +467,7 @@ def _given(target: list[int]) -> list[Candidate]:
 def _candidates(
     search: OneByOne | Drafted | Beam | None, sentence: int, cancelled: bool, prefix: list[int]
 ) -> list[Candidate]:
-    """What the search found; of one that was cancelled, what led by then, and the given beginning in any case."""
+    """Results of the search; for a cancelled search the leading hypothesis, always with the given prefix."""
     assert search is not None  # noqa: S101 - whatever has no target was searched for
     if not cancelled:
         return search.results[sentence]

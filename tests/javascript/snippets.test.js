@@ -10,8 +10,20 @@ test('a frame holds no sign that ends its own attributes', () => {
   assert.equal(frame.split('<').length, 3);
 });
 
-const OPTIONS = { beam_size: 1, length_penalty: 1, temperature: 0, seed: 0, n_best: 1, max_length: null, top_k: 0, top_p: 1, no_repeat: 0, back_weight: 0 };
-const call = (asked, ...more) => pythonOf({ model: 'de-en', text: 'Hallo.', ...asked }, { kind: 'cross', layer: 0, head: 3 }, OPTIONS, ...more).split('\n')[3];
+const OPTIONS = {
+  beam_size: 1,
+  length_penalty: 1,
+  temperature: 0,
+  seed: 0,
+  n_best: 1,
+  max_length: null,
+  top_k: 0,
+  top_p: 1,
+  no_repeat: 0,
+  back_weight: 0,
+};
+const call = (asked, ...more) =>
+  pythonOf({ model: 'de-en', text: 'Hallo.', ...asked }, { kind: 'cross', layer: 0, head: 3 }, OPTIONS, ...more).split('\n')[3];
 
 test('only what differs from the defaults of Python is said', () => {
   const page = { ...OPTIONS, beam_size: 4, no_repeat: 4, source_language: '', interventions: [] };

@@ -1,1 +1,1 @@
-"""Where an answer comes from: the service, the models that it knows, and what is cached."""
+"""The service: translations, models and caches."""

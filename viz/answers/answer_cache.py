@@ -14,12 +14,12 @@ from headlight.model.records import KINDS, Translation, TranslationRequest
 from headlight.viz.answers.lru import ByteLru
 from headlight.viz.answers.single_flight import Lead, SingleFlight
 
-TEXT = 64  # bytes that a string takes beside its characters
-PATIENCE = 30.0  # seconds without a step after which the computing request counts as lost
+TEXT = 64  # overhead of a string in bytes
+PATIENCE = 30.0  # seconds without progress after which the leader is considered dead
 
 
 class Key(NamedTuple):
-    """What decides an answer."""
+    """Cache key: model revision and request."""
 
     revision: str  # of the model's files
     request: TranslationRequest
@@ -52,7 +52,7 @@ class AnswerCache:
             return lead.done(make())
 
     def enter(self, key: Key, left: Event | None = None) -> Translation | Lead[Translation] | None:
-        """The translation, after waiting for an equal request; or the lead, to compute it; or `None` after `left`."""
+        """Return the cached or awaited translation, or become the leader; `None` if cancelled."""
         return self._flights.enter(
             key, find=lambda: self._answers.get(key), keep=lambda answer: self._keep(key, answer), left=left
         )

@@ -1,4 +1,4 @@
-"""Where an answer is computed: here, on a lent GPU, or on a cluster. The service asks, and does not know which.
+"""Backends: in this process, on ZeroGPU or on a Ray cluster.
 
 What goes to a backend and comes back are records. `work` is a function of the model and of records, as `work.py` lists
 them; errors of requests come back as the `ModelError` that they are.
@@ -24,19 +24,19 @@ class Backend(Protocol):
     through_queue: bool  # whether requests must come through Gradio's queue, which says for whom they are
 
     def run(self, card: ModelCard, work: Work, *given: Any) -> Any:
-        """`work(model, *given)`, where the model of the card is."""
+        """Run `work(model, *given)` on the process that has the card's model."""
 
     def stream(self, card: ModelCard, request: TranslationRequest, stop: Event) -> Generator[Progress]:
         """Progress after each word; the last one carries the translation.
 
-        Closing it ends the work within one step. Where a step may be long in coming, `stop` ends it before that.
+        Closing it ends the work within one step; `stop` ends a long step earlier.
         """
 
     def outline(self, card: ModelCard) -> Outline:
-        """What the model knows without computing: it checks requests and cuts texts in this process."""
+        """Model information without weights, to validate and tokenise requests in this process."""
 
     def faults(self) -> Mapping[str, str]:
-        """Why no answer can be expected at present; empty where all is well. It waits a second at most."""
+        """Reasons why the backend is unavailable; empty if healthy. Takes at most a second."""
 
 
 class Here:
@@ -53,7 +53,7 @@ class Here:
             return work(model, *given)
 
     def stream(self, card: ModelCard, request: TranslationRequest, stop: Event) -> Generator[Progress]:
-        """Between two steps nothing runs."""
+        """Nothing runs between two steps."""
         with self.models.hold(card) as translator:
             yield from translator.stream(request)
 
@@ -64,11 +64,11 @@ class Here:
             return found
 
     def faults(self) -> Mapping[str, str]:
-        """None: who asks is here."""
+        """Always healthy: it runs in this process."""
         return {}
 
 
 def last_progress(translation: Any, kind: type[Progress] = Progress) -> Progress:
-    """What a stream ends with, where nothing came before."""
+    """The final progress record of a stream without intermediate progress."""
     tokens = translation.target_tokens
     return kind(len(tokens) + 1, lambda: (translation.text, tokens), translation)

@@ -1,4 +1,4 @@
-"""What crosses between a page's process and a machine with models: one call there, frames back.
+"""Wire format between page processes and replicas: one request, a stream of frames back.
 
 A call is packed (`stored.py`): which model, in which revision, what is asked of it, and with what. Frames are a letter,
 a length of eight bytes, and as many bytes: progress, the answer, an error in words, a fault, or a sign of life.
@@ -22,13 +22,13 @@ from headlight.viz.errors import page_error
 
 PROGRESS, ANSWER, ERROR, FAULT, ALIVE = b"p", b"a", b"e", b"x", b"."
 STREAM, TRANSLATE = "stream", Translator.translate.__qualname__
-LONGEST = 2_000_000_000  # bytes of one frame: more is none of ours
+LONGEST = 2_000_000_000  # maximum bytes of one frame
 
 LOG = logging.getLogger(__name__)
 
 
 class Call(NamedTuple):
-    """What is asked of a model."""
+    """A remote call: model, function name and arguments."""
 
     kind: str
     name: str
@@ -69,7 +69,7 @@ def frame(letter: bytes, payload: bytes = b"") -> bytes:
 
 
 def frames_of(call: Call, load: Callable[[], Any], gone: Callable[[], bool]) -> Iterator[bytes]:
-    """The frames that answer a call; `load` gives its model. Once `gone` says so, the work ends within one step."""
+    """Run a call and yield its frames. Stops within one step once `gone()` is true."""
     try:
         model = load()
         if call.work == STREAM:

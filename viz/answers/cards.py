@@ -1,4 +1,4 @@
-"""Model cards: what a folder of models holds, read without loading any weights."""
+"""Model cards of a folder of models, read without loading weights."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OWN_DEFAULTS = ("habits.json", "languages.json")
 OWN_CLASSIFIERS = ("classifier", "encoder_classifier")  # kinds of our own folders
 LANGUAGE = re.compile(r"[a-z]{2,3}")
 LONGEST_CARD, LONGEST_SUMMARY = 50_000, 600  # characters: third-party text has any length
-LARGEST_HEADER = 100_000_000  # bytes: what the format of the weights allows
+LARGEST_HEADER = 100_000_000  # bytes: limit of the weight format
 
 LOG = logging.getLogger(__name__)
 # What reading third-party files can raise.
@@ -46,8 +46,8 @@ class ModelCard:
     default: bool = False
     where: Literal["here", "hub"] = "here"  # in the models' folder, or downloaded by its id
     downloaded: bool = True
-    brings_defaults: bool = False  # whether it may have default options or languages of its own
-    read_back: bool = False  # whether its answers are usually read back, where a model of the way back is here
+    brings_defaults: bool = False  # whether the folder may have its own default options or languages
+    read_back: bool = False  # whether its translations are reranked by default if a reverse model is installed
     linear: bool = False  # of a classifier: its verdict is a sum of contributions of tokens
 
 
@@ -105,7 +105,7 @@ def read_card(folder: Path, name: str = "") -> ModelCard:
 
 
 def card_text(folder: Path) -> str:
-    """The text of a folder's card; empty if there is none, or if its link leads out of the folder."""
+    """The text of a folder's card; empty if missing or if its link leads out of the folder."""
     path = folder / CARD
     home = (
         folder.parents[1] if folder.parent.name == "snapshots" else folder
@@ -140,7 +140,7 @@ def _named_in(head: str) -> tuple[str, ...]:
 
 
 def _pair(head: str) -> tuple[str, ...]:
-    """Source and target, where a third-party card names two languages; with more, it does not say which is which."""
+    """Source and target if a third-party card names exactly two languages; the order of more is unknown."""
     named = _named_in(head)
     return named if len(named) == 2 else ()
 
@@ -167,7 +167,7 @@ def _summary(body: str) -> str:
 
 
 def _revision(folder: Path) -> str:
-    """A digest of the checksums beside the files; without them, of sizes and times."""
+    """A digest of the checksum file; without it, of sizes and times."""
     if (folder / SUMS).exists():
         return revision(folder)
     about = [(path.name, path.stat()) for path in sorted(folder.iterdir()) if path.name not in TELLS]

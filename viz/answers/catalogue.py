@@ -40,7 +40,7 @@ LOG = logging.getLogger(__name__)
 
 
 class _Listed(NamedTuple):
-    """What is known of a model of the Hub before its download."""
+    """Known properties of a Hub model before its download."""
 
     languages: tuple[str, ...]
     bytes: int = 0
@@ -68,7 +68,7 @@ class Catalogue:
     # ------------------------------------------------------------ cards
 
     def cards(self) -> tuple[ModelCard, ...]:
-        """All models: first those of the folder, then those of the Hub, each with what is known of it now."""
+        """All models: first those of the folder, then those of the Hub, with their current properties."""
         return (*self._here.values(), *(self._hub_card(name) for name in list(self._hub)))
 
     def card(self, name: str, kind: str = "") -> ModelCard:
@@ -84,7 +84,7 @@ class Catalogue:
         raise _refusal("unknown_model", name, [card for card in cards if card.downloaded] or cards)
 
     def reverse_of(self, name: str) -> str:
-        """The model here that translates what this translator writes back, by name; empty where none is."""
+        """Name of the installed model for the reverse direction, or ""."""
         languages = self.card(name, "transformer").languages
         if len(languages) != 2:
             return ""
@@ -157,7 +157,7 @@ class Catalogue:
         return host() if self.settings.models and not self._reach.look(again=again) else ""
 
     def offer(self, name: str) -> Plan:
-        """What a download would bring, by the Hub: files, bytes, licence. A model that we cannot read is refused."""
+        """Files, size and licence of a download. Raises for unsupported models."""
         card = self.card(name)
         with hub_words():
             try:

@@ -11,7 +11,7 @@ from headlight.viz.settings import Settings
 
 
 def choose_backend(settings: Settings, models: LoadedModels) -> Backend:
-    """Here, unless a cluster is named, or a GPU is lent."""
+    """This process, unless a cluster or ZeroGPU is configured."""
     if settings.backend == "ray":
         return Cluster(settings.ray_address, models)
     if lent := lent_gpu(models):

@@ -1,4 +1,4 @@
-"""On a cluster: another machine computes, and this process holds no weight.
+"""Cluster backend: Ray Serve replicas compute, this process loads no weights.
 
 It speaks HTTP with the address of a Ray Serve application (`replica.py`), and so needs no Ray itself. An answer whose
 machine is lost is asked for once more; what was told of it already is not told again. Where nobody can be reached, a
@@ -54,7 +54,7 @@ class LostError(Exception):
 
 
 class GoneError(LostError):
-    """Nobody can be reached, so no machine has begun with the request."""
+    """No replica is reachable, so the request was never started."""
 
 
 class Cluster:
@@ -76,7 +76,7 @@ class Cluster:
         raise AssertionError("no answer and no error")
 
     def stream(self, card: ModelCard, request: TranslationRequest, stop: Event) -> Generator[Progress]:
-        """Closing it, or setting `stop`, closes the connection, by which the machine knows that nobody listens."""
+        """Closing the iterator or setting `stop` closes the connection, which cancels the work on the replica."""
         told = 0
         with closing(self._answers(Call.of(card, STREAM, (request,)), stop)) as answers:
             for letter, payload in answers:
@@ -91,7 +91,7 @@ class Cluster:
         return self.models.outline(card)
 
     def faults(self) -> Mapping[str, str]:
-        """What the cluster's proxy says of itself and of its applications."""
+        """Status of the cluster's proxy and applications."""
         try:
             with closing(self._connection(1.0)) as connection:
                 connection.request("GET", "/-/routes")
@@ -101,7 +101,7 @@ class Cluster:
             return {"cluster": "does not answer"}
         return {} if reply.status == 200 and said not in (b"", b"{}") else {"cluster": "has no application"}
 
-    # ------------------------------------------------------------ one call, and one more where its machine is lost
+    # ------------------------------------------------------------ one call and one retry if its machine is lost
 
     def _answers(self, call: Call, stop: Event) -> Generator[tuple[bytes, bytes]]:
         """Frames of progress, then that of the answer; nothing more once `stop` is set."""
@@ -155,7 +155,7 @@ class Cluster:
                         yield letter, payload
                     if letter == ANSWER:
                         return
-                    assert letter in (PROGRESS, ALIVE)  # noqa: S101 - there are no others
+                    assert letter in (PROGRESS, ALIVE)  # noqa: S101 - exhaustive
             except (OSError, EOFError, http.client.HTTPException) as error:
                 raise LostError(type(error).__name__) from error
 

@@ -1,4 +1,4 @@
-"""Python's collector of garbage, which stops all threads while it looks at every object that is left."""
+"""Garbage collection: a full collection stops all threads."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import gc
 
 
 def spare_the_collector() -> None:
-    """What is in memory by now stays there, and is not looked at again.
+    """Freeze all current objects: the garbage collector skips them from now on.
 
-    Libraries alone leave 300,000 objects. To go through them takes 0.2 s, in the middle of somebody's answer.
+    Libraries alone leave 300,000 objects. Scanning them takes 0.2 s and delays a running request.
     """
     gc.collect()
     gc.freeze()

@@ -29,7 +29,7 @@ class ModelDefaults:
 
     decoding: DecodingOptions
     longest: int | None = None  # output tokens; None: the model names no limit
-    sources: tuple[str, ...] = ()  # languages by the model's own codes; empty: there is no choice
+    sources: tuple[str, ...] = ()  # language codes of the model; empty: a single pair
     targets: tuple[str, ...] = ()
     source: str = ""  # the default
     target: str = ""
@@ -39,7 +39,7 @@ class ModelDefaults:
     )  # what `Translator` takes where nothing is named
 
     def checked(self, request: TranslationRequest, most: int) -> TranslationRequest:
-        """The same request with the model's own limit, where it names none; an unknown language is an error."""
+        """Fill in the model's length limit if the request has none. An unknown language raises an error."""
         for name, choices in (("source_language", self.sources), ("target_language", self.targets)):
             given = getattr(request, name)
             if given and not choices:
@@ -58,7 +58,7 @@ class ModelDefaults:
 
 
 def plain_model_defaults(settings: Settings, *, read_back: bool = False) -> ModelDefaults:
-    """The defaults of the page, for a model without its own; `read_back`: a model of the way back is here to choose."""
+    """The page's defaults for a model without its own; `read_back`: a reverse model is available for reranking."""
     decoding = default_options(settings)
     if read_back and decoding.beam_size > 1:
         decoding = replace(decoding, back_weight=WEIGHT)

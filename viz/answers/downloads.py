@@ -1,4 +1,4 @@
-"""Downloads of models: equal ones at one time are made once, and every request that waits gets the progress.
+"""Model downloads. Concurrent requests for one model share the download and its progress.
 
 When the leading request stops, the next one that waits continues the download.
 """

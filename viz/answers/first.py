@@ -38,7 +38,7 @@ FIRST = Path(__file__).resolve().parents[2] / "assets" / "first.json"
 
 
 def first_answer(service: Service) -> str:
-    """The stored answer, or a new one where its key differs."""
+    """The stored answer, or a new one if its key differs."""
     if FIRST.exists():
         kept = json.loads(FIRST.read_text(encoding="utf-8"))
         if kept.get("key") == key_of(service):
@@ -77,7 +77,7 @@ def key_of(service: Service) -> str:
 
 
 def _rule_of(service: Service) -> str:
-    """What judges the default model's answers: fitted anew, it leaves the weights as they are."""
+    """The default model's reliability rule, which can change without the weights."""
     card = service.catalogue.card(service.default, "transformer")
     path = service.catalogue.folder(card) / RELIABILITY
     return path.read_text(encoding="utf-8") if path.exists() else ""

@@ -1,4 +1,4 @@
-"""The hint for a sentence in a language that its model does not read: which language, and which models read it."""
+"""Hint that the sentence seems to be in another language, with models that read it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TOY = "toy"  # knows two sentences, so it is never offered
 
 
 def hint_of(service: Service, translation: Translation) -> dict[str, Any] | None:
-    """The language that a sentence looks like, where its model reads another one, and the models that read it.
+    """Detects a sentence in a language that the model does not read, and offers models that do.
 
     `language` is a code; `offers` has a model, its source language where it must be named, and both languages of each
     direction that is installed, first the one that goes back to what the sentence was taken for.

@@ -1,4 +1,4 @@
-"""Where a process of its own finds this package."""
+"""Import path of this package for child processes."""
 
 from __future__ import annotations
 

@@ -11,9 +11,9 @@ from headlight.viz.answers.import_path import import_path
 
 
 def join(part: Literal["data", "serve"], *, alone: bool, **options: Any) -> None:
-    """A cluster of this machine alone, or the one that runs here. Ray reports nothing to anybody.
+    """A local cluster, or the one that already runs here. Ray's usage statistics are disabled.
 
-    `part`: the one of Ray's libraries that is needed, and may be missing by itself.
+    `part`: the required Ray library, which may be missing.
     """
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ["PYTHONPATH"] = import_path()  # for its workers
@@ -28,7 +28,7 @@ def join(part: Literal["data", "serve"], *, alone: bool, **options: Any) -> None
     if alone:
         try:
             ray.init(include_dashboard=False, log_to_driver=False, **options)
-        except Exception as error:  # Ray has no class of its own for it
+        except Exception as error:  # Ray has no class for it
             advice = "If the machine is busy, try again later."
             raise CommandError(f"Ray does not start on this machine: {error} {advice}") from error
         return

@@ -1,4 +1,4 @@
-"""What the heads of a model do over a corpus, for the page: `roles.json` of its folder, read when it is asked for."""
+"""Corpus roles of a model's heads: `roles.json` of its folder, loaded on demand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LONGEST_NAME = 200  # characters
 
 
 def roles_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """The function that a widget calls with a model's name: `{"roles": …}`, None where nothing is kept.
+    """The function that a widget calls with a model's name: `{"roles": …}`, or None without a file.
 
     `model/experiments/steadiness.py` says what the values are.
     """

@@ -1,4 +1,4 @@
-"""Weights as letters: how maps travel, at little more than a byte a weight.
+"""Encodes attention weights as characters, slightly more than one byte per weight.
 
 The weights from 0 to 1 are cut into cells, and each cell has a letter. Small weights are by far the most frequent, and
 their letters take one byte as UTF-8; further ones take two, and from 0.17 on three. Compression would save no more, and
@@ -19,7 +19,7 @@ from headlight.model.records import FloatArray
 
 CELLS = 20_000  # the finest cells: half a unit of the fourth decimal
 AT_ONCE = 1 << 15  # weights that are turned into letters together: they stay in the processor's cache
-# Letters of one byte: printable, and neither JSON nor HTML writes them otherwise.
+# One-byte characters: printable, and not escaped in JSON or HTML.
 PLAIN = "".join(letter for letter in map(chr, range(0x21, 0x7F)) if letter not in "\"&'<>\\")
 TWO_BYTES = range(0x100, 0x800)
 THREE_BYTES = 0x4E00  # from here on
@@ -58,7 +58,7 @@ def cell_places() -> np.ndarray:
     # Within one such number, three decimals round down and up where it ends in 5, two where it ends in 50, and so on.
     parted = np.logical_or.reduce([fourth % (10 * half) == 5 * half for half in (1, 10, 100)])
     begins = (cells % 2 == 1) | parted
-    begins[[0, 1, CELLS]] = True  # nothing and one have letters of their own
+    begins[[0, 1, CELLS]] = True  # zero and one have exact codes
     places: np.ndarray = (np.cumsum(begins) - 1).astype("<u2")
     return places
 

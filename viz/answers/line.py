@@ -13,11 +13,11 @@ first.
 Equal requests have one turn: while one waits or runs, the others stand behind it, and get its result. Where it ends
 without one, the next of them takes its place.
 
-A request of somebody who still types waits apart (`join_live`). It has a turn only while no other request waits or
+Live requests (`join_live`) wait in a queue of lower priority. They run only while no full request waits or
 runs, and gives it up once one comes (`is_quiet`), so that typing delays no answer that somebody asked for.
 
 A background request, which the page makes by itself, waits apart, too: it begins while nothing else waits or runs, and
-takes no place of those who ask. Neither it nor a request of somebody who types counts against its visitor's turns: the
+does not count as waiting. Neither background nor live requests count against the visitor's limit: the
 visitor's next request runs beside it.
 """
 
@@ -104,11 +104,11 @@ class Line:
             self._check_room(self._new(visitor, kind=kind), besides=besides)
 
     def join_live(self, visitor: Visitor) -> Place:
-        """A place after all others, of which a visitor has one at a time: an older one is over."""
+        """A low-priority ticket. A visitor has at most one; a new one cancels the old."""
         return self._join_apart(self._live, MOST_LIVE, visitor, live=True)
 
     def join_background(self, visitor: Visitor) -> Place:
-        """The same for what a page does by itself."""
+        """The same for background requests of the page."""
         return self._join_apart(self._background, MOST_BACKGROUND, visitor, background=True)
 
     def _join_apart(self, places: list[Place], most: int, visitor: Visitor, **kind: bool) -> Place:
@@ -125,13 +125,13 @@ class Line:
             return place
 
     def is_quiet(self) -> bool:
-        """Whether no request but those of people who type waits or runs."""
+        """Whether no full request waits or runs."""
         with self._changed:
             self._drop_forgotten()
             return self._is_quiet()
 
     def find(self, name: str, visitor: Visitor) -> Place | None:
-        """The place of this name, if it was parked by this visitor and is not forgotten yet."""
+        """The visitor's parked ticket of this name, unless it has expired."""
         with self._changed:
             self._drop_forgotten()
             for place in (*self._waiting, *self._background):
@@ -320,7 +320,7 @@ class Line:
         return not self._waiting and all(place.live or place.background for place in self._running)
 
     def _next_live(self) -> Place | None:
-        """Who types and is next: one turn stays free for a request that somebody asks for."""
+        """Next live ticket. One slot is kept free for full requests."""
         typed = [place for place in self._running if not place.background]
         if not self._is_quiet() or len(typed) >= max(1, self.at_once - 1):
             return None
@@ -329,7 +329,7 @@ class Line:
         return next(self._order(able, typed), None)
 
     def _next_background(self) -> Place | None:
-        """What a page does by itself and is next: it cannot be stopped halfway, so one turn stays free, too."""
+        """Next background ticket. Background work cannot be cancelled, so one slot is kept free."""
         able = [place for place in self._background if place.left_at is None]
         if self._waiting or self._live or len(self._running) >= max(1, self.at_once - 1):
             return None

@@ -35,11 +35,11 @@ class LoadedModels:
             yield model
 
     def find(self, card: ModelCard) -> Any:
-        """The same, where it is loaded and held. It takes no lock, so a forked process may call it."""
+        """The model if it is loaded. Takes no lock, so a forked process can call it."""
         return self.cache.find(place_of(card))
 
     def outline(self, card: ModelCard) -> Outline:
-        """What a translator knows without its weights, from its folder."""
+        """Model information of a translator from its folder, without weights."""
         with self.cache.hold(("outline", *place_of(card)), lambda: self._read(card, read_outline)) as outline:
             found: Outline = outline
             return found

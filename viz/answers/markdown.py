@@ -72,13 +72,13 @@ def blocks(source: str) -> list[Block]:
 
 
 def licence_of(source: str) -> str:
-    """The licence of the weights by the card; empty where the card names none."""
+    """The licence of the weights on the card, or empty."""
     match = LICENCE.search(" ".join(source.split()))
     return match[1].strip() if match else ""
 
 
 def curve_of(found: list[Block]) -> dict[str, Any] | None:
-    """The table whose first column counts steps, as series of numbers; `None` where there is none."""
+    """The table whose first column counts steps, as series of numbers, or `None`."""
     for table in (block for block in found if block["tag"] == "table"):
         rows = [[_text(cell) for cell in row["inside"]] for part in table["inside"] for row in part["inside"]]
         names, *lines = rows

@@ -71,7 +71,7 @@ class ModelCache(Generic[Model]):
         entry = self._models.get(key)
         if entry is not None:
             entry.holders += 1
-            self._models.shrink()  # the model that was used last before may now leave, where it is too large
+            self._models.shrink()  # the previously used model can now be evicted if it is too large
         return entry
 
     def _load(self, lead: Lead[_Entry[Model]], load: Callable[[], Model]) -> _Entry[Model]:

@@ -1,4 +1,4 @@
-"""What the browser is told of a model: in the menu, beside an answer, and as the request of who changes nothing."""
+"""Model data for the browser: menu entries, model data of an answer, and the default request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headlight.viz.answers.service import Service
 
 
 def default_request(service: Service) -> dict[str, Any]:
-    """The default request: what the page sends when the visitor changes nothing."""
+    """The default request of the page."""
     open_fields = {"target": None, "prefix": None, "source_language": "", "target_language": ""}
     return {"model": service.default, **service.model_defaults().options(), **open_fields}
 
@@ -22,9 +22,9 @@ def default_request(service: Service) -> dict[str, Any]:
 def answer_of(
     service: Service, translation: Translation, read_back: Reliability | None = None, *, cached: bool = False
 ) -> str:
-    """A translation with what is known of its model; `cached`: it was made before, so that its seconds say nothing.
+    """JSON of a translation and its model; `cached`: timings are from an earlier request.
 
-    `read_back` is its reliability where it was translated back already; else the browser asks for that.
+    `read_back` is its reliability if it was back-translated already; else the browser requests it.
     """
     more: dict[str, Any] = {"hint": hint_of(service, translation), "way_back": service.way_back(translation)}
     if read_back is not None:
@@ -85,7 +85,7 @@ def classifiers(service: Service) -> list[dict[str, Any]]:
 
 
 def about(card: ModelCard) -> dict[str, Any]:
-    """What the browser needs to know of a model."""
+    """Model data for the browser."""
     source, target = (*card.languages, "", "")[:2]
     names = ("name", "where", "downloaded", "bytes")
     best = card.cross_heads.best  # that aligns words, whichever row tells of a word

@@ -79,7 +79,7 @@ def answer_values(
 
 
 def _interventions(request: TranslationRequest) -> dict[str, Any]:
-    """What was changed, if anything was."""
+    """Interventions, if any."""
     changes = [change_values(change) for change in request.interventions]
     return {"interventions": changes} if changes else {}
 
@@ -116,12 +116,12 @@ def waiting_json(before: int | None, place: str = "") -> str:
 
 
 def busy_json() -> str:
-    """Others are served first: an answer to somebody who types has no turn now."""
+    """Message: live requests are deferred because the server is busy."""
     return _json({"what": "busy"})
 
 
 def parcel_json(name: str) -> str:
-    """The answer is too large for a message: it waits under this name."""
+    """Message: the answer is too large to stream; fetch it under this name."""
     return _json({"what": "parcel", "name": name})
 
 
@@ -152,12 +152,12 @@ def tokens_values(tokens: Sequence[Token]) -> list[dict[str, Any]]:
 
 
 def weights_values(weights: FloatArray, *, causal: bool = False) -> dict[str, Any]:
-    """An array of any shape; where it is `causal`, what its last axes hold above their diagonal is left out."""
+    """Encode an array of any shape; `causal` omits the values above the diagonal of the last two axes."""
     return {"shape": list(weights.shape), "letters": letters_of(weights, causal=causal)}
 
 
 def roles_values(found: Mapping[str, Sequence[Sequence[Role]]]) -> dict[str, Any]:
-    """What each head does in this sentence, a word and two numbers: `[layer][head]`."""
+    """Role of each head in this sentence, a name and two numbers: `[layer][head]`."""
     return {
         kind: [[[each.name, round(each.share, 4), round(each.spread, 2)] for each in layer] for layer in layers]
         for kind, layers in found.items()

@@ -29,7 +29,7 @@ from headlight.viz.settings import read_settings
 
 MODELS = 3  # models that a replica keeps in memory
 AT_ONCE = 2  # requests that one replica answers at a time: while one waits for memory, another computes
-WAITING = 64  # requests that wait; more are told that there are too many
+WAITING = 64  # maximum number of waiting requests; more are rejected
 BEAT = 1.0  # seconds between two signs of life
 
 LOG = logging.getLogger(__name__)
@@ -45,7 +45,7 @@ class Answers:
 
     @serve.multiplexed(max_num_models_per_replica=MODELS)  # type: ignore[untyped-decorator]
     async def model(self, model_id: str) -> Any:
-        """The model of a call, loaded; fetched before, where it comes from the Hub and is not here yet."""
+        """The loaded model of a call, downloaded from the Hub if necessary."""
         return await asyncio.get_running_loop().run_in_executor(self.threads, self._load, model_id)
 
     def _load(self, model_id: str) -> Any:
@@ -68,7 +68,7 @@ class Answers:
         return StreamingResponse(self.frames(call), media_type="application/octet-stream")
 
     async def frames(self, call: Call) -> AsyncIterator[bytes]:
-        """What a thread computes, and signs of life while it is silent. Who leaves ends the work within one step."""
+        """Stream frames from a worker thread, with heartbeats. A disconnect cancels the work within one step."""
         loop, gone = asyncio.get_running_loop(), Event()
         queue: asyncio.Queue[bytes | None] = asyncio.Queue()
 

@@ -1,4 +1,4 @@
-"""What the page and its API need of the models: the list of models, the check of a request, its translation.
+"""Service layer: lists models, validates requests, translates.
 
 Every limit is checked before the work begins: characters before a text is cut into tokens, tokens before the model
 reads one. An expected error becomes a `PageError`.
@@ -43,8 +43,8 @@ from headlight.viz.fields import request_from
 from headlight.viz.settings import Settings, SettingsError
 from headlight.viz.values import check_text
 
-DEFAULT_MODEL = "de-en"  # translates where a request names no model
-TOY = "toy"  # the default only where there is no other model
+DEFAULT_MODEL = "de-en"  # default translator
+TOY = "toy"  # the default only if there is no other model
 REVIEW = 8  # a review may have 8 times the characters of a sentence: a classifier reads pages
 MEGABYTE = 1_000_000
 
@@ -53,7 +53,7 @@ LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Cached(Progress):
-    """A translation that was made for an earlier request: its seconds say nothing about this one."""
+    """A cached translation; its timings belong to an earlier request."""
 
 
 class Service:
@@ -74,8 +74,8 @@ class Service:
         self.catalogue = Catalogue(settings)
         self.loaded = LoadedModels(self.catalogue, settings.models_mb * MEGABYTE)
         self.backend: Backend = choose_backend(settings, self.loaded)
-        self.training = TrainingRuns()  # in processes of their own, with a line of their own
-        self._model_defaults: dict[tuple[str, str], ModelDefaults] = {}  # also of models that are no longer in memory
+        self.training = TrainingRuns()  # in separate processes with their own queue
+        self._model_defaults: dict[tuple[str, str], ModelDefaults] = {}  # also of evicted models
         names = [card.name for card in self.catalogue.cards() if card.kind == "transformer" and card.downloaded]
         if settings.model and settings.model not in names:
             raise SettingsError(
@@ -103,7 +103,7 @@ class Service:
         return self.catalogue.fetch(name, on_progress, stop)
 
     def run(self, name: str, work: Work, *given: Any) -> Any:
-        """`work(translator, *given)` of the translator of this name, or the default one, where it is computed."""
+        """Run `work(translator, *given)` on the backend of this translator, or of the default one."""
         with _in_our_words():
             return self.backend.run(self._card(name), work, *given)
 
@@ -123,11 +123,11 @@ class Service:
         return sorted(cards, key=lambda card: (not card.downloaded, card.where == "hub", not card.linear, card.name))
 
     def outline(self, name: str = "") -> Outline:
-        """What the translator of this name, or the default one, knows without computing."""
+        """Model information of this translator, or of the default one."""
         return self.backend.outline(self._card(name))
 
     def model_defaults(self, name: str = "") -> ModelDefaults:
-        """The default options of a translator. A model is asked only where it brings defaults of its own."""
+        """The default options of a translator. The model is loaded only if it has its own defaults."""
         card = self._card(name)
         if not card.brings_defaults and card.downloaded:
             read_back = card.read_back and bool(self.catalogue.reverse_of(card.name))
@@ -223,7 +223,7 @@ class Service:
                 yield from self._steps(request, lead, stop)
 
     def _steps(self, request: TranslationRequest, lead: Lead[Translation], stop: Event) -> Generator[Progress]:
-        """The steps of a request that no other one of this process makes."""
+        """Compute a request as the leader and yield its progress."""
         made: Translation | None = None
         cached = failed = False
         try:
@@ -249,9 +249,9 @@ class Service:
                 self.tallies.ended(request.model or self.default, "page", "failed" if failed else "stopped")
 
     def _choose(self, translation: Translation, turn: Turn) -> Translation:
-        """The hypothesis that the way back chooses, too, where the request wants that and its model is here.
+        """Rerank with the reverse model if the request asks for it and the model is installed.
 
-        Where that model fails, the search's own choice stands: a visitor who has waited for it gets it.
+        If the reverse model fails, the search's own choice is returned.
         """
         name = self._reverse(translation.request) if has_choice(translation) else ""
         if not name:
@@ -270,7 +270,7 @@ class Service:
 
     @contextmanager
     def _shared(self, request: TranslationRequest, left: Event | None = None) -> Iterator[Turn]:
-        """The request's turn among all page processes; without a shared cache, there is nobody else."""
+        """The slot for this request in the shared cache; without one, always the lead."""
         if self.shared is None:
             yield ALONE
             return
@@ -278,7 +278,7 @@ class Service:
             yield turn
 
     def _tell(self, request: TranslationRequest, purpose: Purpose, translation: Translation, *, cached: bool) -> None:
-        """Count an answer, and log it where somebody collects logs."""
+        """Update metrics and write a log line."""
         name = request.model or self.default
         self.tallies.answer(name, purpose, translation, cached=cached)
         tokens = {"read": len(translation.source_tokens), "written": len(translation.target_tokens)}
@@ -288,21 +288,21 @@ class Service:
         LOG.info("An answer was given.", extra={"values": values})
 
     def way_back(self, translation: Translation) -> str:
-        """The model that translates an answer back, by name; empty where none is here, or the answer is not judged."""
+        """The name of the reverse model; empty if none is installed or the answer is not judged."""
         return self._reverse(translation.request) if translation.judges_way_back else ""
 
     def _reverse(self, request: TranslationRequest) -> str:
         return self.catalogue.reverse_of(request.model or self.default)
 
     def read_back(self, translation: Translation) -> Reliability | None:
-        """How far an answer can be relied on, with the translation read back where a model for that is here."""
+        """Reliability of an answer, with back-translation if a reverse model is installed."""
         name = self.way_back(translation)
         if not name:
             return translation.reliability
         return translation.read_back(self.run(name, read_back, translation))
 
     def key(self, request: TranslationRequest) -> Key:
-        """What decides the answer to a checked request: the same for requests that name the default model or none."""
+        """Cache key of a checked request. Naming the default model gives the same key as naming none."""
         card = self._card(request.model)
         revision = card.revision
         if request.options.back_weight > 0 and request.options.beam_size > 1:  # another model chooses, too
@@ -310,7 +310,7 @@ class Service:
         return Key(revision, replace(request, model=card.name))
 
     def partner_revision(self, name: str) -> str:
-        """The revision of the model that reads back what this one writes; empty where none is here."""
+        """The revision of the reverse model, or empty."""
         partner = self.catalogue.reverse_of(name)
         return self.catalogue.card(partner).revision if partner else ""
 
@@ -323,7 +323,7 @@ class Service:
     def judge_and_erase(
         self, text: Any, model: str = "", *, most_tokens: int = 0, most_work: float = 0
     ) -> tuple[Judgement, Erased]:
-        """The verdict; and what each word did for it, of a text of at most so many tokens and for that much work."""
+        """The verdict and the contribution of each word, within the limits of tokens and cost."""
         text = check_text("text", text, limit=REVIEW * self.settings.max_characters)
         if is_blank(text):
             raise PageError("text", "blank_text")

@@ -1,4 +1,4 @@
-"""Answers that several page processes share, in Redis or Valkey: equal requests of all of them are computed once.
+"""Translation cache in Redis or Valkey, shared by page processes.
 
     with shared.turn(key, rule, left) as turn:
         answer = turn.found or turn.keep(make())
@@ -35,7 +35,7 @@ LOG = logging.getLogger(__name__)
 
 
 class Turn:
-    """One request at the shared cache: what was found there, else who computes it for all."""
+    """A lookup in the shared cache: the cached answer, or the lock to compute it."""
 
     def __init__(self, shared: SharedAnswers | None = None, name: str = "", found: Translation | None = None) -> None:
         self.found = found
@@ -48,7 +48,7 @@ class Turn:
         return translation
 
 
-ALONE = Turn()  # where nobody shares
+ALONE = Turn()  # without a shared cache
 
 
 class SharedAnswers:
@@ -73,11 +73,11 @@ class SharedAnswers:
 
     @property
     def rests(self) -> bool:
-        """Whether it failed a moment ago, and is left alone."""
+        """Whether the cache is in back-off after a failure."""
         return time.monotonic() < self._rests_until
 
     def ask(self, command: str, *given: Any, **options: Any) -> Any:
-        """What the cache says; nothing while it is down."""
+        """Run a command; returns None during back-off."""
         if self.rests:
             return None
         try:
@@ -101,7 +101,7 @@ class SharedAnswers:
 
     @contextmanager
     def turn(self, key: Key, rule: ReliabilityRule | None, left: Event | None = None) -> Iterator[Turn]:
-        """The answer of an equal request, which may run in another process now; else the lead, to compute it."""
+        """Wait for the answer from another process, or acquire the lock to compute it."""
         name, mark = name_of(key), secrets.token_hex(8)
         found = self._find(name, rule)
         leads = found is None and self._leads(name, mark)
@@ -110,7 +110,7 @@ class SharedAnswers:
             found = self._find(name, rule)
             leads = found is None and self._leads(name, mark)
         over = Event()
-        # The work cannot sign by itself: a call of another machine says nothing until its end.
+        # A thread renews the lock, because a remote call blocks until it ends.
         if leads:
             Thread(target=self._sign, args=(name, over), name="shared answers", daemon=True).start()
         try:
@@ -121,7 +121,7 @@ class SharedAnswers:
                 self.ask("delete", f"{name}:lead")
 
     def _sign(self, name: str, over: Event) -> None:
-        """Tell the other processes, until the work is `over`, that this one is alive."""
+        """Renew this process's lead until the work is `over`."""
         while not over.wait(LEAD / 4):
             self.ask("pexpire", f"{name}:lead", round(1000 * LEAD))
 
@@ -138,7 +138,7 @@ class SharedAnswers:
 
 
 def name_of(key: Key) -> str:
-    """An answer's name in the cache: no text of a visitor can be read from it."""
-    # Another version of the code may answer otherwise.
+    """Redis key of an answer; a hash, so that it reveals no user text."""
+    # Another version of the code may give other answers.
     digest = hashlib.sha256(f"{__version__}\n{key.revision}\n{told(key.request)}".encode()).hexdigest()
     return f"headlight:{FORMAT}:{digest}"

@@ -1,4 +1,4 @@
-"""Equal work is done once at a time: the first request computes, and equal ones wait for its result.
+"""Single flight: concurrent requests with equal keys share one computation.
 
     found = flights.enter(key, find=lambda: cache.get(key), keep=lambda made: cache.put(key, made))
     if isinstance(found, Lead):
@@ -51,7 +51,7 @@ class SingleFlight(Generic[Result]):
     ) -> None:
         """A lead counts as lost after `patience` seconds without a call of `alive`, `tell` or `done`.
 
-        `shares` tells which errors of a lead are also raised for the requests that wait.
+        `shares` decides which errors of a lead are also raised for the waiting requests.
         `only_found`: a request that waited takes the result from `find` or leads itself.
         """
         self.patience = patience
@@ -123,7 +123,7 @@ class SingleFlight(Generic[Result]):
 
 
 class Lead(Generic[Result]):
-    """The request that does the work, as a `with` block. Without a result at its end, the next request leads."""
+    """The leader of a flight, used as a `with` block. If it ends without a result, the next waiter becomes leader."""
 
     def __init__(
         self,
@@ -140,12 +140,12 @@ class Lead(Generic[Result]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # A closed generator and an interrupt are no `Exception`: they concern this request, not the work.
+        # A closed generator and an interrupt are not `Exception`s: they concern this request, not the work.
         shared = error if isinstance(error, Exception) and self._flights._shares(error) else None
         self._land(None, shared)
 
     def alive(self) -> None:
-        """Tell the waiting requests that the work goes on."""
+        """Send progress to the waiting requests."""
         self._flight.alive = time.monotonic()
 
     def tell(self, progress: Any) -> None:

@@ -1,4 +1,4 @@
-"""Records as bytes and back: as JSON with the names of their classes, arrays behind them as they are.
+"""Serialises records: JSON with class names, followed by raw arrays.
 
 So they are kept in a shared cache, and so they cross from one process or machine to another. Only the classes of
 `CLASSES` are made from such bytes, whatever they say; no code is run.
@@ -48,7 +48,7 @@ CLASSES: Mapping[str, type] = MappingProxyType(
 
 
 class PackedError(ValueError):
-    """Bytes that hold nothing of this format."""
+    """The bytes are not in this format."""
 
 
 def pack(value: Any) -> bytes:
@@ -63,7 +63,7 @@ def pack(value: Any) -> bytes:
 
 
 def unpack(given: bytes) -> Any:
-    """What was packed, its arrays read-only; a `PackedError` where the bytes hold nothing of the kind."""
+    """Decode packed records with read-only arrays. Raises `PackedError` for invalid bytes."""
     try:
         length = int.from_bytes(given[:8], "little")
         head = json.loads(given[8 : 8 + length])
@@ -84,7 +84,7 @@ def unpack(given: bytes) -> Any:
 
 
 def pack_translation(translation: Translation) -> bytes:
-    """A translation without its rule of reliability: that stays at home."""
+    """A translation without its reliability rule, which is not sent."""
     return pack(dataclasses.replace(translation, rule=None))
 
 

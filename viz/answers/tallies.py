@@ -1,4 +1,4 @@
-"""What a server has done so far, as numbers: how many answers, how soon, and what went wrong. No text is kept."""
+"""Usage metrics: answers, latencies, refusals. No user text is stored."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Literal
 
 from headlight.model.records import Translation
 
-Purpose = Literal["page", "api", "view"]  # a visitor's sentence, a program's, or what a tab reads beside it
-BOUNDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)  # seconds: where the counts of a stage are cut
+Purpose = Literal["page", "api", "view"]  # sentences of visitors and programs, and further requests of tabs
+BOUNDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)  # histogram buckets of a stage in seconds
 
 
 class Tallies:
@@ -36,7 +36,7 @@ class Tallies:
                 self._observe(field.name, getattr(translation.timing, field.name))
 
     def ended(self, model: str, purpose: Purpose, outcome: Literal["stopped", "failed"]) -> None:
-        """A request ended before its answer: its visitor left or asked for something else, or it went wrong."""
+        """Count a request that ended without an answer: cancelled or failed."""
         with self._lock:
             self._answers[model, purpose, outcome] += 1
 

@@ -1,4 +1,4 @@
-"""Training runs of visitors: each in a process of its own, a few at a time, with a queue before them.
+"""Training runs of visitors: each in a separate process, a few at a time, with a queue.
 
 A run lives as long as its visitor asks for its moments. It ends when the visitor stops it, begins another one, leaves,
 or asks for nothing for `PATIENCE` seconds. A whole class may press Train at once: visitors take turns by session, as a
@@ -27,7 +27,7 @@ AT_ONCE = 1  # runs: two cores also translate
 MOST = 64  # waiting runs, each a thread; one address may have half of them: a class
 PATIENCE = 10.0  # seconds without a question after which a visitor has left; hidden pages ask once a second
 GLANCE = 0.2  # seconds between two looks at whether a run must end
-LONGEST = 180.0  # seconds of a run beside others, at the lowest priority; alone it takes 2 to 12
+LONGEST = 180.0  # seconds of a run next to other work, at the lowest priority; alone it takes 2 to 12
 MOST_BYTES = 8_000_000  # of one run's moments: the largest has a third
 COMMAND = (sys.executable, "-P", "-m", "headlight.model.training.watched_process")
 
@@ -35,7 +35,7 @@ LOG = logging.getLogger(__name__)
 
 
 class TrainingRun:
-    """One visitor's run, or two side by side, and what has come of it so far."""
+    """A visitor's training run (or two in parallel) and its messages so far."""
 
     def __init__(self, visitor: Visitor, settings: Sequence[Mapping[str, Any]], place: Place, now: float) -> None:
         self.name = secrets.token_urlsafe(12)  # the browser names it to ask for more
@@ -82,7 +82,7 @@ class TrainingRuns:
         return run
 
     def more(self, visitor: Visitor, name: Any, seen: int) -> dict[str, Any]:
-        """What has come since the first `seen` messages, and how many waiting runs are before this one."""
+        """Messages after the first `seen`, and the position in the queue."""
         with self._changed:
             run = self._runs.get(name) if isinstance(name, str) else None
             if run is None or run.visitor != visitor:
@@ -94,7 +94,7 @@ class TrainingRuns:
             return {"before": run.place.before(), "messages": new, "over": run.over}
 
     def stop(self, visitor: Visitor, name: Any) -> None:
-        """End the visitor's run of this name. A run that there is no more is at its end already."""
+        """Stop the visitor's run of this name, if it still exists."""
         self._leave(lambda run: run.visitor == visitor and run.name == name)
 
     def left(self, visitor: Visitor) -> None:
@@ -111,11 +111,11 @@ class TrainingRuns:
             return len(self._runs)
 
     def wait_until(self, holds: Callable[[], bool], seconds: float) -> bool:
-        """Wait at most `seconds` for something to hold of the runs; for tests and for the end of a server."""
+        """Wait until a condition holds; used by tests and at shutdown."""
         with self._changed:
             return self._changed.wait_for(holds, seconds)
 
-    # ------------------------------------------------------------ the life of a run, in a thread of its own
+    # ------------------------------------------------------------ one thread per run
 
     def _live(self, run: TrainingRun) -> None:
         try:
@@ -162,7 +162,7 @@ class TrainingRuns:
             reader.join(GLANCE)
 
     def _start(self) -> subprocess.Popen[bytes]:
-        # No GPU: it is lent to answers alone.
+        # No GPU: it is reserved for translations.
         more = {"PYTHONPATH": import_path(), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
         return subprocess.Popen(  # noqa: S603 - our own module, and nothing that a visitor wrote
             self.command,

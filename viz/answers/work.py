@@ -1,6 +1,6 @@
-"""What may be asked of a model, by name: each a function of the model and of records, which may run anywhere.
+"""Registry of functions that may run on another machine.
 
-A machine that is asked runs what stands here, and nothing else.
+A replica runs only the functions listed here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""ZeroGPU: Hugging Face Spaces give a GPU for the length of one call. Everywhere else nothing changes."""
+"""ZeroGPU backend: on Hugging Face Spaces, a GPU is attached for each call."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class LentGpu(Here):
             return unpack(self._gpu(card, name_of(work), pack(given)))
 
     def stream(self, card: ModelCard, request: TranslationRequest, stop: Event) -> Generator[Progress]:
-        """The answer in one call, without progress on the way."""
+        """The answer in one call, without progress."""
         yield last_progress(self.run(card, Translator.translate, request))
 
 
 def lent_gpu(models: LoadedModels) -> LentGpu | None:
-    """This backend; `None` where the package `spaces` is not installed, or finds no such hardware."""
+    """This backend; `None` without the package `spaces` or its hardware."""
     try:
         spaces: Any = importlib.import_module("spaces")
     except ImportError:

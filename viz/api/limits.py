@@ -1,4 +1,4 @@
-"""Middleware before the app: it refuses requests that are too large, malformed or for an address that is not served.
+"""ASGI middleware that rejects oversized, malformed and unknown requests.
 
 It is plain ASGI and wraps any ASGI app. Gradio serves far more than the page needs, has no limit on a request's size,
 answers a malformed one with the text of its validators, and an unknown name with a bare "Internal Server Error".
@@ -174,7 +174,7 @@ class RequestLimits:
     # ------------------------------------------------------------ calls of widgets
 
     async def _call(self, scope: Scope, receive: Receive, send: Send, values: Any) -> None:
-        """Call a function of a widget, after its turn has come if it computes."""
+        """Call a widget function; functions that compute wait for a queue slot."""
         page, queue = page_of(scope), queue_of(scope)
         if page is None:
             raise self._unknown()

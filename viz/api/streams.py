@@ -22,7 +22,7 @@ from headlight.viz.wire.listening import ListeningQueue
 from headlight.viz.wire.told import HEADERS, SILENCE
 
 GLANCE = 1.0  # seconds between two looks at whether a stream has pending messages
-LETTING_GO = 10.0  # seconds that a reader has for its last message to arrive: a phone's line may be slow
+LETTING_GO = 10.0  # seconds the client has to receive the last message and close the stream
 ALIVE = b"event: heartbeat\ndata: null\n\n"  # in the words of Gradio
 CLOSE = b'data: {"msg":"close_stream","event_id":null}\n\n'
 
@@ -92,7 +92,7 @@ async def _gone(receive: Receive) -> None:
 
 
 class _Way:
-    """The way between Gradio and the reader of a stream, whose last message waits here."""
+    """ASGI proxy between Gradio and the client that holds back the final message."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class _Way:
         self.last: Message | None = None
 
     async def receive(self) -> Message:
-        """What the reader says; once nothing is owed for a while, that it is gone, or Gradio would never end."""
+        """Forward client messages; report a disconnect without pending ones, because Gradio never ends the stream."""
         left, owed = asyncio.ensure_future(self._receive()), True
         try:
             while not left.done():
@@ -133,5 +133,5 @@ class _Way:
         await self._send(message)
 
     async def end(self) -> None:
-        """The last message, after all."""
+        """Send the final message."""
         await self._send(self.last or {"type": "http.response.body", "body": b""})

@@ -16,7 +16,7 @@ from headlight.viz.answers.line import Line, Place, Visitor
 from headlight.viz.answers.payload import error_json, waiting_json
 from headlight.viz.errors import PageError
 
-PATIENCE = 1.0  # seconds until a waiting call returns its position, and the browser calls again
+PATIENCE = 1.0  # long-poll interval: a waiting call returns its position and the browser calls again
 LONGEST_SESSION = 64  # characters; browsers and programs use a dozen
 
 
@@ -61,7 +61,7 @@ async def place_in(line: Line, visitor: Visitor, data: str, *, kind: str = "", b
 
 
 def _named(data: str) -> str:
-    """The name of the place that a repeated call comes back to; else empty."""
+    """Name of the parked ticket of a repeated call, or ""."""
     try:
         name = json.loads(data).get("place", "")
     except (ValueError, RecursionError, AttributeError):

@@ -1,4 +1,4 @@
-"""What a visitor exports: one map as CSV or picture, the wall as picture, all maps as NPZ or JSON, the page as HTML."""
+"""Exports: one map as CSV or picture, the wall as picture, all maps as NPZ or JSON, the page as HTML."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ def map_csv(chosen: AttentionMap) -> bytes:
 
 
 def comparison_csv(first: AttentionMap, second: AttentionMap) -> bytes:
-    """A, B and A − B, one below the other: the first column says which."""
+    """A, B and A − B below each other; the first column names them."""
     one, other = _harmless(frame(first)), _harmless(frame(second))
-    # By place, not by name: two tokens may be called alike.
+    # By index, not by name: two tokens can have the same text.
     difference = pd.DataFrame(one.to_numpy() - other.to_numpy(), index=one.index, columns=one.columns)
     return _csv(pd.concat([one, other, difference], keys=["A", "B", "A − B"]))
 
@@ -96,7 +96,7 @@ def comparing(chosen: Selection) -> bool:
 
 
 class Exporter:
-    """The server's part of the menu: it makes the file of what is on show."""
+    """The server's part of the export menu: creates the file of the current view."""
 
     def __init__(self, service: Service) -> None:
         self.service = service

@@ -1,4 +1,4 @@
-"""Pictures for print: what is on show, or the whole wall, with the kind, the model and the sentence written on them."""
+"""Pictures for print: the current view or the whole wall, with kind, model and sentence as captions."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def standalone(answer: str, chosen: Selection, language: str) -> bytes:
 
 
 def given(shown: object) -> str:
-    """The script that says what a page shows."""
+    """Script with the data of a standalone page."""
     return f"globalThis.headlightShown = {_script(shown)};"
 
 

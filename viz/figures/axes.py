@@ -1,4 +1,4 @@
-"""Tokens along the edges of a map: how large its cells are, which labels fit, and how they stand.
+"""Axis labels of a map: cell size, thinning and orientation.
 
 Axes count 0, 1, 2, … because equal labels merge on an axis of categories. Above 44 tokens every tenth is named.
 """
@@ -22,7 +22,7 @@ SIDE = 16  # around everything
 
 @dataclass(frozen=True)
 class Edge:
-    """The labels of one axis, and what is written of them."""
+    """The labels of one axis and their text."""
 
     labels: tuple[Label, ...]
     cell: float  # pixels a token
@@ -57,12 +57,12 @@ class Edge:
 
 
 def edge_of(tokens: Sequence[Token], most: float = WIDEST_MAP, largest: float = LARGEST_CELL) -> Edge:
-    """An axis for these tokens within so many pixels."""
+    """An axis for these tokens within `pixels`."""
     return _edge(tokens, len(tokens), most, largest)
 
 
 def edges_of(map: AttentionMap, most: float = WIDEST_MAP, largest: float = LARGEST_CELL) -> tuple[Edge, Edge]:  # noqa: A002
-    """Rows and columns of one map, within so many pixels each: its cells are squares."""
+    """Row and column axes of one map with square cells, within the given pixels."""
     longer = max(len(map.rows), len(map.columns))
     return _edge(map.rows, longer, most, largest), _edge(map.columns, longer, most, largest)
 
@@ -130,7 +130,7 @@ def columns_height(edge: Edge) -> float:
 
 
 def gap_of(*edges: Edge) -> int:
-    """Pixels between cells: none where they are small."""
+    """Pixels between cells; zero for small cells."""
     return 1 if min(edge.cell for edge in edges) >= 12 else 0
 
 

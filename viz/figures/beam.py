@@ -1,4 +1,4 @@
-"""The search tree: what a beam kept, dropped and finished, step by step."""
+"""The beam search tree: kept, dropped and finished nodes per step."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def _add_edges(
     width: int,
     name: str | None = None,
 ) -> None:
-    """Lines from these nodes to what they continue."""
+    """Lines from these nodes to their parents."""
     across: list[float | None] = []
     down: list[float | None] = []
     for place in chosen:

@@ -1,4 +1,4 @@
-"""Cells of a map: their colour levels, what appears under the pointer, and the hatch where no look is possible.
+"""Cells of a map: colour levels, hover texts and hatching of masked cells.
 
 Zero is a colour, masked is a pattern: a masked cell has no value, and hatched ground shows in its place.
 """
@@ -26,7 +26,7 @@ TICKS: dict[Scale, tuple[list[float], list[str]]] = {
 
 
 def levels(map: AttentionMap, scale: Scale) -> FloatArray:  # noqa: A002 (the field's own word)
-    """What the colours show, `[rows, columns]`, 0 to 1, and NaN where it is masked. Linear: the weights themselves."""
+    """Colour values, `[rows, columns]`, 0 to 1; NaN if masked. Linear: the weights themselves."""
     if scale not in SCALES:
         raise ValueError(f"There is no scale {scale!r}: choose {', '.join(SCALES)}.")
     shown = map.weights.astype(np.float32)
@@ -42,7 +42,7 @@ def levels(map: AttentionMap, scale: Scale) -> FloatArray:  # noqa: A002 (the fi
 def hover_texts(
     values: FloatArray, allowed: BoolArray, rows: Edge, columns: Edge, words: Mapping[str, str], sign: str = ""
 ) -> list[list[str]]:
-    """What appears under the pointer, `[rows][columns]`: "query → key: 0.8230"; nothing where it is masked."""
+    """Hover text, `[rows][columns]`: "query → key: 0.8230"; empty if masked."""
     row_names = [label.plotly_full for label in rows.labels]
     column_names = [label.plotly_full for label in columns.labels]
     form = words["cell"]
@@ -56,7 +56,7 @@ def hover_texts(
 
 
 def hatch(allowed: BoolArray, theme: Theme, **place: Any) -> go.Scatter | None:
-    """Hatched ground under all masked cells, as one outline a run of cells; None where nothing is masked."""
+    """Hatching behind masked cells, one shape per run of cells; None if nothing is masked."""
     across: list[float | None] = []
     down: list[float | None] = []
     for top, bottom, left, right in _blocks(allowed):

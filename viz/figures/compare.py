@@ -1,4 +1,4 @@
-"""Two heads side by side, and where they differ."""
+"""Two heads side by side and their difference."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def header_height(title: Mapping[str, Any]) -> float:
 
 
 def caption(text: str, theme: Theme, **place: Any) -> dict[str, Any]:
-    """A small grey text; `place` says where, in Plotly's words."""
+    """A small grey text; `place` is a Plotly position."""
     return {"text": text, "showarrow": False, "font": {"size": CAPTION, "color": theme.ink_3}, **place}
 
 

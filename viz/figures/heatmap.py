@@ -1,4 +1,4 @@
-"""One head, or an average: who looks at whom."""
+"""Heatmap of one head or of an average."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headlight.viz.figures.cells import Scale, colour_bar, hatch, hover_texts, l
 from headlight.viz.figures.frame import corner, header_height
 from headlight.viz.theme import Theme, colour_scale, template
 
-NARROWEST = 440  # pixels: what a title needs
+NARROWEST = 440  # pixels for a title
 FOOT = 100  # pixels: the legend
 LEGEND = {"x": 0, "xanchor": "left", "y": 0, "yanchor": "top", "len": 220, "ypad": 24}
 

@@ -1,4 +1,4 @@
-"""Tokens on the left look at tokens on the right: a line for each look, as strong as its weight."""
+"""Line view: query tokens on the left, key tokens on the right, line opacity by weight."""
 
 from __future__ import annotations
 

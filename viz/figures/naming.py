@@ -1,4 +1,4 @@
-"""What several figures say: which head this is, and what its rows and columns are."""
+"""Shared texts of figures: head name and axis description."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SUMS_TO_ONE = 1.001
 
 
 def wording(figure: str, given: Mapping[str, str] | None) -> Mapping[str, str]:
-    """The phrases of a figure: English where no others are given."""
+    """The phrases of a figure, by default in English."""
     return figure_words(figure) | dict(given or {})
 
 
@@ -31,7 +31,7 @@ def is_maximum(map: AttentionMap) -> bool:  # noqa: A002
 
 
 def row_sentence(kind: MapKind, words: Mapping[str, str]) -> str:
-    """What a row is and what a column is, in words."""
+    """Descriptions of rows and columns."""
     return words[kind]
 
 

@@ -110,7 +110,7 @@ def _coarse(weights: FloatArray, allowed: BoolArray) -> tuple[FloatArray, BoolAr
 
 
 def _mosaic(tiles: FloatArray, allowed: BoolArray) -> FloatArray:
-    """`[layer, head, row, column]` → one array with an empty row and column between tiles, NaN where it is masked."""
+    """`[layer, head, row, column]` → one array with an empty row and column between tiles; NaN if masked."""
     layers, heads, height, width = tiles.shape
     picture = np.full((layers, height + 1, heads, width + 1), np.nan, dtype=np.float32)
     picture[:, :height, :, :width] = np.where(allowed, tiles, np.float32(np.nan)).transpose(0, 2, 1, 3)
@@ -140,7 +140,7 @@ def _axis(starts: list[float], count: int, average: str) -> dict[str, Any]:
 
 
 def _names(left: list[float], top: list[float], heads: int, layers: int, said: Mapping[str, str]) -> go.Scatter:
-    """An unseen point in the middle of each tile, which says what it is: one for a tile, not one for each cell."""
+    """An invisible point in the middle of each tile with its hover text: one per tile, not one per cell."""
     names = [
         said[_which(layer < layers, head < heads)].format(layer=layer + 1, head=head + 1)
         for layer in range(len(top))

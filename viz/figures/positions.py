@@ -1,4 +1,4 @@
-"""How positions are told apart: the encodings, how alike they are, and one of their waves."""
+"""Figures of positional encodings: the tables, their dot products, and single waves."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def _signed(values: FloatArray, theme: Theme) -> dict[str, Any]:
 
 
 def _unsigned(values: FloatArray, theme: Theme) -> dict[str, Any]:
-    """Where nothing is below zero: all colours from the least to the most; two-sided ones would hardly differ."""
+    """A sequential scale from the minimum to the maximum, for values without a sign."""
     low, high = float(values.min()), float(values.max())
     scale = colour_scale("headlight", theme)
     return {"zmin": low, "zmax": max(high, low + 1e-6), "colorscale": scale, "showscale": False}

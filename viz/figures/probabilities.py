@@ -14,7 +14,7 @@ from headlight.viz.labels import candidate, plotly_text, shorten
 from headlight.viz.theme import CAPTION, Theme, template
 
 ROW, TIGHT_ROW = 26, 8  # pixels a token, and in sentences of more than 44
-BARS, OTHER = 260, 132  # pixels of the bars, and of a column of others beside them
+BARS, OTHER = 260, 132  # pixels of the bars and of each column of alternatives
 SHOWN = 4  # such columns; all alternatives appear under the pointer
 LONGEST = 11  # columns of an alternative's name
 FOOT = 44

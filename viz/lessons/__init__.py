@@ -1,4 +1,4 @@
-"""One file a lesson, one line each here: the order on the page. What a lesson is stands in `lesson.py`."""
+"""One file per lesson and one line per lesson here, in page order. `lesson.py` defines a lesson."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The question of a step for a sentence: what there is to choose from, and which of it is right.
+"""Builds the question of a step: options and the correct one.
 
 The page computes the same in `widgets/lessons/question.js`. Where the numbers are unclear, nothing is asked.
 """
@@ -34,7 +34,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Seen:
-    """A step, and where one looks in it: a row, and a layer and a head of its kind."""
+    """A step and the selection in it: a row, and a layer and a head of its kind."""
 
     practice: Practice
     step: Step
@@ -59,7 +59,7 @@ class Seen:
 
 
 def question_of(seen: Seen, found: Shown | None) -> Question | None:
-    """What is asked; None where the numbers are unclear. `found`: what the step's experiment answers."""
+    """The question, or None if the numbers are inconclusive. `found`: the experiment's result."""
     ask = seen.step.ask
     if ask is None:
         return None

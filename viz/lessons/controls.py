@@ -1,4 +1,4 @@
-"""Controls of an experiment as data: what a visitor may set, within which bounds. The page draws a kind the same way.
+"""Controls of an experiment as data, with their ranges. The page renders each kind in the same way.
 
 Their phrases are `lesson_LESSON_control_NAME`, and of an option that is no number or plain text `…_OPTION`. Controls of
 one name in several steps of a lesson share what is set. The address holds it.
@@ -17,19 +17,19 @@ from headlight.viz.values import Switch as OnOff
 from headlight.viz.values import Text as AnyText
 from headlight.viz.values import Whole, check_whole
 
-MOST_PLACES = 400  # of what is on show
+MOST_PLACES = 400  # current values
 
 
 @dataclass(frozen=True)
 class Control:
-    """One of them, by its name; `start` is what it holds until it is set."""
+    """A control by name; `start` is its default."""
 
     form: ClassVar[str]
     name: str
     when: tuple[str, str] | None = field(default=None, kw_only=True)  # there only while another one holds this
 
     def check(self, value: Any, settings: Settings) -> Any:
-        """What a browser sent, as Python keeps it. Anything else raises a `PageError`."""
+        """Parse a value from the browser. Invalid values raise a `PageError`."""
         raise NotImplementedError
 
     def as_json(self) -> dict[str, Any]:
@@ -95,7 +95,7 @@ class Places(Control):
     form = "places"
     most: int = MOST_PLACES
     start: tuple[int, ...] = ()
-    adds: bool = False  # what is chosen comes in; else it is struck out
+    adds: bool = False  # the chosen items are inserted; else they are struck out
 
     def check(self, value: Any, settings: Settings) -> tuple[int, ...]:
         if not isinstance(value, list) or len(value) > self.most:
@@ -116,7 +116,7 @@ class Text(Control):
 
 
 def checked(controls: tuple[Control, ...], given: Any, settings: Settings) -> dict[str, Any]:
-    """What is set of all controls; those that are not named hold their start."""
+    """Values of all controls; missing ones have their default."""
     if given is not None and not isinstance(given, Mapping):
         raise PageError("set", "not_names", {"given": shown(given), "example": '{"heads": "8"}'})
     given = given or {}

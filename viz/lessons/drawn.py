@@ -1,4 +1,4 @@
-"""What an experiment found, in the few forms that the page draws the same way for all lessons.
+"""Figures of an experiment's result, in the forms that the page can draw.
 
 Words in them are phrases of the lesson, `Say("name", {"count": 3})` for `lesson_LESSON_say_name`; a plain text is a
 token, a number, or what a visitor typed, and stands as it is. Numbers are written here, once, so that both languages
@@ -26,7 +26,7 @@ MOST_CELLS = 200_000  # of one picture
 
 @dataclass(frozen=True)
 class Say:
-    """A phrase of the lesson with its values, or where it has none of this name, one of the page by its whole key."""
+    """A phrase key with values: a key of the lesson, or a full key of the page."""
 
     name: str
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -78,8 +78,8 @@ class Heat(Drawn):
     columns: Sequence[Label] = ()
     scale: Literal["signed", "share", "positive"] = "signed"
     most: float = 0.0  # 0: three quarters of the largest
-    digits: int = 0  # of the numbers in the cells, where there is room
-    row: int | None = None  # what is framed
+    digits: int = 0  # of the numbers in the cells, if they fit
+    row: int | None = None  # framed cells
     column: int | None = None
     bare: bool = False  # names of rows and columns are said under the pointer only
 
@@ -90,7 +90,7 @@ class Heat(Drawn):
 
 @dataclass(frozen=True)
 class Beside(Drawn):
-    """Pictures side by side where there is room, else one below the other."""
+    """Figures side by side if they fit, else below each other."""
 
     form = "beside"
     parts: Sequence[Drawn]
@@ -116,12 +116,12 @@ class Lines(Drawn):
     x_name: Label = ""
     powers: tuple[str, ...] = ()  # "x", "y": that axis counts in powers
     mark: float | None = None
-    floor: float | None = None  # where the axis begins; None: at the smallest
+    floor: float | None = None  # start of the axis; None: the minimum
 
 
 @dataclass(frozen=True)
 class Bars(Drawn):
-    """One bar a name, from zero: to the right, and where there are negative ones to the left, too."""
+    """One bar per name, from zero; negative values to the left."""
 
     form = "bars"
     title: Label
@@ -136,7 +136,7 @@ class Bars(Drawn):
 
     def _said(self, value: float) -> str:
         if value and abs(value) < 0.5 * 10**-self.digits:
-            return said(value)  # a bar too short to see is no zero
+            return said(value)  # short bars stay visible, so that they differ from zero
         return f"{value:.{self.digits}f}".replace("-", MINUS)
 
 
@@ -174,7 +174,7 @@ class Texts(Drawn):
 
 @dataclass(frozen=True)
 class Trains(Drawn):
-    """One run or two, to be trained when a visitor says so; `kept`: the messages of the untrained models."""
+    """One or two runs that start on request; `kept`: the messages of the untrained models."""
 
     form = "trains"
     runs: Sequence[Mapping[str, Any]]  # what `WatchedRun` takes
@@ -187,7 +187,7 @@ class Trains(Drawn):
 
 @dataclass(frozen=True)
 class Source:
-    """The source of one function (`source_values`), its title, and what is said below it."""
+    """The source of one function (`source_values`), its title and its caption."""
 
     title: Label
     code: Mapping[str, Any]
@@ -204,13 +204,13 @@ class Sources(Drawn):
 
 @dataclass(frozen=True)
 class Found:
-    """What an experiment answers."""
+    """Result of an experiment."""
 
     figures: Sequence[Drawn]
     numbers: Mapping[str, Cell] = field(default_factory=dict)  # for the words and the formula, by name
     holds: tuple[str, ...] = ()  # endings of the words that are now true
     right: str = ""  # the option of the step's question that is right; empty: the numbers are unclear, nothing is asked
-    # Of a control `Places`: what it chooses among; `None` keeps a place that is not offered.
+    # Options of a `Places` control; `None` leaves a gap.
     shown: Mapping[str, Sequence[Label | None]] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:

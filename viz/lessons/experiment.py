@@ -1,4 +1,4 @@
-"""An experiment of a step: controls as data, and one function that computes from them what the page then draws.
+"""An experiment of a step: controls as data, and one function that computes the figures from them.
 
     def spread(given: Given) -> Found:
         found = spread_of(int(given.values["width"]), given.values["seed"])
@@ -33,7 +33,7 @@ MOST_NUMBERS = 100_000_000  # of a model that is run many times
 
 @dataclass(frozen=True)
 class Given:
-    """What an experiment computes from: what is set, and the visitor's sentence with its model."""
+    """Input of an experiment: control values, sentence and model."""
 
     values: Mapping[str, Any]  # of each control, checked
     request: TranslationRequest
@@ -56,7 +56,7 @@ class Given:
 
     @property
     def outline(self) -> Outline:
-        """What the model of the sentence knows without computing: its shape, its vocabularies."""
+        """Shape and vocabularies of the sentence's model, without loading it."""
         return self.service.outline(self.request.model)
 
     @property
@@ -67,7 +67,7 @@ class Given:
         return self.outline
 
     def run(self, work: Work, *given: Any) -> Any:
-        """`work(translator, *given)` of the model of the sentence, where that is computed."""
+        """Call `work(translator, *given)` on the backend of the sentence's model."""
         return self.service.run(self.request.model, work, *given)
 
     def run_judge(self, work: Work, *given: Any) -> Any:
@@ -84,13 +84,13 @@ class Given:
 
 @dataclass(frozen=True)
 class Experiment:
-    """What a visitor may set, and what is computed from it."""
+    """An experiment: its controls and its function."""
 
     run: Callable[[Given], Found]
     controls: tuple[Control, ...] = ()
 
     def given(self, values: Any, request: TranslationRequest, service: Service) -> Given:
-        """What it computes from, after every check."""
+        """Validated inputs of an experiment."""
         return Given(checked(self.controls, values, service.settings), request, service)
 
     def as_json(self) -> dict[str, Any]:

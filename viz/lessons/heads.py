@@ -59,7 +59,7 @@ def split(given: Given) -> Found:
 
 
 def several(given: Given) -> Found:
-    """What each number of heads costs, and what it gives."""
+    """Cost and benefit of each number of heads."""
     layer, queries, keys = vectors(given)
     joined = queries.shape[0] * queries.shape[2]
     d_model = given.outline.model.config.d_model
@@ -106,7 +106,7 @@ def own_vectors(given: Given) -> list[tuple[FloatArray, FloatArray]]:
 
 
 def fitting(heads: int, queries: FloatArray) -> int:
-    """So many heads, or the next smaller number that cuts a token's numbers into equal parts."""
+    """This number of heads, or the next smaller divisor of the width."""
     joined = queries.shape[0] * queries.shape[2]
     return max(each for each in COUNTS if each <= heads and joined % each == 0)
 
@@ -153,7 +153,7 @@ def saturate(given: Given) -> Found:
 
 
 def slope(given: Given) -> Found:
-    """The gradient of softmax, which vanishes where one weight is almost 1."""
+    """The gradient of softmax, which vanishes if one weight is almost 1."""
     here = spread_of(int(given.values["width"]), given.values["seed"])
     lines = _lines("slope", given, "raw_gradient", "scaled_gradient", powers=("x", "y"))
     numbers: dict[str, Cell] = {

@@ -1,4 +1,4 @@
-"""What a lesson is: steps as data. No lesson draws by itself; the page draws every lesson the same way.
+"""Lesson format: steps as data, drawn by the same code for every lesson.
 
 A step shows one operation four times at once: where (a part of the drawing), what (figures over tensors), how (its
 formula, with this step's numbers put in), and by what (the source of the very function). Its words are in the tables:
@@ -31,7 +31,7 @@ class Code:
 
     function: Callable[..., Any]
     lit: str
-    lit_otherwise: tuple[str, str] | None = None  # ("post", the line that runs where that holds)
+    lit_otherwise: tuple[str, str] | None = None  # ("post", the line that runs for that variant)
 
     def as_json(self) -> dict[str, Any]:
         """The source as it stands in the running code."""
@@ -44,7 +44,7 @@ class Code:
 
 @dataclass(frozen=True)
 class Show:
-    """One tensor of a figure. `path` is a probe's, or the name of what the browser computes from others.
+    """One tensor of a figure. `path` is the path of a probe, or the name of a tensor that the browser computes.
 
     `{side}`, `{place}` and `{layer}` in a path are the chosen ones. Of a tensor with heads, the chosen head is shown.
     """
@@ -54,7 +54,7 @@ class Show:
     plus: str = ""  # another tensor, added
     minus: str = ""  # another tensor, taken away
     over: str = ""  # the name of a number, divided by
-    rows: str = "tokens"  # what the rows are: tokens, keys, positions, stages, or one of them
+    rows: str = "tokens"  # the rows: tokens, keys, positions, stages, or a single one
     when: str = ""  # shown only where this holds for the model: pre, post, …
 
     def as_json(self) -> dict[str, str]:
@@ -100,10 +100,10 @@ class Ask:
 
 @dataclass(frozen=True)
 class Written:
-    """How a step is written for a model of which all of `when` hold, as `variants` of `lessons/scene.js` names them."""
+    """Formula of a step for models that meet all conditions in `when` (names: `lessons/scene.js`)."""
 
     when: tuple[str, ...]
-    formula: str  # empty: it has none
+    formula: str  # empty: no formula
     numbers: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
@@ -124,13 +124,13 @@ class Step:
     numbers: tuple[str, ...] = ()  # the formula with this step's numbers: `@name` stands for one, `@its_…` for a part
     otherwise: tuple[Written, ...] = ()  # the first of these that fits the model stands in the place of both
     kind: Kind = "encoder"  # whose layers, heads, rows and columns
-    picks: tuple[Pick, ...] = ()  # what a reader chooses
+    picks: tuple[Pick, ...] = ()  # selections of the reader
     about: tuple[str, ...] | None = None  # of whom the numbers are: row, token, key, written, best_key
     parts: tuple[str, ...] = ()  # sub-steps
     ask: Ask | None = None
     tab: str = ""  # of the page, which shows more of this
     see: str = ""  # the address of a step that goes on from here: its words are `…_see`
-    claims: tuple[str, ...] = ()  # what its words say of the numbers: each is a test
+    claims: tuple[str, ...] = ()  # claims of its words about the numbers; each is a test
 
     @property
     def _about(self) -> tuple[str, ...]:
@@ -166,7 +166,7 @@ class Lesson:
     minutes: int
     picture: tuple[Show, ...]
     steps: tuple[Step, ...]
-    drawing: bool = False  # the drawing of the architecture stands beside it
+    drawing: bool = False  # shown next to the drawing of the architecture
 
     def as_json(self) -> dict[str, Any]:
         """As the page reads it."""

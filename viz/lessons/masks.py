@@ -1,4 +1,4 @@
-"""Masks: padding and the future drawn, then taken away from the live model, and from a toy that learns without."""
+"""Lesson on masks: draws padding and causal masks, then removes them from the live model and from a toy in training."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOST_AHEAD = 12  # later tokens that a row may be shown
 ROUNDING = 1e-4  # what moves less has not moved
 CLEAR = 0.05  # of a loss
 
-# Of each model: a sentence that becomes another one where all is read anew without the mask.
+# For each model, a sentence whose translation changes if everything is recomputed without the mask.
 EXAMPLES = {
     "de-en": "Freut mich sehr, Sie nun persönlich kennenzulernen.",
     "en-de": "If I had more time, I would learn Italian.",
@@ -39,7 +39,7 @@ EXAMPLES = {
 
 
 def causal(given: Given) -> Found:
-    """A given translation, whose rows are shown ever more of what follows."""
+    """Teacher-forced translation with a relaxed causal mask."""
     ahead = given.values["ahead"]
     sentence, target = few_tokens(given)
     counts = sorted({*range(min(MOST_AHEAD, len(target)) + 1), ahead})
@@ -70,12 +70,12 @@ def causal(given: Given) -> Found:
 
 
 def went(before: float, after: float) -> str:
-    """Where a loss went."""
+    """Message about the loss."""
     return "stays" if abs(after - before) < CLEAR else "rises" if after > before else "falls"
 
 
 def writing(given: Given) -> Found:
-    """What the model writes with the causal mask and, in two ways, without it."""
+    """Translations with the causal mask and, in two ways, without it."""
     languages, model = languages_of(given), given.request.model or given.service.default
     own = given.values["sentence"] == "own"
     text = given.request.text if own else EXAMPLES.get(model, given.request.text)
@@ -138,7 +138,7 @@ def trained(given: Given) -> Found:
 
 
 def guessing(pairs: int, tokens: int) -> float:
-    """The least loss a token of a model that must guess which of so many translations is meant, of all their tokens."""
+    """Minimum loss per token of a model that must guess among `count` equally likely translations."""
     return pairs * math.log(pairs) / tokens
 
 

@@ -1,4 +1,4 @@
-"""Famous mistakes: each put into a copy of the live model, and into a toy that is trained with it; and a game."""
+"""Lesson on famous mistakes: each is applied to a copy of the live model and to a toy in training."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from headlight.viz.lessons.source import source_values
 from headlight.viz.lessons.train import numbers_of
 from headlight.viz.lessons.training import trains
 
-OF_THE_MASK = ("late_mask", "ahead", "unmasked")  # seen where the decoder attends to itself
+OF_THE_MASK = ("late_mask", "ahead", "unmasked")  # visible in the decoder's self-attention
 PLAYED = tuple(name for name, mistake in MISTAKES.items() if not mistake.in_training)  # one can see them
 
 # Of each: the function that is right with the line that does it, and the wrong one with its line.
@@ -84,7 +84,7 @@ def sources_of(name: str, tests: Mapping[str, Tested]) -> Sources:
 
 
 def test_table(tests: Mapping[str, Tested]) -> Table:
-    """What the test of each mistake says where several are made."""
+    """Result of each mistake's test if several mistakes are made."""
     rows: list[list[Cell]] = [
         [Say(f"lesson_mistakes_control_mistake_{name}"), test.wrong[1]] for name, test in tests.items()
     ]
@@ -119,10 +119,10 @@ def pictures(given: Given, found: Mistaken, names: Sequence[str]) -> list[Drawn]
 
 
 def map_of(translation: Translation, kind: Kind, layer: int, head: int) -> tuple[FloatArray, list[str], list[str]]:
-    """The weights of one head, and the tokens beside and above it."""
+    """The weights of one head and its row and column tokens."""
     one = translation.attention_map(kind, layer, head)
     rows, columns = ([label.text for label in labels(tokens)] for tokens in (one.rows, one.columns))
-    return one.weights, rows, columns  # also where no right model may look
+    return one.weights, rows, columns  # including masked cells of the correct model
 
 
 def clearest(numbers: FloatArray) -> tuple[int, int]:
@@ -133,7 +133,7 @@ def clearest(numbers: FloatArray) -> tuple[int, int]:
 
 
 def numbers_of_sentence(given: Given, found: Mistaken) -> dict[str, Any]:
-    """What the words say of it."""
+    """Values for the step's text."""
     numbers: dict[str, Any] = {"before": given.own_translation.log_probability, "after": "–", "error": found.error}
     if found.held is not None:
         numbers |= {"after": found.held.log_probability, "loss": found.loss, "right_loss": found.right_loss}

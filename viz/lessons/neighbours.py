@@ -1,4 +1,4 @@
-"""Sentences that stand beside the visitor's in a batch."""
+"""Other sentences of the batch with the visitor's sentence."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST = 8  # sentences of a batch, the visitor's first
 
 @cache
 def sentences(language: str) -> tuple[str, ...]:
-    """Short sentences of different lengths; in German where there is no such column."""
+    """Short sentences of different lengths, in German if the language has no column."""
     with (ASSETS / "corpora" / "mini.tsv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
     column = language if language in rows[0] else "de"
@@ -23,7 +23,7 @@ def sentences(language: str) -> tuple[str, ...]:
 
 
 def languages_of(given: Given) -> tuple[str, str]:
-    """Those that the model in use reads and writes; empty where nobody knows."""
+    """The languages of the current model, or empty if unknown."""
     name = given.request.model or given.service.default
     source, target, *_ = (*given.service.catalogue.card(name, "transformer").languages, "", "")
     return source, target

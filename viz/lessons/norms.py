@@ -75,7 +75,7 @@ def _longest(given: Given) -> int:
 
 
 def company(given: Given) -> Found:
-    """What the other sentences of a batch do to one token's numbers."""
+    """Effect of the other sentences of a batch on one token's vector."""
     batch, tokens = batch_of(given)
     at, size = _longest(given), given.values["size"]
     whole = {norm: normalised(batch.rows, norm)[at] for norm in NAMES}
@@ -97,7 +97,7 @@ def company(given: Given) -> Found:
 
 
 def padding(given: Given) -> Found:
-    """What padding does where it counts."""
+    """Effect of padding on the batch statistics."""
     batch, tokens = batch_of(given)
     batch = batch.first(given.values["sentences"])
     at, counts = _longest(given), given.values["counts"]
@@ -127,7 +127,7 @@ def differences(given: Given) -> Found:
 
 
 def measured(batch: Activations, norm: str, at: int) -> dict[str, float]:
-    """What a norm does to a batch, and how far it moves one token's numbers when something else changes."""
+    """Effect of a norm on a batch, and the change of one token's vector when another token changes."""
     rows = batch.rows
     after = normalised(rows, norm)
 

@@ -35,7 +35,7 @@ MARKS = re.compile(r"([\\`*_{}\[\]()#+!|~$-])")  # what Markdown reads
 
 @dataclass(frozen=True)
 class Chosen:
-    """What is chosen on the page: places from 0 on, a layer and a head of each kind, and the controls of each step."""
+    """The page's selection: indices from 0, a layer and a head per kind, and the controls of each step."""
 
     places: Mapping[str, int]
     heads: Mapping[str, tuple[int, int]]
@@ -66,7 +66,7 @@ def _plain(value: Any) -> Any:
 
 
 def chosen_of(look: Any, practice: Practice, service: Service) -> Chosen:
-    """What a browser sent, after every check."""
+    """Parse and validate the browser's selection."""
     if not isinstance(look, Mapping):
         raise PageError("look", "not_names", {"given": shown(look), "example": '{"token": 0}'})
     translation = practice.translation
@@ -161,7 +161,7 @@ class Writer:
         return languages | tokens | {"written": practice.written[written], "so_far": so_far or start}
 
     def cells(self, number: int, step: Step) -> list[dict[str, Any]]:
-        """What is said of a step, and what computes it."""
+        """Text cells of a step and the code cell that computes it."""
         practice, lesson = self.practice, self.practice.lesson
         base = f"lesson_{lesson.name}_{step.name}"
         found = practice.run(step.name, **self.chosen.controls[step.name]) if step.experiment is not None else None
@@ -178,7 +178,7 @@ class Writer:
         opened = ["open", *holding] if question else holding
         said = [f"## {number}. {worded(self.table, f'{base}_title', opened)}"]
         if question:
-            before = self.table.get(f"{base}_words_open", "")  # there is one where the words would give the answer away
+            before = self.table.get(f"{base}_words_open", "")  # present if the words would reveal the answer
             said.append(filled(before, values) if before else told)
             said += self.asked(step, question, values, told if before else "")
         else:
@@ -187,7 +187,7 @@ class Writer:
         if formula:
             said.append(f"$$ {formula} $$")
         note = worded(self.table, f"{base}_note", holding)
-        if note and step.experiment is not None:  # those of other steps speak of what is pressed on the page
+        if note and step.experiment is not None:  # the words of other steps refer to buttons of the page
             said.append(filled(note, values))
         return [
             _markdown("\n\n".join(said)),
@@ -195,17 +195,17 @@ class Writer:
         ]
 
     def seen(self, step: Step) -> Seen:
-        """Where the question of a step looks."""
+        """The row, layer and head of a step's question."""
         row = self.chosen.places["token" if step.kind == "encoder" else "written"]
         return Seen(self.practice, step, row, *self.chosen.heads[step.kind], self.model, self.table)
 
     def asked(self, step: Step, question: Question, values: Mapping[str, str], told: str) -> list[str]:
-        """The question with its options, and folded the answer with what the step says."""
+        """The question with its options, and the folded answer with the step's words."""
         base, known = f"lesson_{self.practice.lesson.name}_{step.name}", dict(values)
         known |= {name: _safe(value) for name, value in question.values.items()}
         options = "\n".join(f"- {_safe(option)}" for option in question.options)
         right = f"**{_safe(question.options[question.right])}**"
-        each = step.ask is not None and step.ask.each  # those speak of what the page marks
+        each = step.ask is not None and step.ask.each  # they refer to highlights of the page
         answer = "" if each else filled(self.table[f"{base}_answer"], known)
         summary = f"<details><summary>{self.table['lesson_just_show']}</summary>"
         folded = [part for part in (right, answer, told) if part]

@@ -18,7 +18,7 @@ PLACES = {
 OF_ATTENTION = ("queries", "keys", "values", "scores", "mixed", "attended")
 OF_HEADS = ("queries", "keys", "values", "scores", "mixed")
 OF_LAYER = ("feed_forward.hidden", "feed_forward.output")
-# What is computed from others: these, and the line that does it.
+# Derived tensors: their inputs and the line that computes them.
 DERIVED: dict[str, tuple[tuple[str, ...], str]] = {
     "raw": (("queries", "keys"), "raw = queries @ keys.T  # [queries, keys]"),
     "scaled": (("raw",), "scaled = raw / {divisor}"),

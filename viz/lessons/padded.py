@@ -17,7 +17,7 @@ from headlight.viz.lessons.neighbours import languages_of, neighbours, plain_req
 
 MOST_PLACES, PLACES_APART = 32, 8  # of padding
 MOST_TOKENS = 96  # of the sentence and of its translation: each is read some twenty times
-MOST_WRITTEN = 40  # tokens of what is written without a mask, which may find no end
+MOST_WRITTEN = 40  # token limit of translations without a mask, which may not end
 MASKS = {  # whether the encoder has its mask, and cross-attention
     "both": (True, True),
     "no_cross": (True, False),
@@ -53,7 +53,7 @@ def drawn(given: Given) -> Found:
 
 
 def few_tokens(given: Given) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The ids of the sentence and of its translation, where the model is small enough and both are short enough."""
+    """The ids of the sentence and its translation, if the model and both texts are small enough."""
     _ = given.small_outline
     sides = given.translation.source_tokens, given.translation.target_tokens
     if max(map(len, sides)) > MOST_TOKENS:
@@ -63,7 +63,7 @@ def few_tokens(given: Given) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def together(given: Given, sentence: Sequence[int], places: int) -> list[Sequence[int]]:
-    """The visitor's sentence, and one that is longer by so many tokens: others, one behind the other."""
+    """The visitor's sentence and one that is longer by `more` tokens, joined from other sentences."""
     others = [token for each in neighbours(given) for token in each]
     wanted = len(sentence) + places
     longer = (others * math.ceil(wanted / len(others)))[:wanted]
@@ -144,13 +144,13 @@ def translated(given: Given, *batches: PaddedBatch) -> list[Padded]:
 
 
 def written_texts(given: Given, found: dict[str, Padded]) -> Texts:
-    """What was written of each, side by side."""
+    """The translations, side by side."""
     decode, language = given.outline.target_tokenizer.decode, languages_of(given)[1]
     return Texts([Text(Say(name), decode(each.written.ids) or "—", language=language) for name, each in found.items()])
 
 
 def largest(leaks: FloatArray) -> tuple[int, int]:
-    """The layer and head that give most to what they should not see; of `[layer, head, query]`."""
+    """The layer and head with the largest weight on masked keys; input `[layer, head, query]`."""
     layer, head = np.unravel_index(int(leaks.sum(axis=-1).argmax()), leaks.shape[:2])
     return int(layer), int(head)
 

@@ -1,4 +1,4 @@
-"""Where a token stands: all encodings side by side, and what is lost without them, proved on the live encoder."""
+"""Positional encodings side by side, and the effect of removing them from the encoder."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HOLDS = {"sinusoidal_halves": ("halves",), "rotary": ("turns",)}  # which formul
 PERIOD = (r"i = @pair, \quad 2 \pi \cdot 10000^{2i/d} = @period",)
 PLACES = 64
 HEAD = 0  # of those that add to scores
-BESIDE = 16  # numbers of a position that stands beside the word
+BESIDE = 16  # width of a concatenated position
 SHOWN = 64  # dimensions
 SAME = 1e-5  # vectors that differ less are the same
 CLEAR = 0.1
@@ -65,7 +65,7 @@ def doors(given: Given) -> Found:
 
 
 def similarity(given: Given) -> Found:
-    """How alike two positions are, and that for waves only their distance counts."""
+    """Dot products of two positions; for waves they depend only on the distance."""
     length = given.values["length"]
     axis = [str(place) for place in range(length)]
     alike = {encoding: likeness(encoding, length) for encoding in WAVES}
@@ -91,7 +91,7 @@ def likeness(encoding: str, length: int) -> FloatArray:
 
 
 def wave(given: Given) -> Found:
-    """One dimension at every position, beside the fastest one."""
+    """One dimension at every position, next to the fastest one."""
     encoding, dimension = given.values["encoding"], given.values["dimension"]
     table = picture(CONFIG, encoding, PLACES)
     lengths = periods(CONFIG, encoding) or []

@@ -2,7 +2,7 @@
 
     lesson = headlight.lesson("walk", "Der Hund schläft im Garten.", model="de-en")
     lesson.tensor("encoder.layers.0.self_attention.scores")  # [heads, queries, keys]
-    headlight.lesson("heads").run("spread", width="64")  # what the experiment of a step answers
+    headlight.lesson("heads").run("spread", width="64")  # the result of a step's experiment
 
 The page's notebooks are written with it.
 """
@@ -96,14 +96,14 @@ class Practice:
         return values
 
     def run(self, step: str, **values: Any) -> Shown:
-        """What the experiment of a step answers with these controls set; the others hold what the page begins with."""
+        """The result of a step's experiment with these control values; the others have their defaults."""
         self.step(step)
         given = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
         asked = {"request": self.asked, "lesson": self.lesson.name, "step": step, "set": given}
         return Shown(self._experiments(asked), self.lesson.name, words(self.language))
 
     def train(self, step: str, **values: Any) -> pd.DataFrame:
-        """Train the small models of a step, here and now: a row for each moment, with what each model writes.
+        """Train the small models of a step: one row per snapshot, with the translation of each model.
 
         The default run takes some seconds of one core.
         """
@@ -115,7 +115,7 @@ class Practice:
         )
 
     def table(self, numbers: FloatArray, names: Sequence[str] = ()) -> pd.DataFrame:
-        """Rows with the names of tokens, where there are as many; the first columns of many."""
+        """Rows named by tokens if the counts match; wide tables are truncated."""
         matrix = np.atleast_2d(numbers)
         rows, columns = (self._names(size, names) for size in matrix.shape)
         frame = pd.DataFrame(matrix, index=rows, columns=columns if len(columns) <= WIDEST or columns[0] else None)

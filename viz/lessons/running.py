@@ -1,4 +1,4 @@
-"""Experiments run for visitors: checked, kept by what was asked, and equal ones at one time run once."""
+"""Runs experiments for visitors: validated, cached, and concurrent equal requests run once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STEPS: dict[tuple[str, str], Experiment] = {
 
 
 def experiments_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """The function that runs the experiment of a step with what is set, for a sentence."""
+    """The function that runs the experiment of a step with the control values, for a sentence."""
     kept: ByteLru[dict[str, Any]] = ByteLru(KEPT)
     flights: SingleFlight[dict[str, Any]] = SingleFlight()
 

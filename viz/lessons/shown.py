@@ -18,7 +18,7 @@ MOST = 16  # rows and columns of a matrix that are shown
 
 @dataclass(frozen=True, repr=False)
 class Shown:
-    """`answer` is what the page gets; `lesson` and `words` name the phrases in it."""
+    """`answer` is the page's result; `lesson` and `words` resolve its phrases."""
 
     answer: Mapping[str, Any]
     lesson: str

@@ -14,9 +14,9 @@ def source_values(function: Callable[..., Any], lit: str) -> dict[str, Any]:
     """File, name, numbered lines, and the numbers of those that hold `lit`.
 
     Raises:
-        LookupError: no line holds it. The code has changed, and the step must say which line does it now.
+        LookupError: no line contains it. The code has changed; update the step.
     """
-    function = inspect.unwrap(function)  # a decorator lies in another file
+    function = inspect.unwrap(function)  # a decorator is in another file
     lines, first = inspect.getsourcelines(function)
     numbered = [(first + place, line.rstrip("\n")) for place, line in enumerate(lines)]
     found = [number for number, line in numbered if lit in line]

@@ -110,7 +110,7 @@ def capture(
 
 
 def model_values(outline: Outline) -> dict[str, Any]:
-    """What the words and formulas say of a model."""
+    """Values of a model in words and formulas."""
     config = outline.model.config
     names = ("d_model", "heads", "d_ff", "encoder_layers", "decoder_layers", "positions", "activation", "norm")
     return {
@@ -133,7 +133,7 @@ def model_values(outline: Outline) -> dict[str, Any]:
 
 
 def _tensor(name: str, captured: Mapping[str, FloatArray], service: Service, outline: Outline) -> FloatArray:
-    """One tensor: a probe as it is, or what the model makes of some."""
+    """One tensor: a captured probe or a derived tensor."""
     above, _, last = name.rpartition(".")
     work: Work
     if name == MEMORY:

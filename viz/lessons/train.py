@@ -1,4 +1,4 @@
-"""Train it while you watch: small models learn a few sentences, each run in a process of its own."""
+"""Live training: small models learn a few sentences, each run in a separate process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headlight.viz.lessons.experiment import Experiment, Given
 from headlight.viz.lessons.lesson import Ask, Code, Lesson, Show, Step
 from headlight.viz.lessons.training import LEARNING, SIZES, run_of, trains
 
-CLEAR = 0.1  # by which the untrained model must be worse than a guess, to say so
+CLEAR = 0.1  # margin by which the untrained model must be worse than a guess
 SAME = 1e-4  # vectors that differ less are the same
 HIGH = 0.02  # a rate that is ten times the default
 GENTLE = 60  # steps of its warm-up
@@ -54,7 +54,7 @@ def unseen(given: Given) -> Found:
 
 
 def own(given: Given) -> Found:
-    """Whatever is set, alone or beside a run that lacks one thing."""
+    """A run with the chosen settings, alone or next to a run without one component."""
     first = {name: value for name, value in given.values.items() if name != "beside"}
     lacking: dict[str, dict[str, Any]] = {"alone": {}, "positions": {"positions": False}, "warmup": {"warmup": 0}}
     other = first | lacking[given.values["beside"]]
@@ -66,7 +66,7 @@ def own(given: Given) -> Found:
 
 
 def numbers_of(beginning: Beginning, moment: Moment) -> dict[str, str]:
-    """What the words say of a run before its first step."""
+    """Values of an untrained run for the words."""
     start = starting_loss(moment)
     return {
         "parameters": f"{beginning.parameters:,}",

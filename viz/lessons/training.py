@@ -1,4 +1,4 @@
-"""Steps that train: what is there before a run, and the calls by which the page begins, watches and ends one."""
+"""Training steps: the state before a run, and the calls that start, poll and stop one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LEARNING: tuple[Control, ...] = (
 
 
 def run_of(values: Mapping[str, Any], **more: Any) -> WatchedRun:
-    """A run with what is set of the controls above; `more` is what the step itself decides."""
+    """A run with the control values; `more` are settings of the step."""
     read: dict[str, Callable[[Any], Any]] = {
         "layers": int, "heads": int, "d_model": int, "rate": float, "warmup": int, "positions": bool, "corpus": str,
     }  # fmt: skip
@@ -52,7 +52,7 @@ def trains(*runs: WatchedRun, sentence: int = 0) -> tuple[Trains, list[tuple[Beg
 
 
 def training_calls(service: Service) -> Sequence[Callable[[Mapping[str, Any]], dict[str, Any]]]:
-    """Begin a run, ask for more of it, stop it. None of them computes."""
+    """Start, poll and stop a run. None of these functions computes."""
 
     def begin_training(values: Mapping[str, Any]) -> dict[str, Any]:
         runs = checked_runs(values.get("runs"))

@@ -34,12 +34,12 @@ OWN = Text("own", longest=160, start="I did not like it, and nobody laughed.", w
 
 @dataclass(frozen=True)
 class Word:
-    """One word of a review, its number, and what two methods say of it."""
+    """One word of a review, its index, and the results of two methods."""
 
     number: int
     label: str
     share: float  # of the log-odds, of all its tokens
-    erased: float  # what the log-odds lose without it
+    erased: float  # loss of log-odds without it
 
 
 def read(given: Given) -> tuple[Judgement, list[Word]]:
@@ -96,7 +96,7 @@ def _signed(number: float) -> str:
 
 
 def shares(given: Given) -> Found:
-    """What each word holds of the verdict, beside what the verdict loses without it."""
+    """Contribution of each word to the verdict, next to the loss without the word."""
     judgement, words = read(given)
     names = [word.label for word in words]
     held = np.array([word.share for word in words])
@@ -132,7 +132,7 @@ def denial(given: Given) -> Found:
 
 
 def heads(given: Given) -> Found:
-    """Where the layer that looks most for "not" looks from the denied word, and what is lost without each head."""
+    """Attention from the negated word in the layer that attends most to "not", and the effect of ablating each head."""
     found: Denied = given.run_judge(denied, given.values["word"])
     layers, count = found.without.shape
     names = [str(head + 1) for head in range(count)]

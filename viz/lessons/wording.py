@@ -18,7 +18,7 @@ BENDS = {
     "reglu": "ReLU",
 }  # fmt: skip
 GATED = ("swiglu", "geglu", "reglu")
-Model = Mapping[str, Any]  # what `tensors.model_values` says of one
+Model = Mapping[str, Any]  # result of `tensors.model_values`
 
 
 def variants(model: Model, holds: Sequence[str] = ()) -> list[str]:
@@ -40,7 +40,7 @@ def variants(model: Model, holds: Sequence[str] = ()) -> list[str]:
 
 
 def worded(table: Mapping[str, str], base: str, holding: Sequence[str]) -> str:
-    """A phrase by its key, or the one whose ending holds; empty: there is none."""
+    """A phrase by its key or by its matching variant, or an empty string."""
     return next((table[key] for each in holding if (key := f"{base}_{each}") in table), table.get(base, ""))
 
 

@@ -30,7 +30,7 @@ NAMED = re.compile(r"['`](\w+)(?=['`]|\$\{)(\$?)")  # a text, or the beginning o
 
 @cache
 def code(*, translated: bool) -> str:
-    """All modules that the view needs, as one, with their tables; those of a translation where one is shown."""
+    """All modules of the view as one script, with their tables; with the translation modules if one is shown."""
     names = (path.relative_to(WIDGETS).as_posix() for path in WIDGETS.rglob("*.js"))
     known = {name: module(name) for name in names if name != HOST}
     found = needed(ENTRY, known) | (needed(TRANSLATED, known) if translated else {})

@@ -42,7 +42,7 @@ def show(
 def compare(
     first: Any, second: Any, *, kind: str | None = None, layer: Place | None = None, head: Place | None = None
 ) -> View:
-    """Two of whatever `show` takes, one beside the other; on the same tokens with their difference."""
+    """Compare two inputs of `show` side by side; with their difference if they have the same tokens."""
     look = {"kind": kind, "layer": layer, "head": head, "row": None, "column": None}
     return View([record(first), record(second)], look, "")
 

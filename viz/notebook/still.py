@@ -1,4 +1,4 @@
-"""All heads of a kind as a small PNG: what is seen where no script runs, as in the preview of a repository."""
+"""PNG thumbnail of all heads, for viewers that run no scripts (such as a repository preview)."""
 
 from __future__ import annotations
 

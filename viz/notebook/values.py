@@ -13,7 +13,7 @@ from headlight.viz.answers.letters import packed
 from headlight.viz.answers.payload import tokens_values
 
 AT_ONCE = 8_000_000  # weights of a recording that travel with it; of a larger one heads come when they are looked at
-SIDE = 48  # cells of a picture of a head on the wall, where the maps themselves do not travel
+SIDE = 48  # cells of a thumbnail on the wall if the maps are not sent
 
 
 def recording_values(recording: Recording) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def recording_values(recording: Recording) -> dict[str, Any]:
 
 
 def kind_values(maps: Maps) -> dict[str, Any]:
-    """What is known of all maps of a kind together."""
+    """Properties of all maps of a kind."""
     allowed = None if maps.allowed.all() else "".join("01"[int(each)] for each in maps.allowed.reshape(-1))
     return {"shape": list(maps.shape), "layers": list(maps.numbers), "allowed": allowed}
 
@@ -43,7 +43,7 @@ def weights_of(recording: Recording) -> int:
 
 
 def all_maps(recordings: Sequence[Recording]) -> dict[str, bytes]:
-    """The weights of each kind, by the recording's place and the kind; none where they are too many for that."""
+    """The weights by recording index and kind; empty if they are too large to send at once."""
     if sum(map(weights_of, recordings)) > AT_ONCE:
         return {}
     return {

@@ -1,4 +1,4 @@
-"""A view that a notebook displays: as a widget where it serves widgets, else as HTML that needs nothing around it."""
+"""Notebook view: an anywidget if available, else self-contained HTML."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Html:
 class View:
     """One view, or two that are compared. `kind`, `layer`, `head`, `row` and `column` are what one looks at.
 
-    Where the notebook serves widgets, setting one of them moves the view, and a click in the view changes them here.
+    If the notebook supports widgets, setting an attribute updates the view, and a click updates the attribute.
     """
 
     def __init__(self, things: Sequence[Translation | Recording], look: dict[str, Any], language: str) -> None:
@@ -95,7 +95,7 @@ class View:
         return sum(weights_of(each) for each in self.things if isinstance(each, Recording)) > AT_ONCE
 
     def page(self) -> str:
-        """The view as a page of its own, which needs neither Python nor a network."""
+        """The view as a stand-alone page, which needs neither Python nor a network."""
         if self.too_large:
             raise ArraysError(
                 f"This is more attention than one page carries ({_size(self.things)}). Name some layers, "
@@ -125,7 +125,7 @@ class View:
         return f'<p class="headlight-still"><img alt="{said}" title="{said}" src="data:image/png;base64,{picture}"></p>'
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
-        """HTML, and the widget where it is installed: each notebook takes what it can show."""
+        """HTML and, if installed, the widget: the notebook selects the format."""
         bundle: dict[str, Any] = {"text/plain": repr(self), "text/html": self._repr_html_()}
         if importlib.util.find_spec("anywidget") is None:
             return bundle
@@ -134,7 +134,7 @@ class View:
         return bundle | {name: value for name, value in data.items() if name != "text/plain"}, metadata
 
     def _display_(self) -> Any:
-        """What marimo displays: the widget, or the page where no widgets are installed."""
+        """Output for marimo: the widget, or the page without anywidget."""
         return Html(self._repr_html_()) if importlib.util.find_spec("anywidget") is None else self.widget
 
     def __repr__(self) -> str:
@@ -163,7 +163,7 @@ def _values(thing: Translation | Recording) -> dict[str, Any]:
 
 
 def _about(translation: Translation) -> dict[str, Any]:
-    """What is known of a translation's model: its card, where there is one."""
+    """The model card of a translation's model, or None."""
     # Cards know all families of models, and so load PyTorch; arrays are shown without it.
     from headlight.viz.answers.cards import ODD, read_card
     from headlight.viz.answers.model_values import about

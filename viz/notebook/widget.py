@@ -40,7 +40,7 @@ class HeadlightWidget(anywidget.AnyWidget):
         self.on_msg(self._asked)
 
     def _asked(self, _: Any, message: Any, __: Any) -> None:
-        """The view wants maps. What is no such wish is passed over."""
+        """Handle map requests from the view; ignore other messages."""
         if not isinstance(message, dict) or message.get("what") != "maps":
             return
         heads = message["heads"][:AT_MOST]

@@ -1,4 +1,4 @@
-"""Two models side by side: both translations of one sentence, any head of one beside any head of the other.
+"""Two models tab: compares translations and heads of two models.
 
 The translate widget asks for the first translation. The second is asked for here: it reads the same sentence, or on the
 way back the first translation. It comes with the words in which both maps can be shown: those that cover the same
@@ -39,7 +39,7 @@ def menu(service: Service) -> list[dict[str, Any]]:
 
 
 def second_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """The function that answers a second request, and tells how its tokens go together with those of the first."""
+    """Server function: the second translation and its token matching with the first."""
 
     def answer_beside(values: Mapping[str, Any]) -> dict[str, Any]:
         back = values.get("back") is True

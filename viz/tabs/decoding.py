@@ -1,7 +1,7 @@
-"""Decoding: the beam's tree to walk through, what it finished, and how sure the model was of each token.
+"""Decoding: the beam search tree, the finished hypotheses, and token probabilities.
 
 The tree comes from the search; every node is named by the ids that lead to it, so each of them, kept or dropped, can be
-opened as a translation of its own with all its attention.
+opened as a translation with all its attention.
 """
 
 from __future__ import annotations
@@ -77,9 +77,9 @@ def numbers(node: BeamNode) -> tuple[float, float, str]:
 def texts_of(
     nodes: Sequence[BeamNode], decode: Callable[[tuple[int, ...]], str], translation: Translation
 ) -> Iterator[tuple[int, str]]:
-    """The text up to each node as a change of its parent's: so many characters of that stay, and these follow.
+    """The text up to each node as a diff to its parent: number of kept characters and the appended text.
 
-    Pieces of one character make no text alone, so every path is read as a whole; but paths share most of what they say.
+    Byte pieces decode only together, so every path is decoded as a whole; paths share most of their text.
     """
     read = {-1: ""}
     for place, node in enumerate(nodes):
@@ -93,7 +93,7 @@ def texts_of(
 
 
 def finished(tree: BeamTree, ends: Collection[int], hypotheses: Sequence[Hypothesis] = ()) -> list[int]:
-    """The finished translations as nodes, best first: what ended by itself comes before what was cut off.
+    """The finished translations as nodes, best first; truncated ones last.
 
     Before all stand the hypotheses that were read back, in the order in which that ranked them.
     """
@@ -107,7 +107,7 @@ def finished(tree: BeamTree, ends: Collection[int], hypotheses: Sequence[Hypothe
 
 
 def backs(translation: Translation, places: Sequence[int]) -> list[float | None]:
-    """How well the sentence can be guessed from each of these nodes, where the way back was asked."""
+    """Reverse score of each of these nodes, if reranking ran."""
     known = {each.ids: each.back for each in translation.hypotheses}
     found = [known.get(translation.tree.path(place)) for place in places]
     return [None if back is None else round(back, 6) for back in found]
@@ -117,7 +117,9 @@ def reasons(nodes: Sequence[BeamNode], beam: int, ends: Collection[int]) -> list
     """Why each node was kept, finished or dropped. Those of a step stand in the order of their chances."""
     found: list[Reason] = []
     last = max((node.step for node in nodes), default=0)
-    cut = any(node.outcome == "finished" and node.id not in ends for node in nodes)  # what was open ended at the limit
+    cut = any(
+        node.outcome == "finished" and node.id not in ends for node in nodes
+    )  # open hypotheses were truncated at the limit
     step, rank, ahead = -1, 0, 0  # ahead: those before it in its step that could go on
     for node in nodes:
         if node.step != step:

@@ -1,7 +1,7 @@
 """Models of the Hub on the page: the size and licence of a download, then the download with its progress.
 
 A visitor downloads one model at a time, and so does an address. Leaving the page or pressing Stop ends the download;
-the next one continues it. Downloads have threads of their own, so that no translation waits for one.
+the next one continues it. Downloads have separate threads, so that no translation waits for one.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from headlight.viz.theme import THEMES, Theme, ThemeName
 from headlight.viz.values import check_choice
 from headlight.viz.words import LANGUAGES, figure_words
 
-ABOVE = 24  # pixels that stay above an untitled figure, for what stands over its axes
+ABOVE = 24  # pixels above an untitled figure, for the labels of its upper axis
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Every head of every layer: the wall, one head large, comparison, what each head does. The browser has the maps and
+"""Heads tab: head wall, large map, comparison, roles. The browser has all maps and
 measures them; the server makes files, and tells what heads do over a corpus when a reader asks."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from headlight.viz.export.files import Exporter
 from headlight.viz.wire.rpc import answering
 from headlight.viz.wire.widget import widget
 
-PAIRS_AT_ONCE = 4  # of a file of links: others get their turn after so many
+PAIRS_AT_ONCE = 4  # lines of a file of links before other requests get a turn
 
 
 def build(service: Service) -> gr.HTML:

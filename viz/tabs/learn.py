@@ -25,13 +25,13 @@ from headlight.viz.wire.widget import widget
 def build(service: Service) -> gr.HTML:
     """Inside a `gr.Blocks`."""
     computing = (tensors_of(service), experiments_of(service), notebooks_of(service))
-    quick = (read_lessons, *training_calls(service))  # a run computes in a process of its own, after a line of its own
+    quick = (read_lessons, *training_calls(service))  # runs have separate processes and a separate queue
     server = [answering(each, computes=False) for each in quick]
     return widget("learn/learn", server=[*server, *map(answering, computing)])
 
 
 def page_closed(service: Service) -> Callable[[gr.Request], None]:
-    """What ends with a page: its training run."""
+    """Stop the training run when the page closes."""
 
     def left(request: gr.Request) -> None:
         service.training.left_session(request.session_hash or "")

@@ -71,9 +71,9 @@ def _card_values(service: Service, card: ModelCard) -> dict[str, Any]:
 
 
 def _reliability(folder: Path) -> dict[str, Any] | None:
-    """What was measured of the model's own doubts: answers by stated probability; how many plain ones were right.
+    """Measured calibration: answers by stated probability, and the share of right plain ones.
 
-    A folder may be a stranger's: what is not as our command writes it is left out, and the card stands without it.
+    A folder may be third-party: invalid values are left out of the card.
     """
     try:
         measured = measured_reliability(folder)

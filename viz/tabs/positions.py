@@ -35,7 +35,7 @@ def build(service: Service) -> gr.HTML:
 
 
 def encoding_values(service: Service, values: Mapping[str, Any]) -> dict[str, Any]:
-    """One encoding as a model of this size would have it, with its figure; where none is named, the model's own."""
+    """One encoding for a model of this size, with its figure; by default the model's own."""
     names = tuple(card.name for card in service.models() if card.kind == "transformer")
     name = check_choice("model", values.get("model"), choices=names)
     look = look_from(values)

@@ -1,4 +1,4 @@
-"""Classifiers: their verdict, as praise or complaint, what each word does for it, and where their heads look."""
+"""Classifiers: verdict, contribution of each word, and attention maps."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from headlight.viz.errors import PageError, shown
 from headlight.viz.wire.rpc import answering
 from headlight.viz.wire.widget import widget
 
-# Up to here every weight travels: 0.9 MB for 200 tokens and 8 heads; beyond, what each head looks at on average.
+# Up to this size all weights are sent: 0.9 MB for 200 tokens and 8 heads; beyond it, column means per head.
 MOST_TOKENS, MOST_CELLS = 200, 2_000_000
 # Multiplications that leaving out each word may take: at once, about a second of two cores; when asked again, twenty.
 QUICK, MOST = 2e10, 5e11
 
 
 class Review(NamedTuple):
-    """One example; `name` has words of its own: `sentiment_example_NAME`."""
+    """One example; its phrase is `sentiment_example_NAME`."""
 
     name: str
     text: str
@@ -81,7 +81,7 @@ def build(service: Service) -> gr.HTML:
 
 
 def ask(service: Service, values: Mapping[str, Any], *, most_work: float = QUICK) -> tuple[Judgement, Erased]:
-    """The judgement of what a browser sent, and what each word did for it where that is little enough work."""
+    """Classify the browser's text, with erasure effects if the text is short enough."""
     if "text" not in values:
         raise PageError("text", "missing", {"name": "text"})
     model = values.get("model", "")
@@ -115,7 +115,7 @@ def judgement_values(judgement: Judgement, erased: Erased) -> dict[str, Any]:
 
 
 def erased_values(erased: Erased) -> list[list[float]] | None:
-    """What each class's log-odds lose without a token's word; of a text that is too long for that, nothing."""
+    """Erasure effects per class; empty for texts over the limit."""
     if erased.changes is None:
         return None
     return [[round(change, 5) for change in changes] for changes in erased.changes]

@@ -1,4 +1,4 @@
-"""Sentence and translation: what the browser asks for, and what it hears while the model writes."""
+"""Server side of the translate widget: requests and streamed messages."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ from headlight.viz.wire.told import Step, Wait, messages_of, telling
 from headlight.viz.wire.visitors import GONE, VISITOR, OneEach, with_turn
 from headlight.viz.wire.widget import widget
 
-BREATH = 0.06  # seconds between two messages: often enough for the eye, seldom enough for the network
-LIVE_PATIENCE = 1.0  # seconds until who types is told that others are served first
-# What a live answer is made with, whatever was asked for: one pass over the sentence as it stands.
+BREATH = 0.06  # seconds between progress messages
+LIVE_PATIENCE = 1.0  # seconds until a live request reports that the server is busy
+# Options of live answers: one pass over the current sentence.
 LIVE: Mapping[str, Any] = {
     "beam_size": 1,
     "n_best": 1,
@@ -76,7 +76,7 @@ class TranslateWidget(OneEach):
         return made
 
     def config(self) -> dict[str, Any]:
-        """What the browser must know beforehand: models, examples, limits, and the default request."""
+        """Initial data of the browser: models, examples, limits and the default request."""
         settings = self.service.settings
         models = translators(self.service)
         names = {model["name"] for model in models}
@@ -144,7 +144,7 @@ class TranslateWidget(OneEach):
                 yield step if isinstance(step, Wait) else self._sized(step), turn
 
     def _sized(self, message: str) -> str:
-        """The message, or an error where it is larger than anything that a visitor may get."""
+        """The message, or an error if it exceeds the size limit."""
         most = self.service.settings.max_answer_mb
         if len(message) <= most * MEGABYTE:
             return message
@@ -170,7 +170,7 @@ class TranslateWidget(OneEach):
                     yield from found
 
     def _live(self, values: dict[str, Any], stop: Event) -> Generator[Step]:
-        """The answer to a sentence that is still typed: greedy, after all other requests, and without progress."""
+        """Live translation: greedy, lowest priority, no progress messages."""
         if stop.is_set():  # a newer one has come first: its place must stay
             return
         try:

@@ -30,7 +30,7 @@ from headlight.viz.values import check_choice, check_whole
 from headlight.viz.wire.rpc import answering
 from headlight.viz.wire.widget import widget
 
-AT_ONCE = 4  # translations with heads off that one call makes: a call of one visitor holds up the next
+AT_ONCE = 4  # ablated translations per call; a long call delays other visitors
 LEAST = 1e-45  # the smallest probability: its logarithm is still a number
 
 
@@ -126,7 +126,7 @@ def part_from(values: Any, heads: Sequence[Part]) -> Part:
 
 
 def curve_of(service: Service) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """The function that tells what pruning costs the model of a request over a corpus, where that was measured."""
+    """Server function: the stored pruning curve of a model."""
 
     def tell_curve(values: Mapping[str, Any]) -> dict[str, Any]:
         request = service.check(values.get("request"))

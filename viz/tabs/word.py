@@ -1,4 +1,4 @@
-"""One word: which source words a written word rests on, by twelve methods, and what adds to its logit.
+"""Word tab: attribution of a target word by twelve methods, and its logit decomposition.
 
 Each method is one call, and each curve of hidden words another, so that a browser may stop between two of them and
 other visitors take their turn.

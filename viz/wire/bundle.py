@@ -1,4 +1,4 @@
-"""All modules of the browser as one: a first visit asks for one file instead of a hundred, seven imports deep.
+"""Bundles the ES modules into one file, so that a first visit needs one request instead of a hundred.
 
 Our modules have a form that needs no parser: each import stands at the beginning of a line and names what it takes
 from a relative path, and exported are functions, classes and constants by their own names. A module becomes a function

@@ -1,4 +1,4 @@
-"""The files that Gradio's page will ask for, so that the browser can load all of them at once.
+"""Lists the files that Gradio's page will load, for preloading.
 
 Gradio's page names one module. That module imports others when it runs, and those import more: four round trips, one
 after another. Gradio's build (Vite) writes into each module which files its later imports need; this module reads those

@@ -1,4 +1,4 @@
-"""Gradio's queue, with one rule more: no job begins before its visitor has opened the stream of its messages.
+"""A Gradio queue that starts a job only after its client has subscribed to the event stream.
 
 Gradio begins every job that it gets, so a visitor who sends jobs and reads no result would delay all others. Who has
 listened before is trusted with one job: it begins while the stream is still being opened, which on a long line takes
@@ -52,7 +52,7 @@ class ListeningQueue(Queue):
         # Here messages go when no listener waits for them.
         self.pending_messages_per_session.max_size = sys.maxsize
         self._listeners: Counter[str] = Counter()
-        self._closing: Counter[str] = Counter()  # streams that have said their last word to readers who still hold on
+        self._closing: Counter[str] = Counter()  # finished streams whose clients are still connected
         self._joining: Counter[str] = Counter()  # jobs that are being taken
         self._held: dict[str, list[Event]] = {}  # by session, or by the number of a program's job
         self._held_bytes: Counter[str] = Counter()  # by address
@@ -189,7 +189,7 @@ class ListeningQueue(Queue):
             raise PageError("data", "line_full", {"seconds": RETRY_S})
 
     async def _let_go(self, session: str) -> None:
-        """Wait until no reader holds on to a stream that is closed."""
+        """Wait until clients have closed their finished streams."""
         while self._closing[session]:
             await asyncio.sleep(MOMENT)
 

@@ -1,4 +1,4 @@
-"""What a watcher of servers asks for, at a port of its own: `/metrics` for Prometheus, `/health` and `/ready`.
+"""Monitoring endpoints on a separate port: `/metrics` (Prometheus), `/health` and `/ready`.
 
 The port is not the page's: visitors do not see it, and it answers while the page is busy. No visitor's text, address or
 session is among the numbers.
@@ -157,7 +157,7 @@ class _Server(ThreadingHTTPServer):
         super().__init__(place, *given)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A watcher that waits no longer for its answer is no fault, and nothing for the log."""
+        """A monitoring client that disconnects is not an error and is not logged."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 

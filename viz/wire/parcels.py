@@ -1,4 +1,4 @@
-"""Answers too large for Gradio's stream of messages: it gets a name, and the browser fetches the text by that.
+"""Stores answers too large to stream; the stream carries a name and the browser fetches the answer.
 
 Gradio's part of the page reads, copies and compares every message: 2.6 MB cost it 0.2 s of 0.4 s after the model.
 """
@@ -16,7 +16,7 @@ ROOM = 64_000_000  # bytes of all; the oldest leave first
 
 
 class Parcels:
-    """Texts by names that nobody guesses. Threads may share it.
+    """Texts by random name. Thread-safe.
 
     A text stays after it was fetched, until a newer one needs its room: a connection may be lost on the way.
     """

@@ -19,7 +19,7 @@ from headlight.viz.wire.listening import ListeningQueue
 GLANCE = 0.1  # seconds between two checks for a signal
 PATIENCE = 8.0  # seconds for running requests: container runtimes kill after ten
 LAST_WORDS = 1.0  # seconds for the last answers to reach their streams
-GOODBYE = 1  # seconds for open pages to disconnect, which they do at once when told
+GOODBYE = 1  # seconds for clients to disconnect
 
 LOG = logging.getLogger(__name__)
 

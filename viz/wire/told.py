@@ -1,4 +1,4 @@
-"""A function's messages, told while it works, in the response to the request that asked.
+"""Server-sent events: streams a function's messages in the response.
 
 Gradio's queue tells them in a stream of its own, and its part of the page reads, copies and compares every message
 before a widget gets it. Here a request is answered by its messages, and a browser that lets go of it ends the work.
@@ -36,7 +36,7 @@ Telling = Callable[[str, Event], Generator[Step]]
 GLANCE = 0.3  # seconds between two looks at whether the visitor has left
 POSITION_SECONDS = 1.0  # between two messages about the position: 180 waiting pages get no more than 180 a second
 SLOWEST = 60.0  # seconds for the last message to arrive
-SILENCE = 15.0  # seconds between two messages: a proxy ends what says nothing for a minute
+SILENCE = 15.0  # keep-alive interval; proxies close idle connections after a minute
 ALIVE = b": \n\n"  # a comment
 EVENTS = b"text/event-stream"
 HEADERS = [
@@ -62,7 +62,7 @@ def telling(function: Telling) -> Telling:
 
 
 async def tell_all(function: Telling, asked: str, limiter: Any, receive: Receive, send: Send) -> None:
-    """Send every message as it comes; a reader who leaves sets the function's `stop`. `limiter` bounds the threads.
+    """Stream messages as they are produced. A client disconnect sets `stop`; `limiter` bounds the threads.
 
     A function does not wait for its reader: on a slow line it would keep its turn from all others.
     """
@@ -144,7 +144,7 @@ async def _hear(receive: Receive, stop: Event) -> None:
 
 
 async def _send(ready: asyncio.Queue[str | None], send: Send) -> None:
-    """Send what is ready; and a sign of life where nothing is, as proxies end what is silent."""
+    """Send queued messages, and keep-alive comments when idle."""
     await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
     while True:
         try:

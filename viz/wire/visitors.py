@@ -1,4 +1,4 @@
-"""Visitors, and the one job that runs for each: a new request stops it, and so does closing the page."""
+"""Visitors and their running jobs: a new request or a closed page cancels the job."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GONE: ContextVar[Callable[[], bool]] = ContextVar("GONE", default=lambda: False)
 
 
 class OneEach:
-    """A widget whose jobs take a while: each visitor runs one at a time."""
+    """A widget that runs one job per visitor at a time."""
 
     def __init__(self) -> None:
         self._running: dict[str, tuple[Event, int]] = {}

@@ -10,14 +10,14 @@ from pathlib import Path
 from headlight.model.foreign.hub.plans import RemoteFile
 
 POINTER = b"version https://git-lfs"
-LARGEST_HEADER = 100_000_000  # bytes: what the format of safetensors allows
+LARGEST_HEADER = 100_000_000  # bytes: limit of the safetensors format
 ZIP = b"PK\x03\x04"
 OLD_TORCH = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."  # how PyTorch before 1.6 began its files
 PIECES = 0x0A  # the first field of a SentencePiece model, and of each of its pieces: number 1, of counted length
 
 
 def fault_of(path: Path, file: RemoteFile) -> str:
-    """What is wrong with a downloaded file; empty if nothing is."""
+    """Problem of a downloaded file, or an empty string."""
     size = path.stat().st_size
     if size != file.bytes:
         return f"it has {size:,} bytes, but the Hub states {file.bytes:,}"

@@ -1,4 +1,4 @@
-"""Download a model: confirmed before, resumed after a break, checked before a file gets its name."""
+"""Downloads a model after confirmation. Interrupted downloads resume; files are verified before they are renamed."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def fetch(
 
     `confirm` gets the plan, with sizes, before the download. `on_progress` is called a few times a second. Setting
     `stop` ends the download soon; as after a broken connection, the next call resumes it. A commit that is in the cache
-    needs no network. Where there is no network, a cached branch or tag is used as it is.
+    needs no network. Without network, a cached branch or tag is used as it is.
     """
     wanted = read_id(repository, revision)
     kept = find_folder(wanted)
@@ -106,7 +106,7 @@ class Download:
         if not is_here(self.plan.repository, self.plan.commit, file):
             self._content(file)
         self._report(file, file.bytes)
-        # The content is in the cache: this gives it its name, by a link or, where the disk has none, a copy.
+        # Name the cached content, by a link or, if the disk has no links, a copy.
         hf_hub_download(
             self.plan.repository,
             file.name,
@@ -137,7 +137,7 @@ class Download:
                 return
             in_one = self._stream_all(file, part)
             fault = fault_of(part, file)
-            if fault and not in_one:  # an attempt may have brought other bytes, so the file is downloaded anew
+            if fault and not in_one:  # an attempt may have stored other bytes, so the file is downloaded again
                 part.unlink()
                 self._stream_all(file, part)
                 fault = fault_of(part, file)
@@ -146,7 +146,7 @@ class Download:
             part.replace(blob)
 
     def _stream_all(self, file: RemoteFile, part: Path) -> bool:
-        """Request the rest until the file is complete; whether one attempt sufficed. Idle attempts raise an error."""
+        """Request the rest until the file is complete; raise without progress. Returns if one attempt was enough."""
         import httpx2
         from huggingface_hub.errors import HfHubHTTPError
 

@@ -34,7 +34,7 @@ PATIENCE = 10.0  # seconds without an answer
 MOST_MEGABYTES = 3000
 LIMIT = "HEADLIGHT_MAX_DOWNLOAD_MB"
 
-# In the order of the download. Weights are last: where they are, all other files are.
+# In download order. Weights come last, so their presence means that the folder is complete.
 SMALL = (
     CONFIG,
     "generation_config.json",
@@ -65,14 +65,14 @@ SMALL = (
 )
 SHARD = re.compile(r"model-\d{5}-of-\d{5}\.safetensors")
 PICKLE_SHARD = re.compile(r"pytorch_model-\d{5}-of-\d{5}\.bin")
-# What to fetch by hand of a repository that cannot be asked what it holds.
+# Files to download manually if the repository cannot be listed.
 BY_HAND = f"{CONFIG}, {WEIGHTS} or {PICKLE}, and all that begins with vocab, tokenizer, source, target or generation"
 DIGEST = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """One file: its digest is SHA-256 where it has 64 digits, else the one that git gives."""
+    """One file. A digest of 64 digits is SHA-256, else it is git's."""
 
     name: str
     bytes: int
@@ -88,8 +88,8 @@ class Plan:
     commit: str  # that the revision names now
     files: tuple[RemoteFile, ...]
     missing: int  # bytes that are not in the cache
-    licence: str = ""  # as its card says; empty where it says nothing
-    family: str = ""  # what its configuration says that it is (`family_of`), where the Hub tells
+    licence: str = ""  # from the model card; empty if missing
+    family: str = ""  # family of its configuration (`family_of`), if the Hub reports it
 
     @property
     def bytes(self) -> int:
@@ -248,7 +248,7 @@ def hub_errors(wanted: ModelId) -> Iterator[None]:
 
 
 def by_status(wanted: ModelId, status: int) -> HubError:
-    """The error for an HTTP status that is no success."""
+    """Error for an HTTP status."""
     if status in (401, 403):
         return HubError("gated", repository=str(wanted), host=host())
     if status == 404:

@@ -131,7 +131,7 @@ def number_words(random: Random, languages: Languages) -> Value:
 def _equation(random: Random, numbers: tuple[int, int, int], signs: Value) -> Value:
     """`zwölf plus drei ist fünfzehn`, or the same in digits."""
     values = [_words(number) if random.random() < 0.5 else _digits(number) for number in numbers]
-    if random.random() < 0.8:  # most people write all three alike
+    if random.random() < 0.8:  # most people spell all three the same way
         values = [_words(number) if numbers[2] % 2 else _digits(number) for number in numbers]
     result = {}
     for language in ("de", "en", "zh"):

@@ -12,10 +12,10 @@ from typing import NamedTuple
 from headlight.model.training.corpora import Pair
 
 LANGUAGES = ("de", "en", "zh")
-HELD_OUT = 10  # one frame with its values in so many is kept for the test
+HELD_OUT = 10  # one in this many filled frames is held out for the test
 SLOT = re.compile(r"\{([a-z_]+)(\d?)\}")  # {time}, or {name1} and {name2} for two of a kind
 
-Forms = tuple[str, ...]  # the first is what a translation says; a source may say any of them
+Forms = tuple[str, ...]  # a translation uses the first; a source uses any of them
 Value = Mapping[str, Forms]  # language → forms; a language that cannot say it is missing
 Languages = tuple[str, str]  # source and target
 Draw = Callable[[Random, Languages], Value]
@@ -37,7 +37,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Kind:
-    """What a group of frames teaches, and how often a sentence is of it."""
+    """A group of frames and its share of the sentences."""
 
     name: str
     share: float
@@ -53,7 +53,7 @@ class Made(NamedTuple):
 
 
 def read_table(table: str) -> tuple[Value, ...]:
-    """Values from lines `German | English | Chinese`; `//` parts equal forms, `-` marks a language that has none."""
+    """Values from lines `German | English | Chinese`; `//` separates equivalent forms, `-` marks a missing language."""
     values: list[Value] = []
     for line in table.strip().splitlines():
         columns = [column.strip() for column in line.split("|")]

@@ -43,7 +43,7 @@ def made_sentences(languages: Languages, seed: int) -> Iterator[Made]:
 
 
 def split(languages: Languages, count: int, seed: int, apart: Set[str] = frozenset()) -> tuple[list[Pair], list[Pair]]:
-    """So many pairs, parted into those to learn from and a tenth to test with; none of which a side is in `apart`."""
+    """`count` pairs, split into training and a tenth for testing, without those that have a side in `apart`."""
     train: list[Pair] = []
     test: list[Pair] = []
     targets: set[str] = set()
@@ -57,7 +57,7 @@ def split(languages: Languages, count: int, seed: int, apart: Set[str] = frozens
         else:
             train.append(made.pair)
             targets.add(made.pair.target)
-    # One value may be drawn in two ways that read the same in one language: such a pair is no test.
+    # Two values can read the same in one language; such a pair is not a test.
     sources = {pair.source for pair in train}
     return train, [pair for pair in test if pair.target not in targets and pair.source not in sources]
 

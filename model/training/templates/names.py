@@ -252,7 +252,7 @@ def _han(random: Random, *, whole: bool) -> Value:
 
 
 def given(random: Random, languages: Languages) -> Value:
-    """What a person is called by friends."""
+    """A first name."""
     if "zh" in languages:
         return random.choice(TRANSCRIBED)
     return _same(random.choice(GIVEN))

@@ -13,7 +13,7 @@ EN_ORDINALS = {
 
 
 def german(number: int, *, final: bool = True) -> str:
-    """`siebenundvierzig`; the last one is `eins` where nothing follows, else `ein`. Up to 999,999."""
+    """`siebenundvierzig`; a final one is `eins` if nothing follows, else `ein`. Up to 999,999."""
     ones, tens = SMALL["de"].split(), TENS["de"].split()
     if number == 1:
         return "eins" if final else "ein"
@@ -49,7 +49,7 @@ def english(number: int, *, joined: bool = True) -> str:
 
 
 def chinese(number: int, *, counting: bool = False) -> str:
-    """`三千零五十`; 2 is 两 where it counts things. Up to 99,999,999."""
+    """`三千零五十`; 2 is 两 before a measure word. Up to 99,999,999."""
     if number == 2 and counting:
         return "两"
     if number < 10:

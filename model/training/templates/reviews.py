@@ -109,7 +109,7 @@ WORDS: Mapping[str, Words] = {
     """),
 }
 
-# Clauses of a polarity, without capital and stop: what they say on the whole, whatever their words are.
+# Clauses of a polarity, without capital letter and full stop.
 PLAIN = """
     the {subject} is {adjective=}
     the {subject} is {very} {adjective=}
@@ -353,7 +353,7 @@ class Reviews:
         return self._finish(text), verdict
 
     def clause(self, verdict: str) -> str:
-        """It says so plainly, or denies the contrary."""
+        """States it, or negates the opposite."""
         return self._fill(self.random.choice(_lines(PLAIN if self.random.random() < PLAINLY else DENIED)), verdict)
 
     def _fill(self, line: str, verdict: str) -> str:
@@ -378,7 +378,7 @@ class Reviews:
 
 
 def reviews(count: int, seed: int, apart: Set[str] = frozenset()) -> Iterator[tuple[str, str]]:
-    """So many different texts with `1` or `0`; none whose letters are in `apart`."""
+    """`count` distinct texts with `1` or `0`, without those whose letters are in `apart`."""
     drawn, seen = Reviews(seed), set(apart)
     for _ in range(count):
         for _ in range(TRIES):
@@ -398,7 +398,7 @@ def letters_of_reviews(files: Sequence[Path]) -> set[str]:
 
 
 def write_reviews(folder: Path, count: int, seed: int, apart: Set[str] = frozenset()) -> str:
-    """Write `FOLDER/train.tsv` and `test.tsv`, a tenth; what was written."""
+    """Write `FOLDER/train.tsv` and `test.tsv` (a tenth) and return a report."""
     folder.mkdir(parents=True, exist_ok=True)
     lines = [f"{label}\t{text}\n" for text, label in reviews(count, seed, apart)]
     test = len(lines) // 10

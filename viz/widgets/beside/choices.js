@@ -1,4 +1,4 @@
-// What the page's translation is compared with: the way back, the same model with another search, or another model.
+// Chooses the second model: the reverse model, the same model with another search, or another model.
 
 import { make, replace } from '../core/dom.js';
 import { pageOptions } from '../core/fields.js';
@@ -23,7 +23,7 @@ export function wayBack({ models }, { model }) {
   return models.find((each) => each.name !== TOY && turnsBack(each, model)) ?? null;
 }
 
-/** The second model: the chosen one, else the way back, else the first one, which then searches otherwise. */
+/** The second model: the chosen one, else the reverse model, else the first model with another beam. */
 export function secondName(config, translation) {
   if (state.beside) return state.beside;
   return (translation.text.trim() && wayBack(config, translation)?.name) || translation.model.name;
@@ -52,7 +52,7 @@ export function secondRequest(config, translation, second) {
   const model = secondModel(config, translation, second);
   const back = modeOf(config, translation, second) === 'back';
   const request = { text: back ? translation.text : asked.text, model: model.name };
-  // Without a beam nothing is read back, whatever its weight: that says nothing about the second model.
+  // Ignore the reverse weight for greedy search, where it has no effect.
   const names = changeable().filter((name) => name !== 'back_weight' || asked.beam_size > 1);
   for (const name of names) if (asked[name] !== defaults[name]) request[name] = asked[name];
   const beam =

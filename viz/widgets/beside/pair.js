@@ -1,4 +1,4 @@
-// Two translations on common words: what B wrote beside A's words, and where a chosen word of A stands among them.
+// Aligns two translations on common words.
 
 import { make, phrase } from '../core/dom.js';
 import { axes, strongest, two } from '../core/view.js';
@@ -70,7 +70,7 @@ function cellOf(units, weights, { row, column }) {
   return weight === weight ? { row: atRow, column: atColumn, weight } : null;
 }
 
-/** "A sleeping looks at schläft 0.99"; nothing where nothing is meant. */
+/** "A sleeping looks at schläft 0.99"; empty if nothing is highlighted. */
 export function readsAt(side, units, weights, now) {
   if (now.row === null && now.column === null) return [];
   const cell = cellOf(units, weights, now);

@@ -55,7 +55,7 @@ export class Side {
     this.grid.mark(head, (here) => (here.layer === head.layer && here.head === head.head ? this.letter : ''));
   }
 
-  /** Nothing to show: a first translation is on its way, or there is none. */
+  /** Empty state: loading, or no translation. */
   clear(says = '') {
     this.name.textContent = '';
     this.reads.textContent = says;

@@ -1,4 +1,4 @@
-// The way back on the axes of the way there: what the second model wrote is what the first one read, so its cross-attention
+// Transposes the reverse model's cross-attention to the axes of the first model: its output is the first model's input, so its map
 // is turned over. Its rows are then the words that it read, and its columns sum to one.
 
 /** The cross-attention of `translation`, the other way round: a translation in all that a map of cross-attention needs. */

@@ -1,7 +1,7 @@
 // No machine computes at present, or too many requests wait: a question stays, and is asked again from time to time, until one answers.
 
-const PAUSES = [2000, 4000, 8000, 15_000, 30_000]; // milliseconds until the next time; the last one, from then on
-const MOST = 24; // questions that stay; of one more, the fault is told
+const PAUSES = [2000, 4000, 8000, 15_000, 30_000]; // retry delays in milliseconds; the last one repeats
+const MOST = 24; // maximum number of retrying requests; further ones report the error
 const BUSY = new Set(['line_full', 'cluster_busy']);
 
 const staying = new Set();
@@ -15,7 +15,7 @@ export class Patience {
     this.times = 0;
   }
 
-  /** Whether that is all that an answer says, and the question may stay. */
+  /** Whether the error is "cluster unreachable" and the request may be retried. */
   bears(answer) {
     if ((answer?.word !== 'cluster_gone' && !isBusy(answer)) || (staying.size >= MOST && !staying.has(this))) return false;
     staying.add(this);

@@ -1,11 +1,11 @@
-// Where our files lie, and the tables that everything needs before it can draw.
+// Asset addresses and the tables needed before the first render.
 
 import { isBusy, Patience, rest } from './away.js';
 
 // Words, colours, fields and versions of files, which came with the modules.
 export const tables = globalThis.headlightTables;
 
-/** The address of a file beside ours; its version is for caches. */
+/** The address of another static file; its version busts caches. */
 export const asset = (name) => new URL(`../../${tables.versions[name]}/${name}`, import.meta.url).href;
 
 let plotly = null;
@@ -25,7 +25,7 @@ export function loadPlotly() {
 
 let later = null;
 
-/** A module of those that come later, with the lessons' style and phrases: all of them are fetched at once. */
+/** Lazily loads the lesson and deck modules with their styles and phrases. */
 export async function loadLater(name) {
   await bundled();
   return globalThis.headlightModules[name];
@@ -72,7 +72,7 @@ async function asked(ask, values) {
 /**
  * Ask the server for something small; where others are before us, that is said until it is our turn. What it complains
  * of is thrown, with the phrase that says so. While no machine computes, or all are busy, the question stays, and is asked again.
- * `wanted()`: what the page does by itself; nothing is said of it, and it is given up, with `null`, once it is wanted no more.
+ * `wanted()`: for background calls. They show no status and resolve to `null` once `wanted()` is false.
  */
 export async function call(ask, values, wanted = null) {
   const patience = new Patience();

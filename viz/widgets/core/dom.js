@@ -29,7 +29,7 @@ function listen(element, event, act) {
   own.set(event, act);
 }
 
-/** From now on an element does what another one, made for its place, would do. */
+/** Transfer event listeners from one element to another. */
 export function takeActs(element, other) {
   for (const [event, act] of acts.get(other) ?? []) listen(element, event, act);
 }
@@ -77,7 +77,7 @@ export function phrase(template, parts) {
   });
 }
 
-/** What can be scrolled sideways fades where it goes on, and only there. */
+/** Fade the edges of a horizontally scrollable element. */
 export function fadeEdges(element) {
   const mark = () => {
     const { scrollLeft, clientWidth, scrollWidth } = element;
@@ -91,7 +91,7 @@ export function fadeEdges(element) {
   return mark;
 }
 
-/** Whether an element scrolls by itself: then it takes the focus, and arrow keys scroll it. */
+/** Make a scrollable element focusable, so that arrow keys scroll it. */
 export function scrolls(element, yes) {
   element.classList.toggle('scrolls', yes);
   if (yes) element.tabIndex = 0;

@@ -5,7 +5,7 @@ const asked = () => new URLSearchParams(location.search).get('embed');
 /** Whether the page is one head for the page of another site. */
 export const embedded = () => asked() === 'head';
 
-/** The address of what is shown, as one head alone or as the whole page. */
+/** The permalink of the current view, as a single head or as the whole page. */
 export function addressOf(hash, { alone }) {
   const address = new URL(location.pathname, location.href);
   address.search = alone ? '?embed=head' : '';

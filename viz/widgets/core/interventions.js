@@ -1,4 +1,4 @@
-// The changes of What if where they outlive a translation: the page holds them as text, and some belong to one sentence.
+// Interventions that outlive a translation. The page stores them as text; some belong to one sentence.
 
 import { state } from './state.js';
 
@@ -21,7 +21,7 @@ export function changesFor(translation, text) {
   return textOf(listOf(text).filter((each) => !OF_A_SENTENCE.has(each.action) && there(each)));
 }
 
-/** What a translation that takes the place of another leaves of the changes: `{}` where that is all. */
+/** Interventions that a new translation keeps: `{}` if it keeps all. */
 export function keptChanges(translation) {
   const before = state.translation;
   if (!state.interventions || !before || sentenceOf(before) === sentenceOf(translation)) return {};

@@ -1,9 +1,9 @@
-// One question at a time: what the server answers after something else was asked for is passed over.
+// Keeps only the latest request; stale answers are ignored.
 
 import { faultSays } from './words.js';
 
 export class Latest {
-  /** `waits` is dimmed meanwhile; in `error` a fault is said, by the phrase `otherwise` where it has none of its own. */
+  /** `waits` is dimmed while loading; errors appear in `error`, with the phrase `otherwise` as the default. */
   constructor(waits, error, otherwise) {
     this.waits = waits;
     this.error = error;
@@ -18,7 +18,7 @@ export class Latest {
     this.waits.classList.remove('waits');
   }
 
-  /** Ask for what `key` names, unless that is there or on its way; `draw` gets what comes. */
+  /** Request `key` unless it is loaded or pending; `draw` renders the response. */
   async show(key, ask, draw) {
     if (key === this.shown) return;
     this.shown = key;

@@ -35,7 +35,7 @@ function middles() {
   return table;
 }
 
-/** Whether a letter's cell begins here: where a number with one to four decimals does. */
+/** Whether a quantisation cell begins here, at a number with one to four decimals. */
 function begins(cell) {
   const fourth = (cell + 1) >> 1;
   const parted = [1, 10, 100].some((half) => fourth % (10 * half) === 5 * half);

@@ -1,19 +1,19 @@
-// Others are before us, or no machine is there: the foot of the page says so until it is our turn. Each who waits has a word in it.
+// Status line at the bottom of the page: queue position or "cluster unreachable". It combines all waiting requests.
 
 import { line } from './boot.js';
 import { t } from './words.js';
 
 const SECOND = 1000;
 
-const waiting = new Map(); // who waits → how many are before them
+const waiting = new Map(); // waiter → queue position
 const refused = new Map(); // whom a busy server has refused → when they ask again
-const staying = new Set(); // who waits for machines that cannot be reached
+const staying = new Set(); // waiters of an unreachable cluster
 let sign = null;
 let clock = null; // counts the seconds down
 
 export { line };
 
-/** `who` waits for so many others; for `null`, no more. */
+/** Set the queue position of a waiter; `null` removes it. */
 line.tell = (who, before) => {
   if (before === null) waiting.delete(who);
   else waiting.set(who, before);

@@ -1,4 +1,4 @@
-// The address always holds what one sees: sentence, model, options, and where one looks. Only what differs from its default is in it.
+// Permalinks: sentence, model, options and selection. Only non-default values are included.
 
 import { KINDS } from './translation.js';
 import { FIELDS, JUDGES } from './fields.js';
@@ -12,7 +12,7 @@ const within = (number, { low = 0, high }) => (number >= low && number <= high ?
 const wholeOf = (text, row) => (/^\d+$/.test(text) ? within(Number(text), row) : undefined);
 const placeOf = (text, row) => (row.merged.includes(text) ? text : wholeOf(text ?? '', row));
 
-/** Text of an address → what a field of this kind may be; nothing where it makes no sense. */
+/** Parsers by field kind; undefined for invalid text. */
 const READ = {
   text: (text, { longest }) => (text && text.length <= longest ? text : undefined),
   choice: (text, { choices }) => (choices.includes(text) ? text : undefined),
@@ -26,7 +26,7 @@ const READ = {
     return read.layer === undefined || read.head === undefined || more.length ? undefined : read;
   },
 };
-/** A request is judged by the server, which says what is wrong with a number: here it need only be one. */
+/** The server validates request values, so numbers are only parsed here. */
 const ASKED = {
   ...READ,
   text: (text) => text || undefined,
@@ -41,7 +41,7 @@ function numberOf(text) {
   return text && Number.isFinite(Number(text)) ? Number(text) : undefined;
 }
 
-/** Token ids where the very words matter: a beginning, or a hypothesis of a search. */
+/** Token ids, for a prefix or a hypothesis of the search. */
 const idsOf = (text) => (/^\d+(\.\d+)*$/.test(text ?? '') ? text.split('.').map(Number) : undefined);
 
 const isChange = {
@@ -52,7 +52,7 @@ const isChange = {
   text: (value) => typeof value === 'string',
   ...Object.fromEntries(['start', 'layer', 'head', 'row', 'column', 'from_layer', 'from_head'].map((name) => [name, Number.isInteger])),
 };
-/** What a chip needs to say a change, by its action. */
+/** Fields that an intervention's chip needs, by action. */
 const NEEDED = {
   ...Object.fromEntries(['remove', 'uniform', 'scale', 'temperature', 'previous', 'next', 'same'].map((name) => [name, ['kind']])),
   drag: ['kind', 'layer', 'head', 'row', 'column', 'amount'],
@@ -77,7 +77,7 @@ function changesOf(text) {
   }
 }
 
-/** What the address says, as far as it makes sense. */
+/** Parse the permalink; invalid parts are ignored. */
 export function readLink(hash = location.hash) {
   const values = Object.fromEntries(new URLSearchParams(hash.slice(1)));
   /** @type {Record<string, any>} */
@@ -97,7 +97,7 @@ export function readLink(hash = location.hash) {
   return wanted;
 }
 
-/** A row, column or head that this translation has; anything else is let go. */
+/** Clamp the selection to this translation; invalid rows and columns become null. */
 export function withinTranslation(translation, selection) {
   const within = (number, count) => (typeof number === 'number' && number >= count ? count - 1 : number);
   const kind = translation.tensors[selection.kind] ? selection.kind : KINDS.find((each) => translation.tensors[each]);
@@ -115,7 +115,7 @@ export function withinTranslation(translation, selection) {
   };
 }
 
-/** All that an address means for this translation: what it leaves out is the default, or the most informative head and row. */
+/** Parse a permalink for this translation. Missing values are the defaults, or the most informative head and row. */
 export function lookOf(translation, { request, language, tab, ...wanted }) {
   const best = translation.tensors.cross && bestHead(translation);
   const free = ['kind', 'layer', 'head'].every((name) => wanted[name] === undefined);
@@ -130,7 +130,7 @@ const TYPING = 700; // milliseconds: browsers refuse an address that changes wit
 
 const given = (value) => value !== undefined && value !== null;
 
-/** What is shown, or what was asked for and could not be answered, as an address. */
+/** Permalink of the current state, or of the request that failed. */
 export function writeLink() {
   const values = new URLSearchParams();
   const asked = state.defaultRequest && (state.unanswered ?? state.translation?.asked()); // a saved page has but one, and names none
@@ -163,8 +163,8 @@ export function watchState() {
     clearTimeout(waiting);
     const pause = state.translation?.live ? TYPING : 120;
     waiting = setTimeout(() => {
-      if (state.busy || !state.translation) return; // until the translation is there, the address says what was asked for
-      if (location.hash !== known) return; // another entry was chosen just now: what is shown must not be written into it
+      if (state.busy || !state.translation) return; // until the translation arrives, the address holds the request
+      if (location.hash !== known) return; // another history entry was selected just now: do not write the current view into it
       const asked = JSON.stringify(state.unanswered ?? state.translation.asked());
       const anew = here !== null && asked !== here && !typed;
       if (asked !== here) typed = Boolean(state.translation.live) && !state.unanswered;

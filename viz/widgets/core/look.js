@@ -1,12 +1,12 @@
-// Where one looks: which row to begin with, and what goes along to another kind of attention or to whole words.
+// Initial row, and remapping of the selection to another kind or to whole words.
 
 import { aligningHead, bestHead, isRowAfter, isWord, openingRow } from './besthead.js';
 import { axes, fitHead, strongest, view } from './view.js';
 
 const CLEAR = 0.5; // of its weight a row puts on one word
-const DISTANCE = 1.2; // what the length of a whole sentence counts, beside a whole weight
+const DISTANCE = 1.2; // penalty per relative distance, in units of weight
 
-/** The roles that say most of what a kind is for, which is shown by the clearest head of the first that there is. */
+/** The characteristic roles of each kind. The clearest head of the first available role is shown. */
 const TELLING = { encoder: ['previous', 'next', 'same'], decoder: ['just_written', 'back_two'] };
 
 /**
@@ -19,7 +19,7 @@ export function tellingRow(translation, look, showing) {
   const opens = openingRow(translation, look);
   const chosen = opens === null ? null : placeOf(rows, opens);
   if (chosen !== null) return chosen;
-  const back = isRowAfter(translation, look) ? 1 : 0; // the word that a row tells of stands so many rows above
+  const back = isRowAfter(translation, look) ? 1 : 0; // offset in rows of the word that a row belongs to
   const places = rows.map((item, row) => {
     const own = weights.subarray(row * columns.length, (row + 1) * columns.length);
     const [asked, column] = [rows[row - back], strongest(own)];
@@ -36,7 +36,7 @@ export function tellingRow(translation, look, showing) {
   return strongest(scores);
 }
 
-/** The place that the chosen row has once tokens are shown otherwise, as `changed` says. */
+/** The index of the selected row after the display options `changed`. */
 export function rowStill(translation, { kind, row, words, special }, changed) {
   if (row === null) return null;
   const [place] = axes(translation, kind, { words, special }).rows[row].places;

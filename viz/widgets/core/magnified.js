@@ -1,4 +1,4 @@
-// The page may be magnified as a whole, for a class: a pixel of the window is then less than one of the page.
+// Presentation mode zooms the whole page; this converts window pixels to page pixels.
 
 /** Pixels of the window in one of the page. */
 export function magnified() {

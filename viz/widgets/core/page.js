@@ -1,4 +1,4 @@
-// What must be there before anything is drawn: the language, the colours, and what the address asks for.
+// Initialises language, theme and permalink before the first render.
 
 import { embedded } from './embed.js';
 import { lookOf, readLink, watchState } from './link.js';
@@ -15,11 +15,11 @@ export const ready = (async () => {
     document.documentElement.classList.add('embed');
     set({ tab: DEFAULTS.tab });
   }
-  if (location.protocol !== 'about:') watchState(); // a frame in a notebook has no address of its own
+  if (location.protocol !== 'about:') watchState(); // a frame in a notebook has no address
   addEventListener('hashchange', follow);
 })();
 
-/** Another address on an open page means what it would mean to a new visitor. */
+/** A new address on an open page has the same meaning as for a new visitor. */
 function follow() {
   const wanted = /** @type {any} */ (readLink());
   const { language } = wanted;

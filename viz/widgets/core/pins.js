@@ -1,8 +1,8 @@
-// A pinned word stays pinned while the sentence around it changes.
+// Keeps pins on the same words when the sentence changes.
 
 import { axes } from './view.js';
 
-/** Where the item at `place` of one list is in another: counted from the start, from the end, or found by its name alone. */
+/** Index in another list of the item at `place`: counted from the start or the end, or found by its name. */
 export function keptPlace(place, before, after) {
   if (place === null || place >= before.length) return null;
   const shorter = Math.min(before.length, after.length);

@@ -10,7 +10,7 @@ export const RECORDED = ['encoder', 'decoder', 'cross', 'self'];
  * @typedef {object} RecordedKind
  * @property {number[]} shape [layers, heads, rows, columns]
  * @property {number[]} layers their numbers in the model, from 0
- * @property {string | null} allowed row by row `1` where a head may look; null: everywhere
+ * @property {string | null} allowed row by row, `1` for unmasked cells; null: no mask
  */
 
 export class Recording extends Translation {
@@ -32,7 +32,7 @@ export class Recording extends Translation {
     this.awaited = new Set();
     /** @type {Map<string, any>} */
     this.smalls = new Map();
-    /** @type {Map<string, import('./translation.js').AttentionMap>} what stands for maps that are not here yet */
+    /** @type {Map<string, import('./translation.js').AttentionMap>} placeholders of maps that are not loaded yet */
     this.blanks = new Map();
     for (const kind of this.kinds) this.tensors[kind] = { shape: kinds[kind].shape, numbers: numbers[kind] ?? null };
     if (ask) this.opening = { layer: 0, head: 0, row: null }; // to find the best, all of them would have to come
@@ -67,12 +67,12 @@ export class Recording extends Translation {
     return this.maps.get(`${kind} ${layer} ${head}`) ?? this.blank(kind, { layer, head }, false);
   }
 
-  /** A head for the wall: a picture of at most so many cells a side, where the maps themselves are not here. */
+  /** A thumbnail of a head with at most `cells` cells per side, for maps that are not sent. */
   small(kind, { layer, head }) {
     return this.smalls.get(`${kind} ${layer} ${head}`) ?? this.blank(kind, { layer, head }, true);
   }
 
-  /** Nothing yet; what is missing is asked for, once. */
+  /** Null; missing maps are requested once. */
   blank(kind, head, small) {
     const key = `${kind} ${head.layer} ${head.head} ${small}`;
     if (!this.awaited.has(key)) {

@@ -1,4 +1,4 @@
-// Children drawn anew in their places. A control that stays what it is stays the same element, so that a click counts whose press
+// Minimal reconciler: unchanged children keep their elements, so that a click survives a redraw between press
 // and release lie before and after an answer, an open menu stays open, and the focus stays where it is.
 
 import { takeActs } from './dom.js';

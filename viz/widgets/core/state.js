@@ -26,7 +26,7 @@ export const DEFAULTS = { tab: 'heads', interventions: '', ...Object.fromEntries
  * @property {string} scale
  * @property {string} interventions the changes of What if, as JSON; empty: none
  *
- * @typedef {object} Here what the page knows beside that
+ * @typedef {object} Here further state of the page
  * @property {string} language
  * @property {string} theme
  * @property {string} review the text that Sentiment judges; empty: its first example
@@ -44,8 +44,8 @@ export const page = createStore({
   language: 'en',
   theme: 'light',
   translation: null, // what is shown
-  busy: false, // a newer one is on its way
-  still: false, // the sentence is being typed, and its translation follows: what is shown keeps its place
+  busy: false, // a newer one is pending
+  still: false, // live mode: the view keeps its layout while the sentence is typed
   unanswered: null, // a request that the server was gone for
   modelDefaults: {}, // the default options of each model, by its name
   beamer: false, // saved views are shown to a class
@@ -56,17 +56,17 @@ export const page = createStore({
   ...DEFAULTS,
   fit: true,
   lastHeads: {}, // by kind, the head that was looked at last
-  // What the pointer is on: gone when it leaves.
+  // Hover state, cleared when the pointer leaves.
   preview: null, // {layer, head}
   hoverRow: null,
   hoverColumn: null,
 });
 
-/** What the page's fields hold now. */
+/** Current values of the page's fields. */
 /** @type {State} */
 export const state = page.state;
 
-/** Change fields, and tell those who listen to them. */
+/** Set fields and notify their listeners. */
 export const set = page.set;
 
 /** Call a listener after any of these fields has changed. */

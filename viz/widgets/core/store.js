@@ -46,7 +46,7 @@ export function createStore(fields, base = null) {
   return { state, set, on };
 }
 
-/** What one looks at in a view of heads: its head, what the pointer is on, and what is pinned. How maps are shown is not part of it. */
+/** Selection state of a view: head, hover and pins. Display options are not part of it. */
 export const LOOK = {
   kind: 'cross',
   layer: 0, // a number, or 'mean'
@@ -59,12 +59,12 @@ export const LOOK = {
   hoverColumn: null,
 };
 
-/** Nothing pointed at, nothing pinned. */
+/** No hover and no pin. */
 export const LET_GO = { row: null, column: null, hoverRow: null, hoverColumn: null };
 
 export const same = (one, other) => Boolean(one && other && one.layer === other.layer && one.head === other.head);
 
-/** The head on show: the one pointed at, else the chosen one. */
+/** The displayed head: the previewed one, else the selected one. */
 export const shown = ({ preview, layer, head }) => preview ?? { layer, head };
 
 /** Whether two heads stand side by side. */

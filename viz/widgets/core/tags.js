@@ -19,7 +19,7 @@ function tagOf(code) {
   if (language.length > 3) return named.get(code.toLowerCase()) ?? code; // a word, no code
   try {
     const locale = new Intl.Locale([OTHERS[language] ?? language, ...rest].join('-'));
-    // A script that the language has anyway says nothing.
+    // The default script of a language is omitted.
     const usual = new Intl.Locale(locale.language).maximize().script;
     const script = locale.script === 'Hang' ? 'Kore' : locale.script; // Hangul alone, and Hangul with some Han
     const parts = [locale.language, script !== usual && script, locale.region];

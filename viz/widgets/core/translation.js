@@ -13,7 +13,7 @@ export const sideOf = (kind, axis) =>
 /**
  * @typedef {object} Token
  * @property {string} label as it is shown
- * @property {string} [full] all of it, where the label is cut
+ * @property {string} [full] the full text of a truncated label
  * @property {string} [key] its place on the page: `s3`, `t0`, `b` before the first word
  * @property {number} [id] in the vocabulary
  * @property {number | null} [word] which word of the text it belongs to
@@ -37,20 +37,20 @@ export class Translation {
   source_text;
   /** @type {number[] | undefined} the tokens of the sentence that are masked */
   hidden;
-  /** @type {any} the languages that its text looks like, where the model reads another */
+  /** @type {any} detected languages, if the model reads another one */
   hint;
   /** @type {{ layer: number, head: number, row: number | null } | null | undefined} what a view begins with */
   opening;
   /** @type {[number, number][] | undefined} heads of cross-attention whose row tells of the word above it: layer and head */
   late;
-  /** @type {any} what each head does: by kind, `[layer][head]` a role's name, its share, and how many tokens a row covers */
+  /** @type {any} roles by kind, `[layer][head]`: name, share, and number of tokens that a row covers */
   roles;
   /** @type {{ text: string, score: number, ended: boolean, back: number | null }[]} of the search, the best first */
   hypotheses;
   /** @type {boolean} it came while its sentence was typed */
   live = false;
 
-  /** @param {any} values what the server sent */
+  /** @param {any} values the server's payload */
   constructor({ attention, ...values }) {
     Object.assign(this, values);
     const { source, target, usual: defaults, usual_source: default_source, usual_target: default_target, ...model } = values.model;
@@ -165,7 +165,7 @@ export class Translation {
     return kind === 'decoder';
   }
 
-  /** NaN where no look is possible. */
+  /** NaN if masked. */
   mask(kind, { weights, rows, columns }) {
     if (kind === 'decoder') {
       for (let row = 0; row < rows; row++) weights.fill(NaN, row * columns + row + 1, (row + 1) * columns);

@@ -20,7 +20,7 @@ function axis(tokens, text, { words, special }) {
   return special ? items : items.filter((item) => !item.special);
 }
 
-const known = new WeakMap(); // translation → the axes of its maps, by kind and by what is shown: all heads share them
+const known = new WeakMap(); // translation → the axes of its maps, by kind and display options; all heads share them
 
 export function axes(translation, kind, options) {
   const key = [kind, Boolean(options.words), Boolean(options.special)].join();
@@ -77,7 +77,7 @@ export function doubtOf(view, weight, rows, columns) {
   return (doubt + weight * gone) / Math.max(gone, Math.min(...rows.map((row) => view.sums[row])) - gone);
 }
 
-/** A number with as many decimals as are certain, four at most: both ends of what it may be look the same. */
+/** A number with its certain decimals, at most four: both ends of its error interval round to it. */
 export function certain(number, doubt = 0) {
   for (let digits = 4; digits > 1; digits--) {
     const text = number.toFixed(digits);
@@ -128,7 +128,7 @@ export function strongest(values) {
 export const rowOf = ({ weights, columns }, row) => weights.subarray(row * columns.length, (row + 1) * columns.length);
 export const columnOf = ({ weights, rows, columns }, column) => Float32Array.from(rows, (_, row) => weights[row * columns.length + column]);
 
-/** Where a weight stands on the colour scale, from 0 to 1. */
+/** Position of a weight on the colour scale, from 0 to 1. */
 export function level(weight, most, scale) {
   if (scale === 'log') return Math.max(0, 1 + Math.log10(Math.max(weight, 1e-3)) / 3);
   if (scale === 'row') return most ? weight / most : 0;
@@ -139,7 +139,7 @@ export const two = (number) => number.toFixed(2);
 export const three = (number) => number.toFixed(3);
 export const four = (number) => number.toFixed(4);
 export const signed = (number, digits) => (number < 0 ? '−' : '+') + Math.abs(number).toFixed(digits);
-/** With the sign as long as a plus; what rounds to zero has none. */
+/** With a sign as wide as a plus; rounded zeros have no sign. */
 export function minus(number, digits = 4) {
   const text = number.toFixed(digits);
   return Number(text) === 0 ? text.replace('-', '') : text.replace('-', '−');

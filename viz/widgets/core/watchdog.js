@@ -1,4 +1,4 @@
-// Neither a server that is gone nor a busy one sends anything: after some seconds without a message, ask whether it answers.
+// Detects a lost server: after some seconds without a message, pings it.
 
 import { asset } from './boot.js';
 
@@ -37,7 +37,7 @@ export class Watchdog {
   }
 }
 
-/** Whether a server is back that was `gone`, and is still wanted then. One that was never gone has only refused. */
+/** Wait until a lost server responds. Resolves to false if the wait was cancelled or the server only rejected the request. */
 export async function returned(wanted, gone = false) {
   while (wanted() && !(await reachable())) {
     gone = true;

@@ -1,4 +1,4 @@
-// What the page says, in the reader's language.
+// The phrases of the page in the reader's language.
 
 import { tables as carried } from './boot.js';
 import { LANGUAGES, isSpoken } from './languages.js';
@@ -29,7 +29,7 @@ export function speak(language) {
 }
 
 /**
- * What the server, or we ourselves, complain of. Names of fields are words of the page, too.
+ * Text of an error of the server or the page. Field names are translated, too.
  * @param {{ word: string, values?: Record<string, any> }} fault
  */
 export function errorSays({ word, values = {} }) {
@@ -37,7 +37,7 @@ export function errorSays({ word, values = {} }) {
   return t(`error_${word}`, has(field) ? { ...values, name: t(field) } : values);
 }
 
-/** The same of whatever `call` threw; `otherwise` where it was not the server that complained. */
+/** Text of an error thrown by `call`; `otherwise` is the key for other errors. */
 export const faultSays = (error, otherwise = 'error_our_fault') => (error.fault ? errorSays(error.fault) : t(otherwise));
 
 /** A language by its code, in whatever way a model writes it: "de", "deu_Latn" → "German"; a pair of them with an arrow. */

@@ -57,7 +57,7 @@ export class Beamer {
     if (place < 0 || place >= views.length) return;
     this.place = place;
     const { hash } = views[place];
-    if (location.hash !== hash) location.replace(hash); // what the page shows follows its address; leafing is no history
+    if (location.hash !== hash) location.replace(hash); // the page follows its address; turning pages adds no history entry
     this.draw();
     scrollTo(0, 0);
     document.querySelector('#panel-heads .stage')?.scrollTo(0, 0);
@@ -82,7 +82,7 @@ export class Beamer {
     }
   }
 
-  /** What is shown ends above the bar. */
+  /** The view ends above the bar. */
   room() {
     document.documentElement.style.setProperty('--beamer-bar', `${this.open ? this.element.offsetHeight : 0}px`);
   }
@@ -99,7 +99,7 @@ export class Beamer {
     else dispatchEvent(new CustomEvent('headlight-deck', { detail: 'focus' }));
   }
 
-  /** Whether the key belongs to the control that has the focus: what a clicker sends, and Esc, leave only a text alone. */
+  /** Whether the key belongs to the focused control. Keys of a clicker and Esc are left to text fields only. */
   needs({ key, target }) {
     if (!typing(target)) return false;
     const writes = target.tagName === 'TEXTAREA' || /^(text|search|number)$/.test(target.type);
@@ -111,7 +111,7 @@ export class Beamer {
     const act = {
       ArrowRight: () => this.go(this.place + 1),
       ArrowLeft: () => this.go(this.place - 1),
-      PageDown: () => this.go(this.place + 1), // what a clicker in the hand sends
+      PageDown: () => this.go(this.place + 1), // keys of a presentation clicker
       PageUp: () => this.go(this.place - 1),
       Home: () => this.go(0),
       End: () => this.go(this.deck.views.length - 1),

@@ -10,7 +10,7 @@ import { MOST, deckOf, moved, read, unpacked, write } from './views.js';
 
 let made = null;
 
-/** The address of what is shown, in whatever language the page will be. */
+/** The permalink of the current view, without the language. */
 function hashNow() {
   const values = new URLSearchParams(writeLink().slice(1));
   values.delete('language');
@@ -26,7 +26,7 @@ export function mount() {
 class Deck {
   constructor() {
     this.views = read();
-    this.guest = false; // these views came with a link or a file, and the visitor's own are kept beside them
+    this.guest = false; // these views came from a link or a file; the visitor's own views are kept separately
     this.removed = null; // the view that was removed last, and its place
     this.beamer = new Beamer(this);
     this.panel = new Panel(this);
@@ -38,7 +38,7 @@ class Deck {
     });
   }
 
-  /** What is on the page now becomes the last view. */
+  /** Append the current view. */
   save() {
     if (this.guest) this.own();
     if (this.views.length >= MOST.views) {
@@ -71,11 +71,11 @@ class Deck {
   undo() {
     const { removed, views } = this;
     this.removed = null;
-    if (!removed || views.length >= MOST.views) return; // what was saved since has its place
+    if (!removed || views.length >= MOST.views) return; // views saved since then keep their place
     this.put([...views.slice(0, removed.place), removed.view, ...views.slice(removed.place)]);
   }
 
-  /** A title or a note is written: the list is not drawn anew while one types. */
+  /** A title or a note changed. The list is not rendered again while the visitor types. */
   write(place, changes) {
     this.views = this.views.map((view, at) => (at === place ? { ...view, ...changes } : view));
     this.keep();
@@ -93,7 +93,7 @@ class Deck {
 
   // ---------------------------------------------------------------- views of others
 
-  /** Views that came with a link or a file: shown at once, and kept once the visitor says so, or has none. */
+  /** Show views from a link or file; save them on confirmation, or if the visitor has no views. */
   take(views) {
     this.removed = null;
     this.guest = read().length > 0;
@@ -102,7 +102,7 @@ class Deck {
     this.open();
   }
 
-  /** The guests become the visitor's own, instead of these or behind them. */
+  /** Add the received views to the visitor's own, or replace them. */
   adopt(added) {
     const all = added ? [...read(), ...this.views] : this.views;
     this.guest = false;

@@ -1,11 +1,11 @@
-// What a view is called until a teacher gives it a name.
+// Default title of a view.
 
 import { state } from '../core/state.js';
 import { shown } from '../core/store.js';
 import { has, t } from '../core/words.js';
 import { headName } from '../parts/naming.js';
 
-/** The title of what is on the page now. */
+/** The title of the current view. */
 export function titleNow() {
   if (state.tab === 'learn' && state.lesson) return lessonTitle(state.lesson);
   if (state.tab !== 'heads') return t(`tab_${state.tab}`);

@@ -67,7 +67,7 @@ export class Panel {
     );
   }
 
-  /** Views that came from somebody else: what is to become of them. */
+  /** Received views: add them, replace own views, or discard. */
   drawGuest() {
     const { deck } = this;
     this.guest.hidden = !deck.guest;
@@ -124,9 +124,9 @@ export class Panel {
     for (const attribute of ['aria-label', 'title']) button.setAttribute(attribute, t(word, { number }));
   }
 
-  // ---------------------------------------------------------------- what is done to them
+  // ---------------------------------------------------------------- actions
 
-  /** The focus stays on what was pressed, in the row that has moved. */
+  /** The focus stays on the pressed button in the moved row. */
   move(place, by, part) {
     const to = Math.max(0, Math.min(this.deck.views.length - 1, place + by));
     if (to === place) return;

@@ -3,13 +3,13 @@
 const KEY = 'headlight-deck';
 const FORMAT = 'headlight-deck';
 export const MOST = { views: 40, title: 120, note: 600, hash: 9000 };
-const MOST_BYTES = 400_000; // of all views as text: what a link unpacks to beyond that is refused
+const MOST_BYTES = 400_000; // of all views as text; larger links are rejected
 
 /** @typedef {{ title: string, note: string, hash: string }} View */
 
 const cut = (text, longest) => (typeof text === 'string' ? text.slice(0, longest) : '');
 
-/** Views as somebody gave them, as far as they are views; nothing where they are none. @returns {View[] | null} */
+/** Validate views. @returns {View[] | null} */
 export function checked(values) {
   if (!Array.isArray(values)) return null;
   const isView = (each) => typeof each?.hash === 'string' && /^#(?!(.*&)?deck=)[^#]*$/.test(each.hash) && each.hash.length <= MOST.hash;
@@ -27,7 +27,7 @@ export function read() {
   }
 }
 
-/** Whether the browser keeps them. */
+/** Returns false if localStorage is unavailable. */
 export function write(views) {
   try {
     if (views.length) localStorage.setItem(KEY, JSON.stringify(views));
@@ -38,7 +38,7 @@ export function write(views) {
   }
 }
 
-/** The views with one of them moved; where it would stand beyond an end, they stay as they are. */
+/** The views with one of them moved; unchanged if the move passes an end. */
 export function moved(views, place, by) {
   const to = place + by;
   if (to < 0 || to >= views.length) return views;
@@ -50,7 +50,7 @@ export function moved(views, place, by) {
 
 export const fileOf = (views) => `${JSON.stringify({ format: FORMAT, views }, null, 1)}\n`;
 
-/** The views of a file; nothing where it is none of ours. */
+/** The views of a file, or null. */
 export function fromFile(text) {
   try {
     const { format, views } = JSON.parse(text);
@@ -70,7 +70,7 @@ export async function packed(views) {
   return btoa(letters).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }
 
-/** The views of an address; nothing where it makes no sense. */
+/** The views of an address, or null. */
 export async function unpacked(text) {
   try {
     const letters = atob(text.replaceAll('-', '+').replaceAll('_', '/'));

@@ -1,4 +1,4 @@
-// The chosen node of the tree: what it reads so far, why it was kept or dropped, and the candidates of its step.
+// The selected node: its text so far, why it was kept or dropped, and the candidates of its step.
 
 import { make, replace, tableHead } from '../core/dom.js';
 import { four, minus } from '../core/view.js';

@@ -1,4 +1,4 @@
-// The Decoding tab: the search tree to walk through, what it finished, and how sure the model was of each token.
+// The Decoding tab: the search tree, its finished hypotheses, and token probabilities.
 
 import { call, loadPlotly } from '../core/boot.js';
 import { make } from '../core/dom.js';
@@ -78,7 +78,7 @@ class Decoding {
     dispatchEvent(new CustomEvent('headlight-request', { detail: { ...this.asked, prefix: null, target: null, ...more } }));
   }
 
-  /** A node's path as a translation of its own, with all its attention, in the Heads tab. */
+  /** Open a node's path as a translation with all its attention. */
   open(node) {
     const ids = this.drawn.tree.ids(node);
     this.searched = this.asked;
@@ -87,7 +87,7 @@ class Decoding {
     /** @type {HTMLElement | null} */ (document.querySelector('.tabs [aria-selected=true]'))?.focus();
   }
 
-  /** Where there was no search: the one that would be, or back to the model's own translation. */
+  /** Without a search: offer to run one, or to return to the model's own translation. */
   offered() {
     const defaults = state.defaultRequest ?? {};
     this.searched = null;
@@ -136,7 +136,7 @@ class Decoding {
     this.choose(same && this.node < tree.nodes.length ? this.node : first);
   }
 
-  /** Another node: its path, what it says, the candidates beside it, and its token among those that were written. */
+  /** Select another node: its path, its text, its sibling candidates, and its token in the translation. */
   choose(node) {
     const { tree } = this.drawn;
     this.node = node;
@@ -147,7 +147,7 @@ class Decoding {
     this.pair.style.setProperty('--rows', Math.max(...tree.steps.map((nodes) => nodes.length)));
   }
 
-  /** So many steps of the search, and the last of them on the way to the chosen node or to the best one. */
+  /** Show this many steps of the search, and select the last node on the path to the selected or the best one. */
   see(step) {
     const { tree, best } = this.drawn;
     this.tree.grow(step);

@@ -30,7 +30,7 @@ export class DrawnTree {
     this.late = this.choice('decoding_hide_late', false);
     this.legend = make('p', { class: 'tree-legend quiet' });
     this.keys = make('p', { class: 'tree-keys' });
-    this.until = Infinity; // so many steps are there
+    this.until = Infinity; // number of visible steps
     this.lit = null;
     new ResizeObserver(() => this.element.clientWidth !== this.width && this.draw()).observe(this.element);
   }
@@ -46,7 +46,7 @@ export class DrawnTree {
     return [this.dropped.element, this.late.element];
   }
 
-  /** What is known of a search: its `tree`, its `best` node if any finished. `opens`: whether a path can be opened. */
+  /** A search: its `tree`, its `best` node if one finished. `opens`: whether a path can be opened. */
   show(search, opens) {
     this.search = search;
     this.opens = opens;
@@ -72,7 +72,7 @@ export class DrawnTree {
     replace(this.lines);
   }
 
-  /** Only so many steps of the search are there. */
+  /** Show only this many steps of the search. */
   grow(steps) {
     this.until = steps;
     this.draw();

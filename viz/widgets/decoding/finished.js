@@ -6,7 +6,7 @@ import { minus } from '../core/view.js';
 import { t } from '../core/words.js';
 import { section } from './section.js';
 
-const SCORES = { 0: 'plain', 1: 'even' }; // by length penalty; any other is told as it is
+const SCORES = { 0: 'plain', 1: 'even' }; // by length penalty; others show their value
 
 export class Finished {
   /** `choose(node)`: show its path on the tree. `open(node)`: its path as a translation. */

@@ -1,14 +1,14 @@
-// Where the nodes of a search stand: a column a step, and in it the best on top; on a narrow page a row a step. It always fits the width.
+// Layout of a search tree: one column per step, best nodes on top; on a narrow page one row per step. It always fits the width.
 
 const TALL = 30; // pixels of a box
 const PITCH = 44; // from box to box below it
 const WIDEST = 132; // of a step
 const GAP = 18; // between boxes of two steps, for the lines
 const ROOT = 18; // left of the first step, or above it
-const NUMBERS = 62; // pixels of a box that holds a probability beside its token
+const NUMBERS = 62; // pixels of a box with a token and its probability
 const WORDS = 26; // of one that holds a token at all
 
-/** The probability of each node's token, given what stands before it. */
+/** The conditional probability of each node's token. */
 export function probabilities(tree) {
   const before = (node) => (node.parent < 0 ? 0 : tree.nodes[node.parent].log_probability);
   return tree.nodes.map((node) => Math.min(1, Math.exp(node.log_probability - before(node))));
@@ -21,7 +21,7 @@ function lastOf({ tree, finished, backs }) {
   return could.length ? Math.max(...could.map((node) => tree.nodes[node].step)) : Infinity;
 }
 
-/** The nodes that are drawn: `dropped`: also what was dropped; `late`: also what could no longer win; the path of `chosen` always. */
+/** The visible nodes. `dropped`: with dropped ones; `late`: with those that could no longer win; always with the path of `chosen`. */
 export function visible(search, { dropped, late, chosen }) {
   const { tree } = search;
   const path = new Set(chosen === undefined ? [] : tree.path(chosen));

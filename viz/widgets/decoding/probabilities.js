@@ -7,10 +7,10 @@ import { t } from '../core/words.js';
 import { section } from './section.js';
 
 const QUIET = { displayModeBar: false, responsive: false };
-const WIDEST = 1280; // pixels of the bars with what stands beside them
+const WIDEST = 1280; // pixels of the bars with their alternatives
 const LEAST = 200; // pixels of the bars alone
-const ALONE = 16; // pixels right of bars that nothing stands beside
-const OTHERS = 3; // tokens named in the table beside the one that was written
+const ALONE = 16; // right margin of bars without alternatives, in pixels
+const OTHERS = 3; // alternatives in the table
 
 const PALE = 0.45; // of bars while another token is meant
 
@@ -41,7 +41,7 @@ export class Probabilities {
     this.fit();
   }
 
-  /** As wide as there is room, with as many of the others as fit beside the bars; all of them are in the numbers below. */
+  /** Full width, with as many alternatives as fit next to the bars; the table below has all of them. */
   fit() {
     if (!this.figure) return;
     const { data, layout } = this.figure;

@@ -1,8 +1,8 @@
-// One section of the tab: its name, a line about it, and what it shows.
+// A section of the tab: title, description and content.
 
 import { make } from '../core/dom.js';
 
-/** The elements; what the section is called and says is written when it is drawn. */
+/** The elements. Title and description are set on render. */
 export function section(name, ...inside) {
   const title = make('h2', {});
   const says = make('p', { class: 'says' });

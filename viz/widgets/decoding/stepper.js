@@ -9,7 +9,7 @@ const PLAY = ['M5 3l9 5.5L5 14z'];
 const PAUSE = ['M4.5 3h3v11h-3z', 'M9.5 3h3v11h-3z'];
 
 export class Stepper {
-  /** `go(step)`: so many steps are to be seen. `open()`: whether anybody sees it. */
+  /** `go(step)` shows this many steps; `open()`: whether the view is visible. */
   constructor({ go, open }) {
     this.go = go;
     this.open = open;
@@ -21,7 +21,7 @@ export class Stepper {
     this.slider = make('input', { type: 'range', min: 1, step: 1 });
     this.slider.addEventListener('input', () => {
       const step = this.slider.valueAsNumber;
-      this.halt(); // draws the slider where it was
+      this.halt(); // restores the slider
       this.to(step);
     });
     this.far = make('span', { class: 'quiet numeric' });

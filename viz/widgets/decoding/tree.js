@@ -1,4 +1,4 @@
-// A beam's search as a tree: paths, neighbours, and what each node reads.
+// The beam search as a tree: paths, siblings, and the text of each node.
 
 export class SearchTree {
   /** Nodes as the server sends them; a text is a change of its parent's. */
@@ -45,7 +45,7 @@ export class SearchTree {
     return parent < 0 ? undefined : parent;
   }
 
-  /** The continuation on the way to the best translation, else the best one. */
+  /** The child on the path to the best translation, else the best child. */
   child(place, best) {
     const { children } = this.nodes[place];
     const way = best === undefined ? [] : this.path(best);

@@ -1,4 +1,4 @@
-// Start here: five short steps on the page itself, each with a ring round the real thing and a card beside it.
+// Start here: five short steps on the page itself, each with a ring around the element and a card next to it.
 
 import { calm, make, replace, touch } from '../core/dom.js';
 import { on, set, state } from '../core/state.js';
@@ -10,7 +10,7 @@ const one = (selector) => document.querySelector(`#panel-heads ${selector}`);
 const row = () => one('.rows .label.chosen') ?? one('.rows .label');
 const across = (label, plane) => (label && plane ? { x: plane.x, y: label.y, width: plane.width, height: label.height } : null);
 
-/** Of each step: what it points at; where that and the card find no room together, the last part alone. */
+/** Target of each step; if target and card do not fit together, only the last part of it. */
 const STEPS = [
   { name: 'see', parts: () => ['.translate .field', '.translate .out'].map((part) => document.querySelector(part)) },
   {
@@ -25,11 +25,11 @@ const STEPS = [
 
 // What the pointer does by moving. While the steps are shown, it opens neither terms nor heads under their own card; a click does what it does.
 const MOVES = ['pointerover', 'pointerenter', 'pointermove', 'mouseover', 'mouseenter', 'mousemove'];
-const TOUCHED = new Set(['head', 'try']); // their words say what a finger does
+const TOUCHED = new Set(['head', 'try']); // their words describe touch
 
 let here = false; // in this visit
 
-/** Whether somebody has been through the steps, or did not want them. A browser that keeps nothing asks again at the next visit. */
+/** Whether the tour was finished or dismissed. Without localStorage it is offered again. */
 export function greeted() {
   if (here) return true;
   try {
@@ -116,7 +116,7 @@ export class Tour {
     this.put();
   }
 
-  /** Ring and card stay with what they point at, whatever scrolls or is drawn anew. */
+  /** Reposition the ring and the card on scroll and redraw. */
   follow() {
     this.frame = requestAnimationFrame(() => {
       if (!this.open) return;
@@ -125,7 +125,7 @@ export class Tour {
     });
   }
 
-  /** Where the ring goes: round all that the step is about, or round the last part of it. */
+  /** Place the ring around the target, or around the last part of it. */
   pointed() {
     const { parts, also } = STEPS[this.place];
     const rectangles = [...parts().map((part) => part?.getBoundingClientRect()), also?.()].filter((each) => each?.width);
@@ -159,7 +159,7 @@ export class Tour {
     if (inside && this.opener?.isConnected) this.opener.focus(); // it may have scrolled out of sight
   }
 
-  /** Tab goes round within the card: the rest of the page is not what is read now. */
+  /** Tab cycles within the card. */
   turn(by) {
     const buttons = [...this.card.querySelectorAll('button')].filter((each) => !each.hidden);
     const now = buttons.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
@@ -189,7 +189,7 @@ function write({ style }, places) {
   }
 }
 
-/** The line that offers the steps to who was never here; `start` and `refuse` are its two buttons. */
+/** Banner that offers the tour to new visitors, with two buttons. */
 export function offer(element, { start, refuse }) {
   const yes = make('button', { type: 'button', class: 'link start', onclick: start }, t('start_here'));
   const no = make('button', { type: 'button', class: 'link', onclick: refuse }, t('start_refuse'));

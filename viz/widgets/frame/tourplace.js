@@ -1,4 +1,4 @@
-// Where a ring and its card stand: the card beside the ring, within the window, and on it only where there is no other room.
+// Positions the tour's ring and card; the card overlaps the ring only if nothing else fits.
 
 const GAP = 14;
 const EDGE = 8;

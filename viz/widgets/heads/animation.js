@@ -22,7 +22,7 @@ const MOST_PIXELS = 60_000_000; // of all frames: a long translation grows by se
 
 const font = (context, size, weight = 400) => (context.font = `${weight} ${size}px ${FONT}`);
 
-/** The bytes of a GIF of what is shown now, and the name of its file. */
+/** The bytes of a GIF of the current view, and its file name. */
 export async function animate() {
   const { translation } = state;
   const head = fitHead(translation, state.kind, shown(state));

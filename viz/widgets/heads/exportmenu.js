@@ -1,4 +1,4 @@
-// Take away: pictures, numbers, a page that works offline, a link.
+// Export menu: images, data, offline page, link.
 
 import { call, loadPlotly } from '../core/boot.js';
 import { make, replace } from '../core/dom.js';

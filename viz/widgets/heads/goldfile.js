@@ -1,4 +1,4 @@
-// Which head aligns best over a file of pairs whose words people have linked: found on one half of it, told on the other.
+// Finds the best alignment head on one half of a gold file and reports its score on the other.
 
 import { call } from '../core/boot.js';
 import { make, replace } from '../core/dom.js';
@@ -9,11 +9,11 @@ import { faultSays, t } from '../core/words.js';
 import { FilePicker } from '../parts/filepicker.js';
 import { shortName } from '../parts/naming.js';
 
-const AT_ONCE = 4; // pairs of one request: others get their turn after it
+const AT_ONCE = 4; // pairs per request, so that other visitors are served in between
 const MOST = 200; // pairs of a file
 const LISTED = 8;
 
-/** A table: its first line names the columns, two languages and `links`. Nothing where it is none. */
+/** Parse a table whose first line names two languages and `links`. Null if it is not such a table. */
 export function readTable(text, model) {
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/);
   const [names, ...rows] = lines.filter((line) => line.trim()).map((line) => line.split('\t'));

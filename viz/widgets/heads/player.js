@@ -10,7 +10,7 @@ const BEAT = 650; // milliseconds a word
 const PLAY = ['M5 3l9 5.5L5 14z'];
 const PAUSE = ['M4.5 3h3v11h-3z', 'M9.5 3h3v11h-3z'];
 
-/** After how many tokens a row is whole: one number a row of what is written. */
+/** Token count at which each target row is complete. */
 export function stopsOf(translation, showing) {
   const { rows } = axes(translation, 'cross', showing);
   const stops = rows.map(({ places }) => places.at(-1) + 1);
@@ -18,7 +18,7 @@ export function stopsOf(translation, showing) {
   return stops.at(-1) === all ? stops : [...stops.slice(0, -1), all]; // a hidden end comes with the last word
 }
 
-/** Where one looks once so many tokens are written: at the row of the last one. All of them are no moment of writing. */
+/** Selection after `count` tokens: the row of the last one; none at the end. */
 export function lookWhen(translation, look, count) {
   const all = translation.target.length;
   const row = rowOfToken({ kind: look.kind, rows: axes(translation, look.kind, look).rows }, count - 1);

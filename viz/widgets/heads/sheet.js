@@ -34,7 +34,7 @@ export function telling({ rows, columns, weights }, late = false) {
   return found.filter(Boolean).slice(0, ASKED);
 }
 
-/** Print from Heads gives the sheet; what was on the page comes back afterwards. */
+/** Printing from Heads gives the worksheet; the page is restored afterwards. */
 export function printSheets(open) {
   let sheet = null;
   addEventListener('beforeprint', () => {

@@ -1,10 +1,10 @@
-// What is shown, as lines to paste: a frame for another page, and Python that computes the same.
+// The current view as snippets: an iframe for another page, and equivalent Python.
 
 const SIZE = { width: 760, height: 720 }; // pixels of a frame
 const ESCAPED = { '&': '&amp;', '"': '&quot;', '<': '&lt;', '>': '&gt;' };
 const escaped = (text) => text.replace(/[&"<>]/g, (sign) => ESCAPED[sign]);
 
-/** An element for another page; `name` is what a screen reader says of it. */
+/** An iframe for another page; `name` is its accessible name. */
 export function frameOf(address, name) {
   return `<iframe src="${escaped(address)}" title="${escaped(name)}" width="${SIZE.width}" height="${SIZE.height}" loading="lazy" style="border: 0"></iframe>`;
 }
@@ -15,7 +15,9 @@ export function literal(value) {
   if (typeof value === 'boolean') return value ? 'True' : 'False';
   if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`;
   if (typeof value !== 'object') return JSON.stringify(value);
-  return `{${Object.entries(value).map(([name, each]) => `${JSON.stringify(name)}: ${literal(each)}`).join(', ')}}`;
+  return `{${Object.entries(value)
+    .map(([name, each]) => `${JSON.stringify(name)}: ${literal(each)}`)
+    .join(', ')}}`;
 }
 
 /**

@@ -1,4 +1,4 @@
-// Two heads side by side: A, B and A − B on three maps, what each of them does, and where they differ most.
+// Two heads side by side: A, B and A − B on three maps, their roles, and their largest differences.
 
 import { make, narrow, replace } from '../core/dom.js';
 import { three } from '../core/view.js';
@@ -21,12 +21,12 @@ export class Comparison {
     this.maps.forEach(({ element }) => element.addEventListener('scroll', together));
   }
 
-  /** What stands on the page: the framed maps, and the list. */
+  /** The elements: the framed maps and the list. */
   get elements() {
     return [...this.frames, this.largest];
   }
 
-  /** A and B of a source within so many pixels; returns how many of them the cells of one map may take. */
+  /** Render A and B of a source within `pixels`; returns the pixels for the cells of one map. */
   show(source, first, second, width) {
     const weights = first.weights.map((weight, cell) => weight - second.weights[cell]);
     const difference = { ...second, maximum: true, weights };

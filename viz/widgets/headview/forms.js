@@ -6,7 +6,7 @@ import { t } from '../core/words.js';
 
 export const FORMS = ['matrix', 'lines', 'numbers'];
 
-/** The form of these that a store asks for, or the first where it asks for another. */
+/** The store's view mode if it is available, else the first. */
 export const formOf = (forms, { view }) => (forms.includes(view) ? view : forms[0]);
 
 /** Buttons that change `view` in a store; returns what draws them. */

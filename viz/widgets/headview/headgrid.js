@@ -1,4 +1,4 @@
-// All heads as thumbnails: of a translation rows are layers and columns are heads, with averages and maxima beside them.
+// All heads as thumbnails. For a translation, rows are layers and columns are heads, followed by averages and maxima.
 
 import { make, replace } from '../core/dom.js';
 import { state as page } from '../core/state.js';
@@ -98,7 +98,7 @@ export class HeadGrid {
       button.tabIndex = same(here, chosen) ? 0 : -1;
       button.dataset.pin = pin(here);
     }
-    if (this.lost) this.focus(); // the one that had the focus was drawn anew
+    if (this.lost) this.focus(); // the focused tile was rendered again
     this.lost = false;
   }
 
@@ -137,7 +137,7 @@ function paint(canvas, { weights, rows, columns }, { scale, palette }) {
   const levels = scale === 'log' || scale === 'row' ? scaled({ weights, columns }, rows.length, scale) : weights;
   const greatest = strongest(levels, [rows.length, columns.length], [height, width]);
   for (let cell = 0; cell < greatest.length; cell++) {
-    if (greatest[cell] < 0) continue; // masked: what is behind shows
+    if (greatest[cell] < 0) continue; // masked: transparent
     pixels[cell] = colours[Math.min(255, Math.round(Math.sqrt(greatest[cell]) * 255))];
   }
   context.putImageData(picture, 0, 0);

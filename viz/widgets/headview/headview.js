@@ -1,4 +1,4 @@
-// One view of attention: all heads small, one of them large, and what is meant on it lit in every part at once. It holds
+// The attention view: head wall, large map and linked highlighting. It holds
 // nothing of the page: what there is to see is its source, what one looks at is its store. Several live side by side.
 
 import { make, replace, toggle } from '../core/dom.js';
@@ -70,7 +70,7 @@ class HeadView {
     this.draw();
   }
 
-  /** What the pointer and the keys do by default: they change the store. */
+  /** Default pointer and keyboard actions. */
   ownDoes() {
     const { store } = this;
     return {
@@ -188,12 +188,12 @@ class HeadView {
     replace(this.says, ...(this.other ? [differenceSays(this.other, this.view, form)] : this.source.says(this.view, now)));
   }
 
-  /** What is meant: what the host said last, else what the store says. */
+  /** Current highlight: set by the host, else from the store. */
   lit() {
     return this.marks ?? marksOf(this.store.state);
   }
 
-  /** What the pointer or a pin lights, in strips, labels, read-out and list at once. */
+  /** Highlight the hovered or pinned words in strips, labels, read-out and list. */
   light(marks = this.marks) {
     this.marks = marks;
     if (!this.view || !this.open()) return;
@@ -209,7 +209,7 @@ class HeadView {
     if (source.rest) this.drawSays();
   }
 
-  /** What is not written yet is not there. */
+  /** Hide tokens that are not written yet. */
   veil() {
     const { written } = this.store.state;
     const { translation } = this.source;
@@ -253,12 +253,12 @@ class HeadView {
     if (place !== from) this.does.pin(...Object.values({ row, column, [axis]: place }));
   }
 
-  /** The chosen head becomes A of a comparison, or A is no more. */
+  /** Set the selected head as A of a comparison, or end the comparison. */
   togglePin() {
     this.store.set({ pinned: this.store.state.pinned ? null : this.chosen() });
   }
 
-  /** First the row and column, then the comparison. */
+  /** Clear the pins first, then end the comparison. */
   letGo() {
     const { row, column } = this.does.held();
     if (row !== null || column !== null || !this.store.state.pinned) this.does.letGo();

@@ -102,7 +102,7 @@ export class Heatmap {
     this.columnHeight = this.tiny ? FOLDED : above;
   }
 
-  /** Whether some cells are no cells: masked, or of a word that one of two sentences lacks. */
+  /** Whether some cells are empty: masked, or of a word that one of two sentences lacks. */
   get hatched() {
     return Boolean(this.view.masked || this.view.gaps);
   }
@@ -127,7 +127,7 @@ export class Heatmap {
     this.inView.say(this.forClass?.scrolls ? { ...counts, ...names, cellWidth, cellHeight } : null);
   }
 
-  /** The cells: Plotly draws them anew, or only takes other numbers. */
+  /** Update the cells: a new Plotly figure, or only new values. */
   draw(anew) {
     const { rows, columns } = this.view;
     const z = rows.map((_, row) => this.levels(row));
@@ -155,7 +155,7 @@ export class Heatmap {
     this.plotly.react(this.plot, traces, layout, { staticPlot: true, responsive: false });
   }
 
-  /** Under the allowed cells, so that the hatch of what is masked does not show between them. */
+  /** Background behind unmasked cells, so that the hatching does not show through. */
   ground(base, z) {
     const scale = [
       [0, colour('ground')],
@@ -176,7 +176,7 @@ export class Heatmap {
     });
   }
 
-  /** Shade the labels by what is lit, frame the rows and columns under the pointer and the pinned ones, say the cell's number. */
+  /** Shade the highlighted labels, frame the hovered and pinned rows and columns, show the cell's value. */
   light(marks) {
     const now = meant(marks);
     const { hover, pinned } = marks;
@@ -191,7 +191,7 @@ export class Heatmap {
     if (this.scrolls && !this.element.matches(':hover')) this.reveal(now);
   }
 
-  /** Rows beyond those that are there are blank: they do not exist yet. */
+  /** Blank out rows of tokens that are not written yet. */
   veil(there) {
     const { rows } = this.view;
     this.cover.hidden = there.rows >= rows.length;
@@ -212,7 +212,7 @@ export class Heatmap {
     band.style.cssText = `left:${left - 1}px;top:${top - 1}px;width:${width + 1}px;height:${height + 1}px`;
   }
 
-  /** Where the map scrolls: what is lit elsewhere is in sight, with the strongest cell of its row or column. */
+  /** Scroll the highlighted row or column and its largest cell into view. */
   reveal(now) {
     if (!any(now)) return;
     const { element } = this;

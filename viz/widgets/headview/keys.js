@@ -21,7 +21,7 @@ export function listenToKeys(inUse) {
   return () => document.removeEventListener('keydown', listen);
 }
 
-/** Arrows turn heads unless they have something else to do where the focus is. */
+/** Arrow keys step through heads unless the focused element uses them. */
 function moves({ root, element, grid, head }, target) {
   const inHead = head.contains(target) && !target.matches('.scrolls, .numbers');
   return [document.body, root, element].includes(target) || target.matches('.turns') || grid.element.contains(target) || inHead;

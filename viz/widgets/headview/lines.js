@@ -75,7 +75,7 @@ export class Lines {
     if (!this.element.matches(':hover')) this.reveal((now.rows ?? now.columns)?.[0] ?? null);
   }
 
-  /** What is chosen elsewhere is in sight here, too. */
+  /** Scroll to the selection. */
   reveal(place) {
     const { scrollTop, clientHeight, scrollHeight } = this.element;
     if (place === null || scrollHeight <= clientHeight) return;

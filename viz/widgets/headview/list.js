@@ -7,7 +7,7 @@ import { litWeights } from './marks.js';
 
 const LISTED = 6;
 
-/** `sums`: also what a row sums to. */
+/** `sums`: with the sum of the row. */
 export function mountList(element, { sums = false } = {}) {
   element.classList.add('list');
 

@@ -10,7 +10,7 @@ const SPACE = '␣'; // the label of a token that is a space (viz/labels.py)
 const TICK = 40; // pixels that the number of a column takes
 const AXES = { rows: 'row', columns: 'column' };
 
-/** A number above its column; near the right edge it ends there, so that none of it is cut off. */
+/** A number above its column, right-aligned near the right edge so that it is not clipped. */
 function tickPlace(centre, width) {
   const beyond = centre + TICK / 2 > width;
   return `bottom:4px;width:${TICK}px;${beyond ? `left:${width - TICK}px;text-align:end` : `left:${centre - TICK / 2}px`}`;
@@ -59,7 +59,7 @@ export class MapLabels {
     const { tiny } = this.room;
     const text = make('span', { class: item.special ? 'special' : item.unknown ? 'unknown' : '' }, item.label);
     const above = data.column == null ? '' : ` ${columnClass(item.label)}`;
-    // Where one name lies above many columns, it reaches to the side that has room.
+    // A single label above many columns extends to the side with room.
     const end = tiny && data.column > this.view.columns.length / 2 ? ' backwards' : '';
     return make('div', { class: `label${above}${end}`, data, style, title: item.label === SPACE ? t('token_space') : item.full }, text);
   }

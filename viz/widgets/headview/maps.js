@@ -12,8 +12,8 @@ const WIDTH = 780; // pixels of an area that is not visible yet
 
 export class Maps {
   /**
-   * `showing`: how maps are shown; `legend`: the element that stands beside the maps, above lines and below everything else;
-   * `widest`: so many pixels at most; `options`: of a single map (heatmap.js).
+   * `showing`: display options; `legend`: the element next to the maps, above lines and below everything else;
+   * `widest`: maximum width in pixels; `options`: of a single map (heatmap.js).
    */
   constructor(plotly, showing, { legend = null, widest = Infinity, options = {} } = {}) {
     this.plotly = plotly;
@@ -76,12 +76,12 @@ export class Maps {
     for (const map of this.maps) map.light(marks);
   }
 
-  /** Only so many rows and columns are there: {rows, columns}. */
+  /** Show only the first rows and columns: {rows, columns}. */
   veil(there) {
     for (const map of this.maps) map.veil(there);
   }
 
-  /** Row and column under the pointer, where it is on the cells of a map. */
+  /** Row and column under the pointer, if it is over a map. */
   cellAt(event) {
     return this.maps.find((map) => map.plane?.contains(event.target))?.cellAt(event);
   }

@@ -1,12 +1,12 @@
-// What is meant on a map: rows and columns under the pointer, and pinned ones. One token of a model can be three of another,
+// Hovered and pinned rows and columns of a map. One token of a model can be three of another,
 // so several rows or columns may be meant at once.
 
 import { level, merged } from '../core/view.js';
 
-/** Places on both axes: null where none is meant, an empty list where what is meant elsewhere has no partner here. */
+/** Highlighted indices per axis: null for none; an empty list if the highlighted token has no match here. */
 export const NOTHING = { rows: null, columns: null };
 
-/** `missing`: what to say where what is meant elsewhere has no partner here. */
+/** `missing`: message if the word selected elsewhere has no counterpart here. */
 export const NO_MARKS = { hover: NOTHING, pinned: NOTHING, missing: '' };
 
 export const any = ({ rows, columns }) => Boolean(rows?.length || columns?.length);
@@ -20,7 +20,7 @@ export const marksOf = ({ row, column, hoverRow, hoverColumn }) => ({
   missing: '',
 });
 
-/** What counts: on each axis what the pointer is on, else what is pinned. */
+/** Effective highlight: per axis, hover before pin. */
 export function meant({ hover, pinned }) {
   const places = (axis) => [hover[axis], pinned[axis]].find((each) => each?.length) ?? null;
   return { rows: places('rows'), columns: places('columns') };
@@ -29,7 +29,7 @@ export function meant({ hover, pinned }) {
 /** The weights of some rows and columns together: sums over columns, means over rows. NaN where all of them are masked. */
 export const together = (view, rows, columns) => merged({ weights: view.weights, columns: view.columns.length }, rows, columns);
 
-/** What the lit rows hold of each column, or else each row of the lit columns. */
+/** Sum of the highlighted rows per column, or of the highlighted columns per row. */
 export function litWeights(view, { rows, columns }) {
   const each = (items, weigh) => Float32Array.from(items, (_, place) => weigh(place));
   if (rows?.length) return { columns: each(view.columns, (column) => together(view, rows, [column])) };
@@ -37,7 +37,7 @@ export function litWeights(view, { rows, columns }) {
   return {};
 }
 
-/** The greatest weight, never zero: what others are compared with. */
+/** Largest weight, never zero; used for normalisation. */
 export const most = (weights) => weights.reduce((all, weight) => Math.max(all, weight || 0), 1e-9);
 
 /** The same as strengths from 0 to 1, for shading. */

@@ -1,4 +1,4 @@
-// Numbers: the map as a real table, also for those who cannot see pictures. Only the rows in sight are there.
+// Numbers: the map as an accessible table. Only the visible rows are rendered.
 
 import { make, replace } from '../core/dom.js';
 import { signed, three } from '../core/view.js';
@@ -7,7 +7,7 @@ import { NO_MARKS } from './marks.js';
 import { veilNames } from './veil.js';
 
 const HEIGHT = 28; // pixels of a row
-const SPARE = 12; // rows kept above and below what is in sight
+const SPARE = 12; // rows rendered above and below the viewport
 const MARKS = ['lit', 'pinned-row', 'pinned-column'];
 
 export class Numbers {

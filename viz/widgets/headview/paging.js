@@ -2,14 +2,14 @@
 
 import { same } from '../core/store.js';
 
-/** The head so many steps on in reading order, round the end. `rows`: heads as they stand on the wall. */
+/** The head `step` positions further in reading order, wrapping around. `rows`: heads in wall order. */
 export function pageHead(rows, head, step) {
   const all = rows.flat();
   const place = all.findIndex((each) => same(each, head));
   return all[(place + step + all.length) % all.length];
 }
 
-/** The head so many rows down, round the end, in the same place of its row or at the end of a shorter one. */
+/** The head `step` rows further down, wrapping around, in the same column or at the end of a shorter row. */
 export function climbHead(rows, head, step) {
   const row = rows.findIndex((each) => each.some((one) => same(one, head)));
   const place = rows[row]?.findIndex((one) => same(one, head)) ?? 0;

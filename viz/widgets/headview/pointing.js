@@ -1,6 +1,6 @@
-// The pointer: which row and column of a view it is on, and what it does there.
+// Pointer events of a view: the hovered row and column, and clicks.
 
-/** The pointer points, and a click pins. `where(event)`: row and column, either of them null; nothing while no head is shown. */
+/** Hover and click handling. `where(event)` returns [row, column], or undefined if no head is shown. */
 export function listenToPointer(element, where, { point, pin }) {
   element.addEventListener('pointermove', (event) => {
     const at = event.pointerType === 'touch' ? null : where(event);

@@ -1,4 +1,4 @@
-// How much room the names beside a map need.
+// Space for the labels of a map.
 
 import { narrow } from '../core/dom.js';
 import { isUpright } from '../parts/columnname.js';
@@ -22,7 +22,7 @@ const CORNER = 92; // pixels beside the names of columns, where the axes are nam
 
 const widest = (items) => Math.max(...items.map((item) => textWidth(item.label)));
 
-/** Pixels left of a map for the names of its rows: what the widest needs, within bounds. `fit`: a long map is not scrolled. */
+/** Pixels left of a map for its row labels: the width of the widest, within bounds. `fit`: a long map is not scrolled. */
 export function labelRoom({ rows, columns }, fit) {
   if ((rows.length > MANY || columns.length > MANY) && fit) return 76;
   return Math.ceil(Math.min(narrow() ? 86 : 116, Math.max(narrow() ? 40 : 76, widest(rows) + 18)));

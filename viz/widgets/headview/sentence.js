@@ -1,4 +1,4 @@
-// What is lit, as a sentence: "While writing is, this head puts 0.98 of its attention on schläft."
+// Describes the highlight in a sentence: "While writing is, this head puts 0.98 of its attention on schläft."
 
 import { make, phrase, replace, touch } from '../core/dom.js';
 import { LETTER, certain, doubtOf, strongest, two } from '../core/view.js';
@@ -14,7 +14,7 @@ export function mountSentence(element) {
     const idle = () => [t(touch() ? 'readout_tap' : 'readout_idle')];
     const lit = () => (other ? differs(source, other, view, now) : looks(source, view, now));
     replace(element, ...(any(now) ? lit() : idle()));
-    element.title = element.textContent; // one line holds no more than so many letters
+    element.title = element.textContent; // maximum characters per line
   };
 }
 
@@ -32,7 +32,7 @@ function looks(source, view, now) {
   return phrase(said, row ? { ...names, after: named(source, view, 'rows', row - 1) } : names);
 }
 
-/** Comparing, the cell where A and B differ most stands for a row or a column. */
+/** In a comparison, the cell with the largest difference represents a row or a column. */
 function differs(source, other, view, now) {
   const [first, second] = [litWeights(other, now), litWeights(view, now)];
   const gap = (axis) => strongest(second[axis].map((weight, place) => Math.abs(first[axis][place] - weight)));

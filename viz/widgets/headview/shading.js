@@ -1,4 +1,4 @@
-// What is lit, in the sentences and in the names around a map: tokens are shaded by what the chosen one looks at.
+// Shades tokens and labels by the weights of the highlighted row or column.
 
 import { css, inkOn, shade } from '../core/theme.js';
 import { level } from '../core/view.js';
@@ -6,7 +6,7 @@ import { litWeights, most } from './marks.js';
 
 const ABOVE = 52; // pixels that a strip shows above the token that it scrolls to
 
-/** Below 0.02 a word stays as it is; otherwise every word turns into a box. */
+/** Words below 0.02 are not shaded, because otherwise every word becomes a box. */
 export function paint(element, strength, palette) {
   const shows = strength >= 0.02; // not for null, undefined, NaN
   const rgb = shows ? shade(palette, strength) : null;
@@ -14,7 +14,7 @@ export function paint(element, strength, palette) {
   element.style.color = shows ? inkOn(rgb) : '';
 }
 
-/** What the tokens of the sentences are shaded by: the lit rows or columns, else what counts where nothing is lit. */
+/** Shading strengths of the tokens: highlighted rows or columns, else the default. */
 export function strengths(source, view, now, scale) {
   const rest = source.rest?.(view);
   const lit = now.rows || now.columns || !rest ? litWeights(view, now) : { columns: rest };
@@ -58,7 +58,7 @@ function joinChosen(tokens) {
   }
 }
 
-/** A long strip scrolls to what is lit in it, unless the pointer is there. */
+/** A long strip scrolls to its highlighted words, unless it is hovered. */
 function reveal(strip) {
   if (!strip.classList.contains('long') || strip.matches(':hover')) return;
   const chosen = strip.querySelector('.chosen');

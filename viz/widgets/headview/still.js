@@ -1,9 +1,9 @@
-// While a sentence is typed, its maps follow: whatever stands above and beside them keeps the height that it had before.
+// Keeps heights stable during live translation, so that maps do not jump.
 
 /** @type {WeakMap<any, boolean>} */
 const held = new WeakMap();
 
-/** Hold the parts of a view of heads at their heights, or let them go. */
+/** Freeze or release the heights of a view's parts. */
 export function holdStill(view, still) {
   if (Boolean(held.get(view)) === still) return;
   held.set(view, still);

@@ -4,7 +4,7 @@ import { make, replace } from '../core/dom.js';
 import { readsAs } from '../core/translation.js';
 import { languageName } from '../core/words.js';
 
-const LONG = 44; // tokens: beyond, strips scroll by themselves
+const LONG = 44; // tokens; longer strips scroll
 const RIGHT_TO_LEFT = new Set(['ar', 'fa', 'he', 'ur', 'yi', 'ps', 'sd', 'ug', 'dv']);
 
 export function mountStrips(element) {

@@ -8,7 +8,7 @@ import { t } from '../core/words.js';
 import { headName, kindSays, roleSays } from '../parts/naming.js';
 
 /**
- * What a view of heads asks of its source:
+ * Interface of a source of a head view:
  * - `kinds`, `layered` (its wall has one row a layer), `merges` (whole words, hidden special tokens), `relative` (shades and
  *   bars are shares of the strongest), `mapped` (there are maps);
  * - `wall(kind)`: rows of heads {layer, head}; `fit(kind, head)`: the head, or the nearest that there is;
@@ -76,7 +76,7 @@ export class TranslationMaps {
     return places.map((place) => tokens[place].key);
   }
 
-  /** A masked word still looks, in its row of the encoder, but no word reads what it gathers. */
+  /** A masked word still attends, in its row of the encoder, but no word attends to it. */
   hides(view, axis, places) {
     const { hidden = [] } = this.translation;
     if (sideOf(view.kind, axis) !== 'source') return false;
@@ -116,7 +116,7 @@ export class TranslationMaps {
     return make('bdi', { lang: this.translation.model[sideOf(view.kind, axis)] || null }, this.words(view, axis, places));
   }
 
-  /** The phrase for what a row does: it reads a word, writes it, or tells of the one before, which is written already. */
+  /** The verb phrase of a row: it reads a word, writes it, or belongs to the word before. */
   reading(view, row) {
     if (view.kind === 'encoder') return 'says_reading';
     return this.late(view, [row]) ? 'says_after' : 'says_writing';

@@ -1,4 +1,4 @@
-// What is not written yet is not there yet: rows of maps, names, and words of the sentences. `written` tokens are.
+// Hides rows, labels and words of tokens that are not written yet while the player runs.
 
 /** How many rows and columns of a view are there: all of them where everything is written, or where only the sentence looks. */
 export function thereOf(translation, { kind, rows, columns }, written) {
@@ -11,14 +11,14 @@ export function thereOf(translation, { kind, rows, columns }, written) {
   return { ...there, columns: columns.filter(({ key }) => known.has(key)).length };
 }
 
-/** The row that a token of the translation is in; null in a kind that has none. */
+/** The row of a target token; null for encoder maps. */
 export function rowOfToken({ kind, rows }, token) {
   if (kind === 'encoder' || token === null) return null;
   const row = rows.findIndex(({ places }) => places.includes(token));
   return row < 0 ? null : row;
 }
 
-/** Veil names and numbers of a map that are of no row or column that is there. */
+/** Hide labels and numbers of unwritten rows and columns. */
 export function veilNames(element, there) {
   for (const name of element.querySelectorAll('[data-row], [data-column]')) {
     const { row, column } = name.dataset;

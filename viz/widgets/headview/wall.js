@@ -15,7 +15,7 @@ const KEYS = [
   [['J', 'K'], 'key_word'],
 ];
 
-/** `does`: `choose(head, event)` and `preview(head)`; `keys`: what says which keys there are, beside a title and what to do. */
+/** `does`: callbacks `choose(head, event)` and `preview(head)`; `keys`: element for the key hints, next to a title and instructions. */
 export function mountWall(element, does, keys = null) {
   const title = make('h2', { class: 'hidden-text' });
   const says = make('p', { class: 'quiet' });
@@ -23,7 +23,7 @@ export function mountWall(element, does, keys = null) {
   element.classList.add('wall');
   element.append(...(keys ? [title, says, grid.element] : [grid.element]));
 
-  /** `name`: what the wall is called. */
+  /** `name`: the wall's label. */
   function draw(source, state, name) {
     title.textContent = name;
     grid.element.setAttribute('aria-label', name);

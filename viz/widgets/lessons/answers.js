@@ -1,4 +1,4 @@
-// What was answered while the page is open, by what the questions were about.
+// Answers given in this session, by question.
 
 export class Answers {
   constructor() {

@@ -1,4 +1,4 @@
-// What the lessons ask the server for.
+// Server calls of the lessons.
 
 import { call } from '../core/boot.js';
 
@@ -17,7 +17,7 @@ export async function asksOf(root, server) {
   return { lessons: await call(server.read_lessons, {}), tensors, experiments, training, notebook };
 }
 
-/** The same, and the element says how many answers are still to come: also those that are asked for in advance. */
+/** Wrap a call and count pending calls on the element. */
 function counted(root, asks, ask) {
   return async (values) => {
     root.dataset.asks = String(++asks.open);

@@ -1,4 +1,4 @@
-// What stands around a picture: its name and shape, the names of its rows and columns, what its colours mean.
+// Captions of a figure: title and shape, row and column labels, legend.
 
 import { make } from '../core/dom.js';
 import { minus } from '../core/view.js';
@@ -10,14 +10,14 @@ const FEW = 12; // tokens around the chosen one, of a long sentence
 const MANY = 16; // tokens that are all shown
 const MATRICES = ['heat', 'stack', 'pair']; // forms with a row for each token; others show all tokens in another way, or one alone
 
-/** What stands above a picture: its name, and the tensor's shape with named axes. */
+/** Title of a figure: its name, and the tensor's shape with named axes. */
 export function caption(show, shape) {
   const axes = shape.map(([count, name]) => [make('u', {}, String(count)), ` ${t(`lesson_axis_${name}`)}`]);
   const inside = axes.flatMap((axis, place) => (place ? [' · ', ...axis] : axis));
   return make('div', { class: 'lesson-caption' }, make('b', {}, t(`lesson_tensor_${show.name}`)), make('span', {}, '[', ...inside, ']'));
 }
 
-/** The name above a picture, with its size where it is a matrix. */
+/** Title of a figure, with its size if it is a matrix. */
 export function titled(text, size = '') {
   return make('div', { class: 'lesson-caption' }, make('b', {}, text), size ? make('span', { class: 'numeric' }, size) : null);
 }
@@ -71,7 +71,7 @@ export function shapeOf(show, scene, matrix) {
   return [...heads, ...(rows ? [[matrix.rows, rows]] : []), [matrix.columns, 'dimensions']];
 }
 
-/** What the colours mean. */
+/** Legend of the colours. */
 export function legend(scale, most) {
   const digits = most < 1 ? 2 : 1;
   const said =
@@ -81,7 +81,7 @@ export function legend(scale, most) {
   return make('div', { class: 'lesson-legend' }, said);
 }
 
-/** Three quarters of the largest number: the few beyond it are as dark as can be, and the rest can be told apart. */
+/** Three quarters of the maximum: the few larger values saturate, and the others stay distinguishable. */
 export const reach = (numbers) => 0.75 * largest(numbers) || 1;
 
 /** A click on a picture chooses a row, and a dimension or key. */

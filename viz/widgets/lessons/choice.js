@@ -1,4 +1,4 @@
-// What is chosen within a lesson, and its place in the address: "walk.softmax.2.token-4.encoder-0-7"; what is set of an experiment's
+// Lesson part of the permalink: "walk.softmax.2.token-4.encoder-0-7"; control values of an experiment
 // controls stands there, too: "heads.scale.0.set-width-64". A link that ends in "asks" asks every question of its lesson afresh.
 
 import { bestHead, isWord } from '../core/besthead.js';
@@ -42,7 +42,7 @@ export function writeChoice({ lesson, step, part, chosen, asks }) {
   return [lesson, step, part, ...said, ...heads, ...set, ...(asks ? [ASKS] : [])].join('.');
 }
 
-/** Everything a step needs to know where to look: what was chosen, as far as it is there, else what tells most. */
+/** Resolved selection of a step: valid choices, else informative defaults. */
 export function settled(translation, chosen) {
   const within = (place, count, otherwise) => (place === undefined || place >= count ? otherwise : place);
   const heads = {};
@@ -83,7 +83,7 @@ function firstHead(translation, kind) {
   return { layer: 0, head: best.head };
 }
 
-/** The longest word: the one that most can be said of. */
+/** The longest word, which is the most interesting default. */
 function longest(tokens) {
   const lengths = tokens.map((token) => (isWord(token) ? [...token.label].length : 0));
   return strongest(lengths);

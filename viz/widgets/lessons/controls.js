@@ -1,4 +1,4 @@
-// The controls of an experiment. They stay in the page while they are used: a slider that is dragged is not drawn anew.
+// The controls of an experiment. They are reused while active: a dragged slider is not rendered again.
 
 import { make, replace } from '../core/dom.js';
 import { state } from '../core/state.js';
@@ -46,7 +46,7 @@ export class Controls {
     this.element.hidden = true;
   }
 
-  /** What was set a moment ago shows at once. */
+  /** Show a new value at once. */
   hold(set) {
     if (this.element.hidden) return;
     const values = valuesOf(
@@ -162,7 +162,7 @@ const PARTS = {
     });
     input.addEventListener('input', () => change(input.value));
     const hold = (value) => {
-      if (document.activeElement !== input) input.value = value; // what is being typed is ahead of what is set
+      if (document.activeElement !== input) input.value = value; // keep text that is being typed
     };
     return { element: named(said, [input], true), hold };
   },

@@ -1,4 +1,4 @@
-// The architecture: where one is, and a way to every part. Attention is drawn open once, in the encoder; elsewhere it is one block.
+// The architecture diagram: shows the current step and links to every part. Attention is expanded once, in the encoder; elsewhere it is one block.
 
 import { make, svg } from '../core/dom.js';
 import { t } from '../core/words.js';

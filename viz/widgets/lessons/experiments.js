@@ -19,7 +19,7 @@ export class Experiments {
     return this.kept.get(this.key(...about)) ?? null;
   }
 
-  /** The answer; null where a newer question took the place of this one. */
+  /** The result, or null if a newer request replaced this one. */
   async bring(translation, lesson, step, set) {
     const key = this.key(translation, lesson, step, set);
     if (this.runs) {

@@ -9,7 +9,7 @@ import { heat } from './heat.js';
 import { drawBars, drawCurve, drawHistogram, drawTable, drawTokens } from './tables.js';
 import { largest, rowOf } from './tensors.js';
 
-const THICK = 22; // pixels of a row where there are few
+const THICK = 22; // row height in pixels for few rows
 const THIN = 15; // of three tensors above one another
 
 /** @typedef {import('./scene.js').Scene} Scene */
@@ -100,7 +100,7 @@ const legendOf = (figure, matrix) => {
   return made;
 };
 
-/** Vectors of one row each, above one another: the last has a scale of its own, as a product has. */
+/** Stacked vectors of one row each; the last one, a product, has a separate scale. */
 function drawStrips(figure, { scene, width }) {
   const shows = scene.shows(figure);
   const drawn = shows.map((show, place) => {
@@ -149,7 +149,7 @@ function drawStack(figure, { scene, width, pick, all }) {
 
 const SIGNS = { '+': 'plus', '=': 'equals', '×√d': 'times', '×w': 'weighed', norm: 'norm' };
 
-/** Before and after, side by side with one scale, so that one sees what the step does to the size. */
+/** Before and after, side by side with one scale, to show the change of magnitude. */
 function drawPair(figure, { scene, width, pick, all }) {
   const shows = scene.shows(figure);
   const matrices = shows.map((show) => scene.matrix(show));

@@ -20,7 +20,7 @@ function element(name, ...children) {
 export function formula(source, numbers = {}) {
   const tokens = tokensOf(source, numbers);
   const math = element('math', row(tokens, false));
-  math.setAttribute('displaystyle', 'true'); // fractions as large as the numbers beside them
+  math.setAttribute('displaystyle', 'true'); // fractions in the size of the surrounding numbers
   if (tokens.length) throw new Error(`${source} has a } too many`);
   return math;
 }
@@ -40,14 +40,14 @@ export function tokensOf(source, numbers = {}) {
   return found;
 }
 
-/** A number where it is known; negative ones are set apart, so that no two signs meet. A formula may stand for several. */
+/** A number if it is known; negative ones are in parentheses, so that no two signs are adjacent. A formula may stand for several. */
 function tokensFor(name, numbers) {
   const value = numbers[name];
   if (value === undefined) return [['unknown', '?']];
   return value.includes('\\') ? tokensOf(value) : [['number', value]];
 }
 
-/** What stands beside one another, to the end or to the closing brace. */
+/** A row of items, up to the end or the closing brace. */
 function row(tokens, inside) {
   const made = element('mrow');
   while (tokens.length) {
@@ -63,7 +63,7 @@ function row(tokens, inside) {
 
 const isClosing = ([kind, text]) => kind === 'grouping' && text === '}';
 
-/** One part with what stands below and above it. */
+/** One item with its subscript and superscript. */
 function scripted(tokens) {
   const base = part(tokens);
   let below = null;

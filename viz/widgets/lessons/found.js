@@ -10,11 +10,11 @@ import { sourceBox } from './source.js';
 import { unpacked } from '../core/packed.js';
 
 const ROW = { named: 22, read: 30, bare: 12 }; // pixels of a row: with a name, with numbers in it, without either
-const FLAT = 9; // of a bare one that is no square
-const ASIDE = 96; // pixels of the names beside
+const FLAT = 9; // of a non-square one without labels
+const ASIDE = 96; // pixels of the row labels
 const WIDEST = 54; // pixels of a cell with a name above it
 const GAP = 24; // pixels between two pictures side by side
-const NARROW = { large: 260, small: 140 }; // pixels that a picture needs to stand beside another
+const NARROW = { large: 260, small: 140 }; // minimum width of side-by-side figures in pixels
 const MOST = 4; // small ones in a row
 
 /**
@@ -22,7 +22,7 @@ const MOST = 4; // small ones in a row
  *   stands below all of them
  */
 
-/** The pictures of what was found, one below the other. */
+/** The figures of a result, below each other. */
 export const drawFound = (found, about) => found.figures.map((figure) => picture(figure, about));
 
 function picture(figure, about) {

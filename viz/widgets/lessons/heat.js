@@ -1,4 +1,4 @@
-// A matrix as a picture: coloured cells, with names beside and above, numbers where there is room, and the value on hover.
+// A matrix as a heatmap: coloured cells, row and column labels, numbers if they fit, and the value on hover.
 
 import { make } from '../core/dom.js';
 import { magnified } from '../core/magnified.js';

@@ -1,8 +1,8 @@
-// Another step begins at its title: whoever changes it from far below sees where they are.
+// Scrolls to the title when the step changes.
 
 const ROOM = 12; // pixels above the title
 
-/** Scroll to the title if it is out of sight; `above` may stick to the top of the window, and then covers what is under it. */
+/** Scroll to the title if it is not visible; `above` may be sticky and cover it. */
 export function intoSight(title, above) {
   const { top, bottom } = title.getBoundingClientRect();
   const stuck = above.getBoundingClientRect();

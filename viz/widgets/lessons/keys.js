@@ -4,7 +4,7 @@ import { typing } from '../core/dom.js';
 import { state } from '../core/state.js';
 import { settled } from './choice.js';
 
-/** `lessons`: where one is, and what can be done there (lessons.js). */
+/** `lessons`: the current position and its actions (lessons.js). */
 export function press(event, lessons) {
   if (!lessons.open() || event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || event.defaultPrevented) return;
   if (event.target.closest?.('[role=tablist], pre')) return;

@@ -1,4 +1,4 @@
-// What a teacher takes along from a step: its link, as it is or with the answers hidden; the step as a saved view; the lesson as a notebook.
+// Exports of a step for teachers: a link, with or without answers; a saved view; the lesson as a notebook.
 
 import { make, replace } from '../core/dom.js';
 import { writeLink } from '../core/link.js';
@@ -40,7 +40,7 @@ export class ClassKit {
     if (focused >= 0) /** @type {HTMLElement} */ (this.ways.children[focused])?.focus({ preventScroll: true });
   }
 
-  /** The lesson as a notebook, with what is chosen and set in it. */
+  /** The lesson as a notebook, with the current selection and control values. */
   async write() {
     const { name, steps } = this.lesson;
     const { set, ...look } = settled(state.translation, this.choice.chosen);

@@ -69,7 +69,7 @@ class Lessons {
     this.show();
   }
 
-  // ---------------------------------------------------------------- where one is
+  // ---------------------------------------------------------------- current position
 
   get choice() {
     return readChoice(state.lesson);
@@ -123,7 +123,7 @@ class Lessons {
     this.go({ ...choice, step: this.lesson.steps[this.place].name, chosen: { ...choice.chosen, ...changes } });
   }
 
-  /** A control of the step's experiment is set; what it holds anyway is not in the address. */
+  /** Set a control of the step's experiment; defaults are not in the permalink. */
   set(control, value) {
     const { [control.name]: _, ...rest } = this.choice.chosen.set ?? {};
     const text = textOf(control, value);
@@ -135,7 +135,7 @@ class Lessons {
     this.show();
   }
 
-  /** What a question is about: another sentence or another word is another question. */
+  /** Identity of a question: it changes with the sentence and the word. */
   question() {
     const { translation } = state;
     const { kind, name, ask } = this.lesson.steps[this.place];
@@ -163,7 +163,7 @@ class Lessons {
     this.timer = 0;
   }
 
-  /** Nothing is played or trained while nobody looks. */
+  /** Pause playback and training while the tab is hidden. */
   rest() {
     this.stop();
     this.view.training.leave();
@@ -223,7 +223,7 @@ class Lessons {
     const { experiment, name } = lesson.steps[place];
     const set = experiment && valuesOf(experiment.controls, look.set);
     const needs = scene(place).needs();
-    // Where a step needs none, those of another tell the model's sizes; an experiment brings these along.
+    // If a step needs no tensors, those of another step give the model's sizes; an experiment includes them.
     const names = needs.length || experiment ? needs : scene(lesson.steps.findIndex(({ figures }) => figures[0]?.shows.length)).needs();
     const brought = this.tensors.of(translation);
     if ((names.length && !brought.has(names)) || (experiment && !scene(place).found)) {
@@ -247,7 +247,7 @@ class Lessons {
     if (place + 1 < lesson.steps.length) this.ahead(scene(place + 1));
   }
 
-  /** A step of a lesson, with what was brought of it so far. */
+  /** A step of a lesson with the tensors loaded so far. */
   sceneOf(lesson, at, look, part) {
     const { translation } = state;
     const step = { ...lesson.steps[at], lesson: lesson.name };
@@ -256,7 +256,7 @@ class Lessons {
     return new Scene(step, translation, look, this.tensors.of(translation), part, found);
   }
 
-  /** A slider on its way asks for nothing. False: something else is shown by now. */
+  /** Debounce sliders. False: another step is shown now. */
   async pause(turn) {
     if (this.view.isSetting()) await new Promise((done) => setTimeout(done, PAUSE));
     return turn === this.turn;

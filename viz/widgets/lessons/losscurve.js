@@ -6,13 +6,13 @@ import { four } from '../core/view.js';
 import { t } from '../core/words.js';
 
 const SIZE = { height: 214, left: 34, right: 12, top: 14, floor: 184 };
-const SAID = 92; // where the losses of the moment are written: the curve is above before it, and below after it
+const SAID = 92; // position of the current losses: the curve is above it before and below it after
 const NAMED = 16; // pixels from one name to the next
 
 /** @typedef {import('./trainingrun.js').Run} Run */
 
 export class LossCurve {
-  /** `pick(step)`: somebody points at a step. */
+  /** `pick(step)`: hover of a step. */
   constructor(pick) {
     this.pick = pick;
     this.element = make('div', { class: 'loss-curve' });

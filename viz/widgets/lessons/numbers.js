@@ -130,7 +130,7 @@ function ofNeurons(scene) {
   return { awake, awake_share: `${((100 * awake) / hidden.length).toFixed(1)} %` };
 }
 
-/** How long the token's vector is at the door and after the last layer. */
+/** Norm of the token's vector before the first and after the last layer. */
 function ofStages(scene) {
   if (!scene.step.figures.some(({ shows }) => shows.some(({ path }) => path === 'stages'))) return {};
   const stages = scene.named('stages');

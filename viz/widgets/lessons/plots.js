@@ -1,4 +1,4 @@
-// Lines over an axis. What a line says at a place is told beside the pointer, and stands in a table for those who hear.
+// Line plot with tooltips, and a table for screen readers.
 
 import { make, svg, tableHead } from '../core/dom.js';
 import { titled } from './captions.js';

@@ -1,4 +1,4 @@
-// Predict, then reveal: questions from the model's own numbers. What is right is computed; where it is unclear, nothing is asked.
+// Predict, then reveal: questions from the model's own numbers. The correct answer is computed; unclear cases are not asked.
 
 import { make, phrase, replace } from '../core/dom.js';
 import { minus, strongest } from '../core/view.js';
@@ -11,7 +11,7 @@ const CLEAR = 0.1; // by which the best must be ahead of the next
 const SAME = 1e-6; // weights that differ less are the same
 const [MOST, SOME] = [0.5, 0.1]; // of the neurons
 
-/** What there is to choose from, the place of the right one, and numbers for the answer; null where it is unclear. */
+/** The options, the index of the correct one, and numbers for the answer; null if unclear. */
 export function questionOf(scene) {
   const { ask } = scene.step;
   return ask && RIGHT[ask.right](scene, ask.options);
@@ -20,7 +20,7 @@ export function questionOf(scene) {
 const numbersOfFound = ({ step, found }) => numbersSaid(step.lesson, found.numbers);
 
 const RIGHT = {
-  /** What the experiment says; nothing where its numbers are unclear. */
+  /** The experiment's question, or null if its numbers are unclear. */
   found(scene, options) {
     return scene.found?.right ? worded(scene, options, scene.found.right, numbersOfFound(scene)) : null;
   },
@@ -110,7 +110,7 @@ function worded({ step }, options, right, values) {
   return { options: names, right: options.indexOf(right), values };
 }
 
-/** A question with its answers. `given`: what was chosen already; −1: shown without a guess. */
+/** A question with its answers. `given`: the chosen option; −1: revealed without a guess. */
 export class Question {
   constructor(choose) {
     this.choose = choose;
@@ -150,7 +150,7 @@ export class Question {
     replace(this.answer, verdict, ' ', ...phrase(t(`${base}_answer`), parts));
     if (focused) {
       this.answer.tabIndex = -1;
-      this.answer.focus({ preventScroll: true }); // what was pressed is no button any more
+      this.answer.focus({ preventScroll: true }); // the pressed button was replaced
     }
   }
 

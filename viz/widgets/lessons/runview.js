@@ -1,4 +1,4 @@
-// One run at one moment: what it writes, how sure it is of each token, where its heads look. Parts stay; frames are painted into them.
+// One snapshot of a run: translation, token probabilities, attention. Elements are reused; snapshots are rendered into them.
 
 import { make, replace } from '../core/dom.js';
 import { css } from '../core/theme.js';
@@ -9,7 +9,7 @@ import { heat } from './heat.js';
 import { sliced } from './tensors.js';
 import { isRight, verdictOf } from './trainingrun.js';
 
-const LETTERS = 44; // of what is written, at most: an untrained model never stops
+const LETTERS = 44; // maximum translation length: an untrained model never stops
 const CELL = { height: 34, label: 62, widest: 56 };
 const SMALL = 9; // pixels of a cell of the small maps
 
@@ -110,7 +110,7 @@ export class RunView {
 
 const label = (token) => token.trim() || '␣';
 
-/** Bytes that are no letters yet become dots. */
+/** Incomplete bytes become dots. */
 const readable = (text) => [...text.replace(/[\p{C}\uFFFD]+/gu, '·')].slice(0, LETTERS).join('').trim();
 
 const says = ({ why, says: said }) => (why === 'diverged' ? t('lesson_train_diverged') : t('lesson_train_broken', { error: said }));

@@ -1,5 +1,5 @@
 // One step with its tensors: which it needs, what each figure shows of them, and what the browser computes from queries, keys
-// and values, so that another head or token asks nobody.
+// and values, so that switching head or token needs no request.
 
 import { LOGITS, at, combined, products, rowOf, sliced, softmax, sum } from './tensors.js';
 
@@ -11,7 +11,7 @@ const PLACES = {
 const OF_ATTENTION = ['queries', 'keys', 'values', 'scores', 'mixed', 'attended'];
 const OF_LAYER = ['feed_forward.hidden', 'feed_forward.output'];
 
-/** What is computed here, and from what. */
+/** Derived tensors and their inputs. */
 const DERIVED = {
   raw: ['queries', 'keys'],
   scaled: ['queries', 'keys'],
@@ -30,8 +30,8 @@ export class Scene {
   /**
    * @param {any} step as the lesson has it
    * @param {import('../core/translation.js').Translation} translation
-   * @param {any} look what is chosen (choice.js: `settled`)
-   * @param {any} brought what the server has sent of this sentence so far
+   * @param {any} look the resolved selection (choice.js)
+   * @param {any} brought tensors of this sentence loaded so far
    * @param {any} found what its experiment answered, if it has one
    */
   constructor(step, translation, look, brought, part = 0, found = null) {
@@ -71,7 +71,7 @@ export class Scene {
     return this.look[this.kind].layer;
   }
 
-  /** What words and formulas follow: what the experiment found; the norm's place, kinds of positions, whether scores are scaled. */
+  /** Variants of words and formulas: result of the experiment; norm placement, positional encoding, scaling of scores. */
   variants() {
     const { norm_first, positions, scale_scores, scale_embedding, activation, beside, closed_waves: closed } = this.model;
     return [
@@ -117,7 +117,7 @@ export class Scene {
     return name.startsWith('around_attention.') ? `${layer}.around_${attention}.${name.split('.')[1]}` : name;
   }
 
-  // ---------------------------------------------------------------- what a figure shows
+  // ---------------------------------------------------------------- figures
 
   /** The shows of a figure that this model has. */
   shows(figure) {
@@ -206,7 +206,7 @@ export class Scene {
     return { rows, columns: heads * width, numbers: joined };
   }
 
-  /** The chosen token at the door, and after each layer. */
+  /** The selected token before the first and after each layer. */
   make_stages() {
     const stages = this.paths('stages').map((path) => rowOf(sliced(this.brought.tensors.get(path), 0), this.look.token));
     const numbers = new Float32Array(stages.length * stages[0].length);

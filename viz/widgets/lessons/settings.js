@@ -1,10 +1,10 @@
-// What is set of an experiment's controls: as the address has it, and as values.
+// Values of an experiment's controls, as permalink text and as values.
 
 /** @typedef {{ form: string, name: string, start: any, options?: string[], low?: number, high?: number, step?: number, most?: number, longest?: number, when?: [string, string] | null }} Control */
 
 const whole = (text, low, high) => (/^\d{1,6}$/.test(text) && Number(text) >= low && Number(text) <= high ? Number(text) : undefined);
 
-/** The text of an address → what a control may hold; nothing where it makes no sense. */
+/** Parse the text of a permalink; undefined if it is invalid. */
 const READ = {
   choice: (text, { options }) => (options.includes(text) ? text : undefined),
   switch: (text) => ({ 0: false, 1: true })[text],
@@ -21,7 +21,7 @@ function placesOf(text, most) {
   return places.includes(undefined) || places.length > most ? undefined : places;
 }
 
-/** Everything that an experiment's controls hold. `set`: what was set, as text by name. */
+/** All control values of an experiment. `set`: the changed ones, as text by name. */
 export function valuesOf(controls, set) {
   return Object.fromEntries(
     controls.map((control) => {
@@ -32,7 +32,7 @@ export function valuesOf(controls, set) {
   );
 }
 
-/** A value as text; nothing where it is what the control holds anyway. */
+/** A value as text; empty for the default. */
 export function textOf(control, value) {
   if (JSON.stringify(value) === JSON.stringify(control.start)) return undefined;
   return (WRITE[control.form] ?? String)(value);

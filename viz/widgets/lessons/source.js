@@ -5,7 +5,7 @@ import { t } from '../core/words.js';
 
 const WORDS = /\b(def|return|if|else|elif|is|None|not|for|in|while|self|True|False|class|and|or|with|as|lambda)\b/;
 
-/** `holds`: what is so of the model in use, which decides among several lines. */
+/** `holds`: variants of the current model, which select the highlighted line. */
 export function sourceBox({ file, name, lines, lit, otherwise }, holds) {
   const special = Object.keys(otherwise ?? {}).find((each) => holds.includes(each));
   const shown = special ? otherwise[special] : lit;

@@ -21,12 +21,12 @@ const PLAY = 'M5 3.500l9 5.500-9 5.500z';
 const PAUSE = 'M5 4h3v10H5zM10 4h3v10h-3z';
 
 export class StepView {
-  /** `does`: what the controls do (lessons.js); `training`: what the server is asked for to train. */
+  /** `does`: callbacks of the controls (lessons.js); `training`: server calls for training. */
   constructor(does, training) {
     this.does = does;
     this.training = new Training(training);
     this.drawn = ''; // the step that is shown, as its words are called
-    this.framed = ''; // the step that is shown or on its way
+    this.framed = ''; // the shown or pending step
     this.back = make('button', { type: 'button', class: 'link', onclick: () => does.back() });
     this.name = make('span', { class: 'where' });
     this.pickers = make('div', { class: 'pickers' });
@@ -72,7 +72,7 @@ export class StepView {
     this.element = make('div', { class: 'lesson' }, crumb, make('div', { class: 'walk' }, this.drawing.element, step));
   }
 
-  // ---------------------------------------------------------------- what is there at once
+  // ---------------------------------------------------------------- immediate content
 
   /** The step's frame: its place in the drawing, and the ways on. */
   frame({ lesson, place, part, playing, look, given }, translation) {
@@ -103,7 +103,7 @@ export class StepView {
     this.count.textContent = `${place + 1} / ${steps.length}`;
     const base = `lesson_${lesson.name}_${steps[place].name}`;
     const open = Boolean(steps[place].ask?.hides) && given === undefined;
-    if (this.drawn !== base) this.entitle(t(titleKey(base, [], open))); // else it may follow what is found
+    if (this.drawn !== base) this.entitle(t(titleKey(base, [], open))); // else it may depend on the result
     if (this.framed !== base && scrollY) intoSight(this.title, this.drawing.element);
     this.framed = base;
     this.controls.hold(look.set);
@@ -152,7 +152,7 @@ export class StepView {
     this.see.hidden = true;
   }
 
-  // ---------------------------------------------------------------- what the tensors tell
+  // ---------------------------------------------------------------- content from tensors
 
   /** @param {import('./scene.js').Scene} scene */
   draw(scene, about) {
@@ -165,7 +165,7 @@ export class StepView {
     this.next.disabled = place === lesson.steps.length - 1 && part >= step.parts.length - 1;
     const numbers = numbersOf(scene);
     const values = { ...numbers, ...namesOf(scene) };
-    const told = questionOf(about.asked ?? scene); // a question stays what it was, whatever is set afterwards
+    const told = questionOf(about.asked ?? scene); // a question does not change with later settings
     const hides = Boolean(told) && step.ask.hides && given === undefined;
     this.drawn = base;
     this.entitle(t(titleKey(base, scene.variants(), hides)));
@@ -213,7 +213,7 @@ export class StepView {
     const focused = this.tokens.contains(document.activeElement);
     const { source, target } = scene.translation.model;
     this.tokens.setAttribute('aria-label', t(`lesson_pick_${name}`));
-    const unseen = hides && step.ask.options.includes('candidates'); // the row would say what comes next
+    const unseen = hides && step.ask.options.includes('candidates'); // the row would reveal the answer
     const shown = unseen ? scene.rows.slice(0, scene.row + 1) : scene.rows;
     const buttons = shown.map((token, place) => {
       const about = {

@@ -1,4 +1,4 @@
-// Pictures that are no matrices: the tokens themselves, a table by hand, bars, a histogram, lines.
+// Figures other than matrices: tokens, tables, bars, histograms, lines.
 
 import { make, svg } from '../core/dom.js';
 import { four, minus, strongest, three } from '../core/view.js';

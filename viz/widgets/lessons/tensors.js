@@ -44,7 +44,7 @@ export class Tensors {
     return found;
   }
 
-  /** Bring what is missing of these; those on their way are waited for. */
+  /** Load missing tensors and wait for pending ones. */
   async bring(translation, names) {
     const brought = this.of(translation);
     const missing = names.filter((name) => !brought.has([name]) && !brought.waiting.has(name));

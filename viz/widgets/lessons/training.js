@@ -1,4 +1,4 @@
-// A step that trains: settings and the loss on one side, what the model writes and where it looks on the other. Moments are played as
+// A training step: settings and loss on one side, translation and attention on the other. Moments are played as
 // fast as an eye can follow, though they may come faster; any of them can be looked at again.
 
 import { calm, make, replace } from '../core/dom.js';
@@ -11,7 +11,7 @@ const FRAME = 150; // milliseconds of each moment
 const WAITS = ['lesson_train_begins', 'lesson_train_waits_one']; // by how many runs are before one
 
 export class Training {
-  /** `asks`: what the server is asked for (trainingrun.js). */
+  /** `asks`: server calls (trainingrun.js). */
   constructor(asks) {
     this.run = new TrainingRun(asks, () => this.arrived());
     this.asked = []; // the runs
@@ -52,7 +52,7 @@ export class Training {
     return this.side;
   }
 
-  /** Nobody looks any more: what runs ends. */
+  /** The view is hidden: stop the run. */
   leave() {
     if (!this.shown) return;
     this.shown = false;
@@ -216,7 +216,7 @@ function nameOf(own, runs) {
   return t(has(named) ? named : key);
 }
 
-/** The first moment's step from which on all sentences that it trains on are right; null where it never is so. */
+/** First step from which all training sentences are correct, or null. */
 function rightSince({ beginning, moments }) {
   const allRight = ({ shown }) => shown.every(({ written }, place) => beginning.unseen[place] || isRight(beginning, place, written));
   let since = null;

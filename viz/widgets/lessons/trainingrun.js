@@ -24,11 +24,11 @@ export class TrainingRun {
     this.clear([]);
   }
 
-  /** What is there before anything runs: kept messages of untrained models. */
+  /** State before a run: stored messages of untrained models. */
   clear(kept) {
     /** @type {Run[]} */
     this.runs = [];
-    /** @type {'idle' | 'waiting' | 'running' | 'over'} what was kept is idle */
+    /** @type {'idle' | 'waiting' | 'running' | 'over'} a stored run is idle */
     this.phase = 'idle';
     this.before = 0;
     this.error = '';
@@ -40,11 +40,11 @@ export class TrainingRun {
     return this.phase === 'waiting' || this.phase === 'running';
   }
 
-  /** `about`: the runs, by what is set of each. */
+  /** `about`: the runs by their settings. */
   async begin(about) {
     const turn = ++this.turn;
     this.name = '';
-    this.phase = 'waiting'; // what is shown stays until the first moment comes
+    this.phase = 'waiting'; // the view stays until the first snapshot arrives
     this.error = '';
     this.changed();
     try {
@@ -74,14 +74,14 @@ export class TrainingRun {
     }
   }
 
-  /** Begin a run after the last one was begun: otherwise the server might take this one for the older of the two. */
+  /** Start a run after the previous start has finished, so that the server sees them in order. */
   named(turn, about) {
     const asked = this.begun.then(async () => (turn === this.turn ? (await this.asks.begin(about)).run : ''));
     this.begun = asked.catch(() => {});
     return asked;
   }
 
-  /** Stop the run; what has come of it stays. One that has no name yet is left once it has. */
+  /** Stop the run; its snapshots stay. A run without a name yet is stopped when it gets one. */
   stop() {
     if (!this.goes) return;
     this.turn++;
@@ -92,7 +92,7 @@ export class TrainingRun {
   }
 
   leave(run) {
-    this.asks.stop({ run }).catch(() => {}); // the server ends it by itself, too, when nobody asks
+    this.asks.stop({ run }).catch(() => {}); // the server also stops abandoned runs
   }
 
   take(message) {
@@ -111,10 +111,10 @@ export class TrainingRun {
   }
 }
 
-/** Whether what is written is a translation of the sentence. */
+/** Whether the output is a translation of the sentence. */
 export const isRight = ({ right }, sentence, written) => right[sentence].includes(written);
 
-/** The phrase that says so: of several translations, none is more right than the others. */
+/** The phrase for the result; several translations can be equally correct. */
 export function verdictOf(beginning, sentence, written) {
   const word = isRight(beginning, sentence, written) ? 'right' : 'wrong';
   return `lesson_train_${word}${beginning.right[sentence].length > 1 ? '_of' : ''}`;

@@ -210,7 +210,7 @@ class Models {
 /** "9.7 M": how many numbers a model has, as one says it. */
 const millions = (count) => t('models_millions', { count: (count / 1e6).toLocaleString(state.language, { maximumFractionDigits: 1 }) });
 
-/** On to where the translation is looked at; a model that is not here is offered there. */
+/** Open the model in the Heads view; a missing model is offered there. */
 function useModel({ name }) {
   dispatchEvent(new CustomEvent('headlight-model', { detail: { name } }));
   set({ tab: 'heads' });

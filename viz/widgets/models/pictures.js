@@ -19,11 +19,11 @@ export function plainBar(plain) {
     { class: 'share', role: 'img', 'aria-label': says, title: says },
     make('span', { class: 'track' }, make('span', { class: 'bar', style: `width:${100 * share}%` })),
     make('span', { class: 'numeric' }, percent(share)),
-    make('span', { class: 'name quiet' }, t('models_column_plain')), // where the table has no headings
+    make('span', { class: 'name quiet' }, t('models_column_plain')), // if the table has no headings
   );
 }
 
-/** A bar for each test, with a mark where the goal lies. */
+/** A bar for each test, with a mark at its goal. */
 export function scoresPicture(scores) {
   if (!scores) return null;
   const highest = Math.max(...scores.tests.flatMap(({ score, goal }) => [score, goal ?? 0]));

@@ -13,7 +13,7 @@ import { RecordedMaps } from '../recorded/recordedmaps.js';
 const SHOWN = ['kind', 'layer', 'head', 'preview', 'words', 'special', 'rescale', 'scale', 'palette', 'fit', 'arrived'];
 
 export class Both {
-  /** `alike(yes)` hears whether both have the same tokens, so that this shows the maps of both. */
+  /** `alike(yes)` is called with whether both have the same tokens, in which case this shows both maps. */
   constructor(element, recordings, store, alike) {
     element.classList.add('explorer', 'both');
     this.alike = alike;

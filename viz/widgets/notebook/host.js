@@ -5,7 +5,7 @@ const PAGE = ''; // the text of the frame's page: Python writes it here (`viz/no
 
 const LOOK = ['kind', 'layer', 'head', 'row', 'column'];
 
-/** What the view in the frame asks of the widget's model. */
+/** Requests of the framed view to the widget's model. */
 function hostOf(model) {
   const left = new AbortController();
   const hear = (name, listener) => {

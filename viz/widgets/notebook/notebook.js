@@ -9,7 +9,7 @@ import { Both } from './both.js';
 import { join, wanted } from './shared.js';
 import { follow, frameOf } from './surroundings.js';
 
-/** @type {any} what stands alone: nothing is told, and nothing more can come */
+/** @type {any} standalone host: no messages in either direction */
 const ALONE = {
   shown: () => globalThis.headlightShown,
   look: () => globalThis.headlightShown.look,
@@ -33,7 +33,7 @@ export async function open(root) {
   followTheme();
   const maps = host.maps();
   const [first] = views;
-  // Only a page that shows a translation has what is made of one.
+  // Only a page with a translation has the translation modules.
   if (first.what === 'answer') globalThis.headlightModules['notebook/translated.js'].openTranslation(root, first, host);
   else await openRecordings(root, views, maps, host);
   root.dataset.ready = 'yes';

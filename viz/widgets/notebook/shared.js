@@ -24,7 +24,7 @@ function storeChanges(recording, state, wanted) {
   return { kind, ...fitHead(recording, kind, look), row: item('rows', look.row), column: item('columns', look.column) };
 }
 
-/** The look that Python wants, where it is one of this recording. */
+/** The selection from Python, if it is valid for this recording. */
 export function wanted(recording, look, asked) {
   const given = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== null));
   const changes = storeChanges(recording, { ...look, kind: given.kind ?? look.kind }, given);

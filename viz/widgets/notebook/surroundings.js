@@ -34,7 +34,7 @@ function pixelOf(colour) {
   return paint.getImageData(0, 0, 1, 1).data;
 }
 
-/** What the page around says of itself where its surfaces are transparent: VS Code, Colab, JupyterLab. */
+/** Theme of the host page if its background is transparent: VS Code, Colab, JupyterLab. */
 function named(page) {
   if (!page) return undefined;
   const { vscodeThemeKind, jpThemeLight } = page.body.dataset;

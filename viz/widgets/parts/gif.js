@@ -1,8 +1,8 @@
-// Pictures one after the other as a GIF (version 89a of the specification). One table of colours for all of them.
+// Encodes frames as an animated GIF (89a) with one global colour table.
 
 const MOST = 256; // colours of a table
 const [CLEAR, END, FIRST] = [256, 257, 258]; // codes that follow those of the colours
-const LONGEST = 4096; // codes until the dictionary begins anew
+const LONGEST = 4096; // codes until the dictionary is reset
 
 /** The bytes of a file from frames of one size, {pixels: Uint8ClampedArray of red, green, blue, alpha; delay: milliseconds}. */
 export function encodeGif(frames, width, height) {

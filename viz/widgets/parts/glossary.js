@@ -10,7 +10,7 @@ export const TERMS = [
 
 const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
 const VALUE = /\{\w+\}/;
-const SHORTEST = 4; // letters of ours beside the terms that make a part of a text with values a phrase
+const SHORTEST = 4; // minimum characters other than terms that make a fragment a phrase
 const NO_LETTERS = /[^\p{L}\p{N}]/gu;
 const LETTER = '[\\p{L}\\p{N}_-]';
 
@@ -18,7 +18,7 @@ const LETTER = '[\\p{L}\\p{N}_-]';
 export class Glossary {
   /** @param {Record<string, string>} words phrases by key; `term_X_in`: forms of a term, with `-` what only looks like one */
   constructor(words) {
-    this.byForm = new Map(); // form in lower case → term, or null for what is none
+    this.byForm = new Map(); // form in lower case → term, or null
     for (const term of TERMS) {
       for (const form of words[`term_${term}_in`].split(', ')) {
         const not = form.startsWith('-');
@@ -26,7 +26,7 @@ export class Glossary {
       }
     }
     const longestFirst = [...this.byForm.keys()].sort((one, other) => other.length - one.length);
-    // A Latin form is a word of its own; Chinese has no spaces.
+    // A Latin form is a whole word; Chinese has no spaces.
     const bounded = (form) => (/^\p{Script=Latin}/u.test(form) ? `(?<!${LETTER})${escaped(form)}(?!${LETTER})` : escaped(form));
     this.form = new RegExp(longestFirst.map(bounded).join('|'), 'giu');
     this.whole = new Set();
@@ -49,7 +49,7 @@ export class Glossary {
     }
   }
 
-  /** How many letters of a text are beside its terms. */
+  /** Number of characters outside the terms of a text. */
   beside(text) {
     const terms = this.matches(text).reduce((all, { start, end }) => all + text.slice(start, end).replace(NO_LETTERS, '').length, 0);
     return text.replace(NO_LETTERS, '').length - terms;

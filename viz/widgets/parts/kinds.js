@@ -7,7 +7,7 @@ import { LET_GO } from '../core/store.js';
 import { t } from '../core/words.js';
 
 const EVERYTHING = ['M1 1h7.5v7.5H1zM9.5 1H17v7.5H9.5zM1 9.5h7.5V17H1zM9.5 9.5H17V17H9.5z'];
-// The shape of each map: everything, what is behind, a path.
+// Icon of each kind: a full matrix, a triangle, a path.
 const SHAPES = {
   self: EVERYTHING,
   encoder: EVERYTHING,
@@ -52,7 +52,7 @@ export function mountKinds(element, store, source) {
       const chosen = kind === state.kind;
       const name = make('span', { data: { text: t(`kind_${kind}`) } }, t(`kind_${kind}`));
       const attributes = { type: 'button', role: 'radio', 'aria-checked': String(chosen), tabindex: chosen ? 0 : -1 };
-      const explained = kind === 'self' ? {} : { explains: kind }; // a model with one kind has it explained beside its name
+      const explained = kind === 'self' ? {} : { explains: kind }; // a model with one kind has it explained next to its name
       return make('button', { ...attributes, data: { kind, ...explained } }, icon(18, SHAPES[kind], { fill: 'currentColor' }), name);
     });
     redraw(choices, ...buttons);

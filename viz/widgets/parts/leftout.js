@@ -1,4 +1,4 @@
-// Rules that a model's makers wish for and that are not applied here: a sentence beside the model.
+// Note on generation settings that Headlight does not support.
 
 import { t } from '../core/words.js';
 

@@ -1,4 +1,4 @@
-// What the colours mean; in the lines view, how weak a line may be.
+// Legend of the colours; in the lines view, the threshold slider.
 
 import { make, replace } from '../core/dom.js';
 import { css, shade, table } from '../core/theme.js';
@@ -36,7 +36,7 @@ export function mountLegend(element, { state, set }) {
   };
 }
 
-/** What the colours of a map mean. */
+/** Legend of a map. */
 export function scaleKey(view, { scale, palette }) {
   const low = scale === 'log' ? '≤ 0.001' : '0';
   const high = scale === 'row' ? t('maximum_short') : '1';

@@ -1,7 +1,7 @@
 // Links between the words of two sentences: as a person draws them, as a head has them, and how many of a head's are right. The
 // same rules as `model/measures/alignment.py`.
 
-/** Words, or tokens, of one sentence: signs of the model's own are none. */
+/** Words or tokens of one sentence, without special tokens. */
 export function unitsOf(tokens, text, byWords) {
   const units = [];
   for (const [place, token] of tokens.entries()) {

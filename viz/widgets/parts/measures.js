@@ -50,7 +50,7 @@ function measureAll(translation, kind) {
   );
 }
 
-/** What a sentence tells of a map's rows and columns, whichever head it is of. */
+/** Properties of a map's rows and columns, independent of the head. */
 function placeOf(translation, kind) {
   const columns = translation.columns(kind);
   const rows = translation.rows(kind).length;

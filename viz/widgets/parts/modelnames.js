@@ -1,4 +1,4 @@
-// What a model is called on the page: its languages, its kind, how large it is.
+// Display name of a model: languages, family, size.
 
 import { state } from '../core/state.js';
 import { languageName, t } from '../core/words.js';
@@ -11,7 +11,7 @@ const KINDS = [
   [/m2m100/i, 'M2M100'],
 ];
 
-/** "French → English"; nothing where that is not known beforehand. */
+/** "French → English", or empty if unknown. */
 export const pairName = ({ source, target }) =>
   source && target ? t('model_languages', { source: languageName(source), target: languageName(target) }) : '';
 

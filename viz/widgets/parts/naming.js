@@ -1,4 +1,4 @@
-// Names of heads and layers, and one line about what a head does.
+// Names of heads and layers, and one line about a head's role.
 
 import { make, phrase } from '../core/dom.js';
 import { two } from '../core/view.js';

@@ -1,4 +1,4 @@
-// A button that opens a list to choose from: in groups, by arrows or by letters, with a field to search where it is long.
+// List box with groups, keyboard navigation, type-ahead and search.
 
 import { make, replace } from '../core/dom.js';
 import { t } from '../core/words.js';
@@ -101,7 +101,7 @@ export class Picker {
     if (found >= 0) this.go(found);
   }
 
-  /** A choice that is pressed stays what it is until it is let go: a changed list waits for that. */
+  /** Defer list updates while an item is pressed. */
   release() {
     this.pressed = false;
     if (this.late && !this.panel.hidden) this.draw(this.rows[this.at]?.dataset.value);
@@ -126,7 +126,7 @@ export class Picker {
     }
   }
 
-  /** Inside the list alone: the page stays where it is. */
+  /** Scroll only the list, not the page. */
   reveal(row) {
     const [list, place] = [this.list.getBoundingClientRect(), row.getBoundingClientRect()];
     if (place.top < list.top) this.list.scrollTop -= list.top - place.top;

@@ -1,4 +1,4 @@
-// Maps at once: Plotly's calls, drawn on a canvas in the same pixels, until Plotly takes over.
+// Draws heatmaps on a canvas with Plotly's API, until Plotly renders the same pixels.
 //
 // Plotly is four fifths of what a first visit fetches, and takes 10 to 15 ms for each map. A map that waited for it would come
 // seconds after everything else at first, and a frame later each time. It draws when a map has been left alone for a moment.
@@ -8,7 +8,7 @@ import { loadPlotly, tables } from '../core/boot.js';
 const REST = 150; // milliseconds without a change, after which Plotly draws a map: who steps through heads never waits for it
 
 const waiting = new Map(); // element → what Plotly is to draw there, and the canvas that shows it meanwhile
-const last = new WeakMap(); // element → what was to be drawn there last
+const last = new WeakMap(); // element → its last requested figure
 const drawing = new WeakMap(); // element → the promise of Plotly's that it is drawn
 
 /** What draws maps as Plotly would, and leaves them to it. It must be given maps alone. */
@@ -23,17 +23,17 @@ function restyle(element, { z }, [place]) {
   show(element, { ...rest, traces: traces.map((trace, each) => (each === place ? { ...trace, z: z[0] } : trace)) });
 }
 
-/** A map that is no longer shown. */
+/** A removed map. */
 function purge(element) {
   const drawn = waiting.get(element);
   clearTimeout(drawn?.timer);
   drawn?.canvas.remove();
   waiting.delete(element);
-  // Plotly stumbles over what is taken from under its pen.
+  // Plotly throws if its element is removed while it draws.
   if (drawing.has(element)) drawing.get(element).then(() => globalThis.Plotly.purge(element));
 }
 
-/** On the canvas, over what Plotly drew before. `element.data` says what is shown, as it does with Plotly. */
+/** Draw on the canvas over the last Plotly figure. `element.data` holds the shown data, as with Plotly. */
 function show(element, wanted) {
   last.set(element, wanted);
   element.data = wanted.traces;
@@ -51,7 +51,7 @@ function cover(element) {
   for (const child of element.children) child.style.display = 'none';
   element.append(drawn.canvas);
   waiting.set(element, drawn);
-  // Where no Plotly is served, as in a notebook, the canvas stays.
+  // Without Plotly, as in a notebook, the canvas stays.
   if (!globalThis.Plotly && tables.versions['plotly.js']) {
     drawn.loading = true;
     painted()
@@ -61,7 +61,7 @@ function cover(element) {
   return drawn;
 }
 
-/** After the next frame: what is on the page already is seen before the browser works on what Plotly is. */
+/** After the next frame, so that the page is painted before the browser parses Plotly. */
 const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
 
 /** What Plotly draws shows when all of it is there. */
@@ -91,7 +91,7 @@ export function draw({ canvas, traces, layout }) {
   context.putImageData(picture, 0, 0);
 }
 
-/** Every cell of a heatmap in whole pixels. What is null is left out. */
+/** Every cell of a heatmap in whole pixels. Null cells are skipped. */
 export function paint(pixels, { z, zmin, zmax, colorscale, xgap, ygap }, { width, height }) {
   const edges = (count, size) => Int32Array.from({ length: count + 1 }, (_, edge) => Math.round((edge * size) / count));
   const [across, down] = [edges(z[0].length, width), edges(z.length, height)];

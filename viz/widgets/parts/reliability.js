@@ -16,7 +16,7 @@ export function gradeSays(reliability) {
   return `${t(GRADES[reliability.grade])}${why && ` · ${why}`}`;
 }
 
-/** The line below a translation: its grade, and each reason with its words. Nothing where nothing is known. */
+/** The line below a translation: its grade, and each reason with its words. Empty without a verdict. */
 export function reliabilityLine(reliability) {
   if (!reliability?.grade) return [];
   const { grade, probability } = reliability;

@@ -1,8 +1,8 @@
-// What leaves the page: text for the clipboard, files for the visitor's disk.
+// Copies text and saves files.
 
 import { make } from '../core/dom.js';
 
-/** Over plain http, or in a frame without leave, there is no clipboard to write to; the older way works there, too. Within a dialog, `host` is that. */
+/** The clipboard API needs https and permission; fall back to `execCommand`. Within a dialog, `host` is that. */
 export async function copyText(text, host = document.body) {
   try {
     await navigator.clipboard.writeText(text);

@@ -1,4 +1,4 @@
-// The meaning of a term, beside it: while the pointer or the focus is on it, or until it is tapped again.
+// The definition of a term next to it, on hover, focus or tap.
 
 import { make, replace } from '../core/dom.js';
 import { magnified } from '../core/magnified.js';
@@ -15,7 +15,7 @@ export class TermCard {
     this.held = false; // by a tap or a key: it stays when the pointer leaves
     this.timer = 0;
     this.element = make('div', { class: 'headlight term-card', 'aria-hidden': 'true', hidden: true });
-    this.meanings = make('div', { hidden: true }); // what a screen reader reads of a term
+    this.meanings = make('div', { hidden: true }); // the accessible description of a term
     document.querySelector('.gradio-container').append(this.element, this.meanings);
     const term = (event) => event.target.closest?.('.term, [data-explains]');
     const inside = (event) => this.element.contains(event.target);
@@ -45,7 +45,7 @@ export class TermCard {
     });
   }
 
-  /** What is read out of a term. */
+  /** The accessible description of a term. */
   describe(term, says) {
     const id = `term-${term}`;
     if (!document.getElementById(id)) this.meanings.append(make('span', { id }, says));
@@ -89,7 +89,7 @@ export class TermCard {
     this.element.hidden = true;
   }
 
-  /** Below the term or, where there is no room, above it: never on it. */
+  /** Below the term or, without room, above it; never on it. */
   place() {
     if (!this.term) return;
     if (!this.term.isConnected) {

@@ -1,5 +1,5 @@
 // Terms explained where they stand: in each view the first of each carries a dotted line and its meaning, whoever draws that view.
-// A button that names a term says so itself, as `data-explains`.
+// A button that names a term has `data-explains`.
 
 import { tables } from '../core/boot.js';
 import { make } from '../core/dom.js';
@@ -8,13 +8,13 @@ import { t } from '../core/words.js';
 import { Glossary, TERMS } from './glossary.js';
 import { TermCard } from './termcard.js';
 
-const QUIET = 300; // milliseconds between two looks at a page that changes
+const QUIET = 300; // debounce in milliseconds after a change of the page
 const VIEWS = '.headlight.translate, [role=tabpanel]';
-// Where no term is explained: what one presses or types in, what is read out when it changes, and what a visitor wrote.
+// Elements without term explanations: controls, live regions and user text.
 const LEFT =
   'button, a, input, select, textarea, label, summary, option, b, bdi, dt, svg, math, pre, code, kbd, canvas, h1, .text, .token, .label, .plot, ' +
   '.all-terms, .keys, .tree-keys, .error, .sentence, .hidden-text, [lang], [dir=auto], [aria-live], [role=status], [role=alert], [role=button], [hidden]';
-const SPLIT = /flex|grid/; // whose texts would become items of their own
+const SPLIT = /flex|grid/; // whose texts would become separate items
 
 /** Once for a page. */
 export function mountTerms() {
@@ -81,7 +81,7 @@ class Terms {
         return !seen.has(term) && all.findIndex((each) => each.term === term) === place;
       });
       if (!fresh.length || !node.parentElement.checkVisibility() || SPLIT.test(getComputedStyle(node.parentElement).display)) continue;
-      for (const found of fresh.reverse()) this.wrap(node, found); // the last first: what stands before it keeps its place
+      for (const found of fresh.reverse()) this.wrap(node, found); // from the last to the first, so that earlier offsets stay valid
       for (const { term } of fresh) seen.add(term);
       if (seen.size === TERMS.length) break;
     }

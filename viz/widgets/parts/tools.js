@@ -9,7 +9,7 @@ import { t } from '../core/words.js';
 
 const LONG = 44;
 
-/** The controls of a store, and what is to be known of what they did; returns what draws them. */
+/** The display controls of a store and their status message; returns their render function. */
 export function mountTools(element, note, { state, set } = page) {
   element.classList.add('tools');
   note.classList.add('note');

@@ -1,18 +1,18 @@
-// What is said of the words that a model's vocabulary lacks. In sentences and beside maps they are underlined with dots.
+// Notes about unknown words. Sentences and labels underline them with dots.
 
 import { make, phrase } from '../core/dom.js';
 import { t } from '../core/words.js';
 
 const NAMED = 8; // words that a note names
 
-/** These words, each once, as they were typed; empty where the vocabulary has all. */
+/** The distinct unknown words, as typed. */
 export function unknownOf(tokens, text) {
   const found = new Set(tokens.filter(({ unknown }) => unknown).map(({ start, end, label }) => text.slice(start, end).trim() || label));
   const named = [...found].slice(0, NAMED).join(' · ');
   return found.size > NAMED ? `${named} · …` : named;
 }
 
-/** A note that names them; no words where there are none. `language`: that of the text. */
+/** A note that names them, or empty. `language`: that of the text. */
 export function unknownSays(tokens, text, language) {
   const words = unknownOf(tokens, text);
   return words ? phrase(t('unknown_words'), { words: make('bdi', { lang: language }, words) }) : [];

@@ -1,14 +1,14 @@
-// Numbers as colours, and what one says beside the pointer.
+// Colours of numbers, and the tooltip with a value.
 
 import { make } from '../core/dom.js';
 import { magnified } from '../core/magnified.js';
 import { shade } from '../core/theme.js';
 
-const TIP = 14; // pixels between the pointer and what it says
+const TIP = 14; // pixels between the pointer and the tooltip
 
 const tip = make('div', { class: 'headlight value-tip', role: 'presentation', hidden: true });
 
-/** Say a value beside the pointer. */
+/** Show a value in the tooltip. */
 export function tell(event, text) {
   if (!tip.isConnected) document.querySelector('.gradio-container').append(tip);
   tip.textContent = text;

@@ -1,4 +1,4 @@
-// What each way to say where a token stands computes, as formulas. Positions, pairs and dimensions count from 0, as in the paper.
+// Formulas of the positional encodings. Positions, pairs and dimensions count from 0, as in the paper.
 
 import { make } from '../core/dom.js';
 

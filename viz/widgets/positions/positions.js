@@ -1,4 +1,4 @@
-// The Positions tab: every way to say where a token stands, the shown model's own first. One figure each, from Python.
+// The Positions tab: all positional encodings, the current model's first. One figure each, from Python.
 
 import { call, loadPlotly } from '../core/boot.js';
 import { make, replace } from '../core/dom.js';

@@ -1,8 +1,8 @@
-// Archives of NumPy (`.npz`), read in the browser: a zip of arrays, stored or deflated. Nothing is trusted, nothing is sent.
+// Archives of NumPy (`.npz`), read in the browser: a zip of arrays, stored or deflated. Input is untrusted; nothing is uploaded.
 
 export const MOST_BYTES = 160_000_000; // of all arrays together, once they are inflated
 
-/** What is wrong with a file: a phrase `opened_WORD`, with its values. */
+/** An error about a file: a phrase `opened_WORD` with its values. */
 export class FileFault extends Error {
   /** @param {string} word @param {Record<string, any>} values */
   constructor(word, values = {}) {
@@ -12,7 +12,7 @@ export class FileFault extends Error {
   }
 }
 
-const END = 0x06054b50; // of the archive: where its table of contents is
+const END = 0x06054b50; // of the archive: offset of its central directory
 const ENTRY = 0x02014b50;
 const LOCAL = 0x04034b50;
 
@@ -35,7 +35,7 @@ export async function unzipped(bytes, wanted) {
       found.set(name, await inflated(bytes.subarray(from, from + packed), method, size));
     }
   } catch (error) {
-    throw error instanceof FileFault ? error : new FileFault('broken'); // it ends too early, or what is deflated is not
+    throw error instanceof FileFault ? error : new FileFault('broken'); // truncated or invalid deflate data
   }
   return found;
 }
@@ -55,7 +55,7 @@ function* contents(view, bytes) {
   }
 }
 
-/** Exactly `size` bytes: an archive that says one thing and holds more is stopped there. */
+/** Inflate exactly `size` bytes; stop if the archive holds more than it declares. */
 async function inflated(bytes, method, size) {
   if (method === 0 && bytes.length === size) return bytes;
   if (method !== 8) throw new FileFault('broken');
@@ -116,7 +116,7 @@ export function arrayOf(bytes) {
   return { shape, texts: Array.from({ length: count }, (_, place) => textAt(view, from + place * size, Number(width))) };
 }
 
-/** A text of so many characters of four bytes; zeros at its end are no part of it. */
+/** A text of `count` UTF-32 characters without trailing zeros. */
 function textAt(view, from, width) {
   let text = '';
   for (let place = 0; place < width; place++) {

@@ -1,4 +1,4 @@
-// The maps of a recording, as a view of heads takes them: what is said of them rests on the arrays alone.
+// The maps of a recording as a source of a head view, derived from the arrays alone.
 
 import { sideOf } from '../core/translation.js';
 import { t } from '../core/words.js';
@@ -14,7 +14,7 @@ export class RecordedMaps extends TranslationMaps {
     this.merges = [recording.source, recording.target].some((tokens) => tokens.some(({ special }) => special) || joins(tokens));
   }
 
-  /** The numbers of the layers in their model; those of all kinds are alike unless some were chosen. */
+  /** Layer numbers in the model; equal for all kinds unless layers were selected. */
   get numbers() {
     return this.recording.recorded[this.kinds[0]].layers;
   }

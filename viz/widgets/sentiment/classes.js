@@ -13,7 +13,7 @@ export const className = (name) => (has(`sentiment_class_${name.toLowerCase()}`)
 /** Whether a text is one of two: then what speaks for the second speaks against the first. */
 export const isPair = ({ classes, exclusive }) => exclusive && classes.length === 2;
 
-/** "toward positive", "away from joy": where a word pushes. Of a pair, both directions lead to a class. */
+/** "toward positive", "away from joy": direction of a word. For two classes, each direction names a class. */
 export function towardName(review, about, sign) {
   const name = review.classes[isPair(review) && sign < 0 ? 1 - about : about];
   if (!isPair(review) && sign < 0) return t('sentiment_away', { name: className(name) });
@@ -27,7 +27,7 @@ export function held({ probabilities, exclusive }) {
   return exclusive ? order.slice(0, 1) : order.filter((place) => probabilities[place] > 0.5);
 }
 
-/** What the verdict is called. */
+/** Name of the verdict. */
 export function verdictName({ classes }, holding) {
   if (holding.length > NAMED) return t('sentiment_several', { count: holding.length, all: classes.length });
   return holding.map((place) => className(classes[place])).join(t('sentiment_and')) || t('sentiment_none');
@@ -72,7 +72,7 @@ export class ClassBars {
     this.says.textContent = t(review.exclusive ? 'sentiment_classes_says' : 'sentiment_classes_each');
   }
 
-  /** Lines are made anew: whoever stood on one with the keyboard stands on it again. */
+  /** Rebuild the rows and restore the keyboard focus. */
   keep(draw) {
     const focused = /** @type {HTMLElement | null} */ (document.activeElement);
     const at = this.element.contains(focused) ? focused?.dataset.place : null;

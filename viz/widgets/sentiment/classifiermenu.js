@@ -1,11 +1,11 @@
-// Which classifier judges: a menu where there are several.
+// A menu of classifiers, if there are several.
 
 import { make, replace } from '../core/dom.js';
 import { t } from '../core/words.js';
 import { kindName } from '../parts/modelnames.js';
 
 export class ClassifierMenu {
-  /** `changed` is told of another choice; a model that is opened elsewhere on the page is one. */
+  /** `changed` is called on a new choice, also if the model was opened elsewhere on the page. */
   constructor(models, changed) {
     this.models = models.filter(({ downloaded }) => downloaded);
     this.model = this.models[0];
@@ -23,7 +23,7 @@ export class ClassifierMenu {
     });
   }
 
-  /** Whether the lesson's own kind judges, which was taught by film reviews and sums contributions; so where there is none. */
+  /** Whether the current model is additive and trained on film reviews; true without a model. */
   get own() {
     return this.model?.linear ?? true;
   }
@@ -35,7 +35,7 @@ export class ClassifierMenu {
     return Boolean(found) || !name;
   }
 
-  /** The name of the chosen one; empty where it is the first. */
+  /** The name of the selected one; empty for the first. */
   get name() {
     return this.model === this.models[0] ? '' : this.model.name;
   }

@@ -1,4 +1,4 @@
-// Where the heads of the classifier look: what stands above the view of them.
+// Header of the classifier's head view.
 
 import { make, touch } from '../core/dom.js';
 import { page, state } from '../core/state.js';

@@ -9,7 +9,7 @@ import { headName } from '../parts/naming.js';
 
 const ACROSS = 3; // heads side by side on the wall of a small model
 const FEW = 24; // heads of one layer: a wall of more, or of several layers, has a row for each, with averages at its ends
-const LONG = 120; // tokens: beyond, the strip scrolls by itself
+const LONG = 120; // tokens; a longer strip scrolls
 
 export class ReviewMaps {
   constructor(review) {
@@ -88,7 +88,7 @@ export class ReviewMaps {
     return head === 'mean' ? t('sentiment_mean_short') : String(head + 1);
   }
 
-  /** What the text is shaded by. */
+  /** Values that shade the text. */
   says(view, { rows, columns }) {
     if (rows) {
       const strongest = most(rowOf(view, rows[0]));

@@ -1,4 +1,4 @@
-// What the address says of a text and its model.
+// Permalink of a text and its model.
 
 const LONGEST = 4000; // characters of a text as an address writes it: with a sentence beside it, that stays a link one can send
 

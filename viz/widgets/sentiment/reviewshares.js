@@ -114,7 +114,7 @@ export class ReviewShares {
     this.fill();
   }
 
-  /** How words are weighed: as was chosen, where that is known; empty where nothing is, or not yet. */
+  /** Selected method of word contributions; empty if none is available yet. */
   accountOf({ erased, shares }) {
     if (erased && (this.account === 'erased' || !shares)) return 'erased';
     return shares ? 'shares' : '';

@@ -1,4 +1,4 @@
-// The Sentiment tab: type a text, read the verdict of a classifier, and see what each word does for it and where heads look.
+// The Sentiment tab: type a text, read the verdict of a classifier, and see word contributions and attention.
 
 import { placed } from '../core/translation.js';
 import { call } from '../core/boot.js';
@@ -28,7 +28,7 @@ class Sentiment {
     this.config = config;
     this.turn = 0;
     this.review = null;
-    this.linked = { review: '', classifier: '' }; // what the address says, or will
+    this.linked = { review: '', classifier: '' }; // state of the permalink
     this.build();
     this.listen();
     on(['tab', 'language'], () => this.open());
@@ -91,7 +91,7 @@ class Sentiment {
     this.examples.addEventListener('change', () => this.take(this.config.examples[Number(this.examples.value)]));
   }
 
-  /** Another model: it judges what stands there. */
+  /** Another model classifies the current text. */
   change() {
     this.draw();
     this.heads.reset();
@@ -111,7 +111,7 @@ class Sentiment {
     this.judge();
   }
 
-  /** The first time, what the address names or an example is there at once. */
+  /** On the first visit, classify the permalink's text or an example. */
   open() {
     if (state.tab !== 'sentiment') return;
     this.draw();
@@ -131,7 +131,7 @@ class Sentiment {
     } else if (text) this.take({ text });
   }
 
-  /** Another address: what it leaves out is the first. */
+  /** Apply a new permalink; missing values are the defaults. */
   follow({ review, classifier }) {
     const known = review === this.linked.review && classifier === this.linked.classifier;
     if (known || state.tab !== 'sentiment') return;
@@ -174,7 +174,7 @@ class Sentiment {
     return undefined;
   }
 
-  /** What each word did, where finding that out takes a while. */
+  /** Word contributions that take a while to compute. */
   async erase(turn, asked) {
     let erased = null;
     this.shares.element.setAttribute('aria-busy', 'true');
@@ -190,7 +190,7 @@ class Sentiment {
   }
 
   /**
-   * Shows an error. A result that is still on its way must not replace it.
+   * Shows an error. A pending result must not replace it.
    * @param {{ word: string, values?: any }} fault
    */
   fail({ word, values = {} }) {
@@ -203,7 +203,7 @@ class Sentiment {
 
   // ---------------------------------------------------------------- drawing
 
-  /** What the field holds: our own model learnt from film reviews, others from any text. */
+  /** Label of the field: our own model was trained on film reviews, others on any text. */
   get textName() {
     return this.menu.own ? 'review' : 'text';
   }

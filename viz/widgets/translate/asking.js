@@ -1,10 +1,10 @@
-// How a request reaches the server and its messages come back. The response to the request tells them as they come; where a
+// Transport of requests and messages. The response streams messages; if a
 // GPU is lent, Gradio's queue does, as it says whom the GPU is for.
 
 import { has } from '../core/words.js';
 
 const HEAD = 'data: ';
-const GONE = new Set([502, 503, 504]); // what a proxy answers for a server that does not
+const GONE = new Set([502, 503, 504]); // gateway errors of a proxy
 const MOMENT = 1000; // milliseconds to read why the page is loaded anew
 const LAST = new Set(['answer', 'error', 'busy']); // with one of these a response ends
 
@@ -85,14 +85,14 @@ export class Direct {
     } else this.hear({ ...fault, what: 'error', field: 'text', turn });
   }
 
-  /** Let go of what was asked: the server hears that. */
+  /** Abort the request; the server sees the disconnect. */
   stop() {
     this.running?.abort();
     this.running = null;
   }
 }
 
-/** What a refused request is told, in a phrase of ours: by the server, or by something between us that has no words. */
+/** Error phrase of a failed response from the server or from a proxy. */
 async function faultOf(response) {
   try {
     const { word, values } = await response.json();
@@ -103,7 +103,7 @@ async function faultOf(response) {
   return { word: 'unreachable', values: {} };
 }
 
-/** Hear every message of a response: a line of JSON each. A fault of who hears one is theirs, and the line goes on. */
+/** Read all messages of a response, one JSON object per line. Handler errors do not stop the stream. */
 export async function told(response, hear) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   for (let held = []; ; ) {

@@ -1,4 +1,4 @@
-// The sentence field: it grows with its text, takes Enter for "translate", and says what is wrong with what it holds.
+// Sentence field: auto-growing textarea, submits on Enter, shows validation errors.
 
 import { make, replace } from '../core/dom.js';
 import { t } from '../core/words.js';

@@ -1,4 +1,4 @@
-// The desk folded to one line, where a tab has something of its own to show: the sentence, its translation, and a button that unfolds it.
+// The translate form collapsed to one line on tabs with their own content.
 
 import { make, replace } from '../core/dom.js';
 import { on, state } from '../core/state.js';

@@ -1,4 +1,4 @@
-// What an address asks for: the request, what is asked instead of what there is not, and where one looks in the translation.
+// Requests and selections from permalinks, with fallbacks for missing models and options.
 
 import { lookOf, readLink, withinTranslation } from '../core/link.js';
 import { LET_GO, state } from '../core/state.js';

@@ -9,7 +9,7 @@ import { Pace } from './pace.js';
 const PAUSE = 120; // milliseconds after the last keystroke
 const LATE = 1000; // milliseconds until an answer from which on the next one is asked for less soon
 const FIRST_STEP = 500;
-const LONGEST = 4000; // milliseconds between two questions of who backs off
+const LONGEST = 4000; // maximum back-off in milliseconds
 const PATIENCE = 8000; // milliseconds without an answer after which the question is given up
 const SKIPPED = 3; // questions in a row without an answer, after which one is waited for
 const CLICK = 350; // milliseconds that a click takes
@@ -151,7 +151,7 @@ export class Live {
     this.rest();
   }
 
-  /** The reader turns from the sentence to what is shown: a click on it meets what is there, and then it may move. */
+  /** The field lost focus: release the layout after a pending click. */
   restSoon() {
     clearTimeout(this.rests);
     this.rests = setTimeout(() => this.rest(), CLICK);
@@ -164,7 +164,7 @@ export class Live {
 
   // ---------------------------------------------------------------- hearing
 
-  /** A message that answers a question of ours. A half-typed sentence is no fault, so none is told. */
+  /** Handle a live message. Errors are not shown, because a half-typed sentence is not an error. */
   hear(message) {
     const word = message.what === 'busy' ? 'live_busy' : LATER[message.word];
     if (word) this.backOff(word);
@@ -197,14 +197,14 @@ export class Live {
     if (missed && this.waits === null) this.soon();
   }
 
-  /** No answer came: once more, unless that was asked for in vain already. */
+  /** Timeout: retry once per sentence. */
   giveUp(text) {
     this.missed ||= text !== this.vain;
     this.vain = text;
     this.settle();
   }
 
-  /** Others are served first, or no machine is there: the same again, later. */
+  /** The server is busy or the cluster unreachable: retry later. */
   backOff(word) {
     this.wait(Math.min(LONGEST, Math.max(FIRST_STEP, 2 * this.pause)), word);
     this.replaced();

@@ -113,7 +113,7 @@ export class Offer {
     this.draw();
   }
 
-  /** What has come by now is kept by the server. */
+  /** Pause; the server keeps partial files. */
   halt() {
     this.watchdog.end();
     hub.forget();

@@ -1,4 +1,4 @@
-// An answer too large for a message waits at the server under a name.
+// Fetches answers that are too large to stream.
 
 import { call } from '../core/boot.js';
 

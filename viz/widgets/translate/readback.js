@@ -30,7 +30,7 @@ export class ReadBack {
       translation.reliability = told.reliability;
       this.judge(translation);
     } catch {
-      // The translation stands as it is: nobody asked for more, so nobody is told.
+      // On failure keep the translation; show no error.
     }
   }
 }

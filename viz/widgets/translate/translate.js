@@ -1,4 +1,4 @@
-// Sentence and translation: type, press Enter, read. What the server says comes here and becomes the page's translation.
+// Translate widget: sends requests and updates the page's translation.
 
 import { Translation, placed } from '../core/translation.js';
 import { readLink } from '../core/link.js';
@@ -147,7 +147,7 @@ class TranslateWidget {
     else this.take(request.model, this.field.text);
   }
 
-  /** Once a server that was gone is back, it is asked again, unless another sentence stands there by then. */
+  /** After a reconnect resend the request, unless the sentence has changed. */
   async lose() {
     const { asked, following, cut } = this;
     set({ unanswered: asked });
@@ -158,7 +158,7 @@ class TranslateWidget {
     this.ask(asked, cut, following);
   }
 
-  /** Nothing comes of what was asked; the last translation stands. */
+  /** Abandon the request; keep the last translation. */
   drop() {
     this.turns.drop();
     this.showTranslation();
@@ -307,7 +307,7 @@ class TranslateWidget {
     this.judge(state.translation);
   }
 
-  /** How far the answer can be relied on: below the translation, and in the sentence. */
+  /** Show the reliability below the translation and in the sentence. */
   judge(translation) {
     if (translation !== state.translation) return;
     this.written.judge(translation);

@@ -1,4 +1,4 @@
-// One translation at a time: each request has its number, and only messages of the last one count.
+// Numbers requests and accepts messages of the latest one only.
 
 import { isBusy, Patience } from '../core/away.js';
 import { line } from '../core/line.js';
@@ -71,7 +71,7 @@ export class Turns {
     line.again(this, pause);
   }
 
-  /** Nothing comes of this request; its line `broke`, or nobody is there. While one types, that is no fault: it is asked again, later. */
+  /** The request failed: the connection `broke` or the server is unreachable. Live requests are retried silently. */
   breaks(turn, broke) {
     if (turn !== this.number) return;
     if (this.live) this.hear({ what: 'error', field: 'text', word: 'cluster_gone', turn });
@@ -94,7 +94,7 @@ export class Turns {
     this.watchdog.end();
   }
 
-  /** Whatever still arrives of what was asked is of no interest. */
+  /** Ignore further messages of the request. */
   drop() {
     this.rests(null);
     this.number += 1;
@@ -103,7 +103,7 @@ export class Turns {
     set({ busy: false });
   }
 
-  /** The same, and the server need not go on. */
+  /** The same, and cancel it on the server. */
   stop() {
     this.way.stop(this.number);
     this.drop();

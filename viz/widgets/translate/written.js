@@ -1,4 +1,4 @@
-// The side of the translation: what is written, how sure the model was, and the line that says how it came to be.
+// Target panel: translation, token probabilities and status line.
 
 import { make, phrase, replace } from '../core/dom.js';
 import { minus, three } from '../core/view.js';

@@ -33,7 +33,7 @@ export const changes = () => listOf(state.interventions);
 
 const here = () => ({ text: state.interventions, sentence: sentenceOf(state.translation) });
 
-/** A step as the sentence that is there now can have it. */
+/** The step's interventions that fit the current sentence. */
 const fitting = ({ text, sentence }) => (sentence === sentenceOf(state.translation) ? text : changesFor(state.translation, text));
 
 /** Another list of changes: a step that can be undone. */
@@ -86,7 +86,7 @@ export function changeAt(kind, { layer, head }) {
   return changes().find((each) => OF_HEADS.has(each.action) && each.kind === kind && covers(each.layer, layer) && covers(each.head, head));
 }
 
-/** A brush on a head, its layer or its kind; the same again takes the change away. */
+/** Apply an action to a head, layer or kind; applying it again removes it. */
 export function paintHead(kind, place, brush) {
   const { name, action = name, amount } = brush;
   const [layer, head] = where(place);

@@ -1,4 +1,4 @@
-// Where a head is to look instead: where another head looks, or where it looks itself in another sentence.
+// Chooses a replacement map: another head's, or the head's own map for another sentence.
 
 import { make, replace } from '../core/dom.js';
 import { redraw } from '../core/redraw.js';
@@ -63,7 +63,7 @@ export class Giver {
     this.says.classList.toggle('refused', Boolean(why));
   }
 
-  /** What is given to this head: a head, or a sentence; nothing where that cannot be. */
+  /** The replacement source for this head, or undefined if impossible. */
   given({ layer, head }) {
     if (this.brush === 'borrow') {
       const text = this.text.value.trim();

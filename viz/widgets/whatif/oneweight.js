@@ -1,4 +1,4 @@
-// One weight, that of the cell that is pinned on the map: set by a slider, or dragged up and down on the map itself. Both make the
+// Editor for the pinned weight: slider or vertical drag on the map. Both make the
 // same change.
 
 import { make } from '../core/dom.js';
@@ -9,7 +9,7 @@ import { meant } from '../headview/marks.js';
 import { instead } from './changes.js';
 
 const WHOLE = 160; // pixels that a pointer goes from nothing to a weight of one
-const STILL = 4; // pixels below which it only clicked
+const STILL = 4; // drags shorter than this are clicks
 /** @type {Record<string, number>} what a key adds */
 const KEYS = { ArrowUp: 0.05, ArrowRight: 0.05, ArrowDown: -0.05, ArrowLeft: -0.05, PageUp: 0.2, PageDown: -0.2, Home: -1, End: 1 };
 

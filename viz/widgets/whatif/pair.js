@@ -1,4 +1,4 @@
-// A minimal pair: the sentence typed once more with a few words otherwise, as the swaps that lead from one to the other.
+// Minimal pair: a second sentence turned into word swaps of the first.
 
 import { make } from '../core/dom.js';
 import { t } from '../core/words.js';

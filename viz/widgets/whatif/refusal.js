@@ -1,4 +1,4 @@
-// The complaint about changes that cannot be. It stands beside the field in which the last of them was made, and describes it; what is
+// Error note for invalid interventions, placed beside the field of the last change; what is
 // about no field stands where it is first put.
 
 import { make } from '../core/dom.js';

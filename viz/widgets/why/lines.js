@@ -13,7 +13,7 @@ export const label = (name, ...inside) => make('th', { role: 'rowheader', scope:
 export const column = (name, above, below = '') =>
   make('th', { role: 'columnheader', scope: 'col', class: name }, make('b', {}, ...[above].flat()), make('small', {}, below));
 
-/** The keys that have a line of their own, and how many share one: `{ own: number[], rest: number[] }`. */
+/** Keys shown in rows of their own, and keys that are collapsed: `{ own: number[], rest: number[] }`. */
 export function shares(own, count) {
   const shown = new Set(own);
   return { own, rest: Array.from({ length: count }, (_, place) => place).filter((place) => !shown.has(place)) };

@@ -27,7 +27,7 @@ export class Pair {
     this.leave();
   }
 
-  /** Nothing of before stays: query and key of another kind are others. */
+  /** Reset on a change of kind. */
   leave() {
     this.row = null;
     this.column = null;

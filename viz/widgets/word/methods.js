@@ -104,7 +104,7 @@ export class Methods {
     }
   }
 
-  /** One method after the other; leaving the tab or choosing another word ends it. */
+  /** Run the methods one by one; stop on tab change or when another word is selected. */
   async measure() {
     const turn = ++this.turn;
     this.running = 'methods';
@@ -229,7 +229,7 @@ export class Methods {
     return make('div', { class: 'cells', role: 'img', 'aria-label': `${t(`method_${method}`)}: ${told}` }, ...cells);
   }
 
-  /** One plain sentence: how many name the same word, and whether raw attention is among them. */
+  /** Summary sentence: how many methods agree, and whether raw attention does. */
   whatFollows(words) {
     const done = this.config.methods.filter((method) => this.known[method]);
     if (done.length < this.config.methods.length && (this.running || done.length < 3))
