@@ -15,9 +15,8 @@ export function literal(value) {
   if (typeof value === 'boolean') return value ? 'True' : 'False';
   if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`;
   if (typeof value !== 'object') return JSON.stringify(value);
-  return `{${Object.entries(value)
-    .map(([name, each]) => `${JSON.stringify(name)}: ${literal(each)}`)
-    .join(', ')}}`;
+  const entries = Object.entries(value).map(([name, each]) => `${JSON.stringify(name)}: ${literal(each)}`);
+  return `{${entries.join(', ')}}`;
 }
 
 /**
