@@ -49,7 +49,7 @@ def served() -> Iterator[gr.Blocks]:
         free.bind(("127.0.0.1", 0))
         settings = Settings(port=free.getsockname()[1])
     page = build_page(settings)
-    launch_page(page, settings, prevent_thread_lock=True, quiet=True)
+    launch_page(page, settings, prevent_thread_lock=True)
     yield page
     page.close(verbose=False)
 

@@ -163,7 +163,7 @@ def browsing() -> Iterator[tuple[Browser, str]]:
     """A browser, and the address of the served page."""
     settings = Settings()
     page = build_page(settings)
-    launch_page(page, settings, prevent_thread_lock=True, quiet=True)
+    launch_page(page, settings, prevent_thread_lock=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=ARGUMENTS)
         yield browser, page.local_url

@@ -52,7 +52,7 @@ def own_address(elsewhere: Elsewhere) -> Iterator[str]:
         port = free.getsockname()[1]
     settings = Settings(port=port, backend="ray", ray_address=f"http://127.0.0.1:{elsewhere.port}")
     page = build_page(settings)
-    launch_page(page, settings, prevent_thread_lock=True, quiet=True)
+    launch_page(page, settings, prevent_thread_lock=True)
     yield str(page.local_url)
     page.close(verbose=False)
 

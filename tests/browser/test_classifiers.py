@@ -51,7 +51,7 @@ def address(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         hub.repositories[ON_THE_HUB].push({path.name: path.read_bytes() for path in hub_folder.iterdir()})
         settings = Settings(port=free_port(), models_folder=folder, models=(ON_THE_HUB, LISTED))
         page = build_page(settings)
-        launch_page(page, settings, prevent_thread_lock=True, quiet=True)
+        launch_page(page, settings, prevent_thread_lock=True)
         yield str(page.local_url)
         page.close(verbose=False)
 

@@ -77,7 +77,7 @@ def hub_and_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[
 def serve(models: tuple[str, ...]) -> gr.Blocks:
     settings = Settings(port=free_port(), models=models)
     page = build_page(settings)
-    launch_page(page, settings, prevent_thread_lock=True, quiet=True)
+    launch_page(page, settings, prevent_thread_lock=True)
     return page
 
 

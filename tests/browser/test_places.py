@@ -92,7 +92,7 @@ def port() -> Iterator[int]:
     """Of a site that serves the page below a path."""
     settings = Settings(port=free_port(), frames=("http://localhost:*",))
     page = build_page(settings)
-    launch_page(page, settings, prevent_thread_lock=True, quiet=True, root_path=BELOW)
+    launch_page(page, settings, prevent_thread_lock=True, root_path=BELOW)
     port = free_port()
     with served(site(page.local_url.rstrip("/"), port), port):
         yield port

@@ -160,7 +160,7 @@ def test_the_page_lives_where_gradio_renders_on_the_server(
     handlers = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)}
     settings = Settings(port=free_port())
     page = build_page(settings)
-    launch_page(page, settings, ssr_mode=True, prevent_thread_lock=True, quiet=True, root_path=root or None)
+    launch_page(page, settings, ssr_mode=True, prevent_thread_lock=True, root_path=root or None)
     try:
         assert page.node_process is not None
         address = f"http://127.0.0.1:{settings.port}/"

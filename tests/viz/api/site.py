@@ -97,7 +97,7 @@ def opened(settings: Settings) -> Iterator[Site]:
 
     async def launched() -> gr.Blocks:  # in a loop: outside, Gradio leaves some open
         page = build_page(settings)
-        launch_page(page, settings, prevent_thread_lock=True, quiet=True)
+        launch_page(page, settings, prevent_thread_lock=True)
         return page
 
     logging.getLogger("httpx").setLevel(logging.WARNING)

@@ -80,7 +80,7 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
 
         async def launched() -> gr.Blocks:  # in a loop: outside, Gradio leaves some open
             page = build_page(settings)
-            launch_page(page, settings, prevent_thread_lock=True, quiet=True)
+            launch_page(page, settings, prevent_thread_lock=True)
             return page
 
         page = asyncio.run(launched())
