@@ -32,7 +32,7 @@ ROOMS = {
     "viz/tabs/*": "gradio numpy",
     "viz/lessons/*": "numpy pandas",
     "viz/widgets/*": "",
-    "viz/api/*": "fastapi gradio numpy starlette",
+    "viz/api/*": "anyio fastapi gradio numpy starlette",
     "viz/notebook/*": "anywidget numpy plotly traitlets",
     "viz/export/*": "numpy pandas plotly",
     "viz/wire/*": "anyio gradio plotly prometheus_client starlette",

@@ -258,3 +258,32 @@ def test_a_port_that_is_taken_or_a_wrong_setting_is_said_in_a_line(environment: 
     assert ran.returncode != 0
     assert "HEADLIGHT_PORT" in ran.stderr
     assert "Traceback" not in ran.stderr
+
+
+SPACES = """
+import os, sys
+assert "torch" not in sys.modules, "CUDA may be initialised already"  # the real package refuses to go on
+decorated = []
+
+
+def GPU(task=None, *, duration=None, size=None):
+    def lend(task):
+        if os.environ.get("SPACES_ZERO_GPU", "").lower() not in ("1", "t", "true"):
+            return task
+        def on_gpu(*given):
+            return task(*given)
+        decorated.append((task.__name__, duration))
+        return on_gpu
+    return lend if task is None else lend(task)
+"""
+
+
+@pytest.mark.parametrize(("zero_gpu", "decorated"), [("true", [["compute", 15]]), ("", [])])
+def test_on_zerogpu_the_package_spaces_comes_first_and_finds_the_function(
+    space: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, zero_gpu: str, decorated: list[list[object]]
+) -> None:
+    (tmp_path / "spaces.py").write_text(SPACES, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("SPACES_ZERO_GPU", zero_gpu)
+    code = "import app, json, spaces; print(json.dumps(spaces.decorated))"
+    assert json.loads(quiet([sys.executable, "-c", code], space)) == decorated

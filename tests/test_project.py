@@ -21,7 +21,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 FORMS = sorted(path for path in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml") if path.name != "config.yml")
 TRIGGERS = {
-    "tests": {"push", "pull_request"},
+    "tests": {"push", "pull_request", "schedule", "release"},
     "release": {"push"},
     "space": {"push", "workflow_dispatch"},
 }

@@ -66,4 +66,4 @@ def test_its_python_runs_and_says_what_its_comments_say(monkeypatch: pytest.Monk
 
 
 def test_it_is_short() -> None:
-    assert len(README) < 9_000
+    assert len(README.split("---\n", 2)[2]) < 9_000  # the front matter is for the Hub alone

@@ -60,12 +60,8 @@ def build_page(settings: Settings | None = None, tabs: Mapping[str, Tab] = TABS)
     return page
 
 
-def launch_page(page: gr.Blocks, settings: Settings | None = None, *, ssr_mode: bool = False, **more: Any) -> None:
-    """Serve the page until a stop signal; `more` is for tests.
-
-    `ssr_mode`: Gradio renders on the server, as Spaces ask for. Our widgets draw in the browser, so nothing would be
-    drawn earlier. A first visit takes three times the requests, and Node writes the page's HTML past our middleware.
-    """
+def launch_page(page: gr.Blocks, settings: Settings | None = None, **more: Any) -> None:
+    """Serve the page until a stop signal; `more` is for tests."""
     settings = settings or read_settings()
     require_place(settings)
     bare_ipv6 = settings.host is not None and ":" in settings.host and "[" not in settings.host
@@ -83,7 +79,7 @@ def launch_page(page: gr.Blocks, settings: Settings | None = None, *, ssr_mode: 
         footer_links=["api"],
         run_history=False,
         show_error=False,
-        ssr_mode=ssr_mode,
+        ssr_mode=False,  # Spaces ask for it, but it draws no widget earlier and takes three times the requests
         mcp_server=serves_tools(settings),
         favicon_path=PICTURES / ICON,
         app_kwargs={"routes": routes(), **guarded, "middleware": [*guarded["middleware"], quick_page()]},

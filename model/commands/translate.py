@@ -115,7 +115,7 @@ def _as_json(line: str, best: Hypothesis | None, error: str) -> str:
         "source": line.encode("utf-8", "replace").decode("utf-8"),
         "text": best.text if best else "",
     }
-    if best is not None:
+    if best is not None and best.log_probability:  # greedy search adds nothing up
         values |= {"log_probability": round(best.log_probability, 6), "score": round(best.score, 6)}
         values |= {} if best.back is None else {"back": round(best.back, 6)}
     return json.dumps(values | ({"error": error} if error else {}), ensure_ascii=False)

@@ -11,14 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from headlight.model.errors import RequestError
 from headlight.model.records import Hypothesis, Timing, Translation, TranslationRequest
-from headlight.model.translate.requests import batches_by_length
-
-if TYPE_CHECKING:
-    from headlight.model.translate.translator import Translator
+from headlight.model.translate.requests import RequestChecker, batches_by_length
 
 WEIGHT = 0.3  # weight of the reverse score, tuned on held-out sentences
 BATCH_TOKENS = 3000
@@ -26,15 +23,32 @@ Guesses = Sequence[float | None]  # log probability of the source per token; Non
 Pair = tuple[str, str]  # a sentence and a translation of it
 
 
+class BatchTranslator(Protocol):
+    """The methods of a `Translator` that reranking calls; the translator itself imports this module."""
+
+    @property
+    def checker(self) -> RequestChecker:
+        """Validates and encodes requests."""
+
+    def log_probabilities(self, requests: Sequence[TranslationRequest]) -> list[list[float]]:
+        """Log probability of each token of forced translations."""
+
+    def translate_batch(self, texts: Sequence[str | TranslationRequest]) -> list[Translation]:
+        """Translate and capture requests."""
+
+    def hypotheses_of_lines(self, lines: Sequence[str], **options: Any) -> list[list[Hypothesis]]:
+        """Beam hypotheses of each line."""
+
+
 # ------------------------------------------------------------ how well the sentence can be guessed
 
 
-def guess_sentence(reverse: Translator, sentence: str, translations: Sequence[str]) -> Guesses:
+def guess_sentence(reverse: BatchTranslator, sentence: str, translations: Sequence[str]) -> Guesses:
     """Reverse score: log probability of the sentence given each translation."""
     return guess_all(reverse, [(sentence, text) for text in translations])
 
 
-def guess_all(reverse: Translator, pairs: Sequence[Pair]) -> list[float | None]:
+def guess_all(reverse: BatchTranslator, pairs: Sequence[Pair]) -> list[float | None]:
     """The same of many sentences, each with a translation, in as few passes as their lengths allow."""
     found: list[float | None] = [None] * len(pairs)
     requests: dict[int, TranslationRequest] = {}
@@ -51,7 +65,7 @@ def guess_all(reverse: Translator, pairs: Sequence[Pair]) -> list[float | None]:
     return found
 
 
-def request_back(reverse: Translator, sentence: str, text: str) -> tuple[TranslationRequest, int]:
+def request_back(reverse: BatchTranslator, sentence: str, text: str) -> tuple[TranslationRequest, int]:
     """The reverse request, and the token count of the longer side.
 
     A translation that is empty, or longer than the model reads, raises an error.
@@ -131,12 +145,14 @@ def _chosen(searched: Translation, found: tuple[Hypothesis, ...], captured: Tran
 # ------------------------------------------------------------ with both models at hand
 
 
-def choose(reverse: Translator, translator: Translator, translation: Translation) -> Translation:
+def choose(reverse: BatchTranslator, translator: BatchTranslator, translation: Translation) -> Translation:
     """One translation, chosen by both models, if its request asks for that."""
     return choose_all(reverse, translator, [translation])[0]
 
 
-def choose_all(reverse: Translator, translator: Translator, translations: Sequence[Translation]) -> list[Translation]:
+def choose_all(
+    reverse: BatchTranslator, translator: BatchTranslator, translations: Sequence[Translation]
+) -> list[Translation]:
     """Many, in as few passes as their lengths allow."""
     places = [place for place, each in enumerate(translations) if has_choice(each)]
     pairs = [
@@ -157,13 +173,15 @@ def choose_all(reverse: Translator, translator: Translator, translations: Sequen
     return answers
 
 
-def translate_lines(reverse: Translator, translator: Translator, lines: Sequence[str], **options: Any) -> list[str]:
+def translate_lines(
+    reverse: BatchTranslator, translator: BatchTranslator, lines: Sequence[str], **options: Any
+) -> list[str]:
     """`Translator.translate_lines` with reranking, if the options have a `back_weight`."""
     return [best.text if best else "" for best in best_of_lines(reverse, translator, lines, **options)]
 
 
 def best_of_lines(
-    reverse: Translator | None, translator: Translator, lines: Sequence[str], **options: Any
+    reverse: BatchTranslator | None, translator: BatchTranslator, lines: Sequence[str], **options: Any
 ) -> list[Hypothesis | None]:
     """The same with scores, and without a way back where there is none; of a blank line None."""
     found = translator.hypotheses_of_lines(lines, **options)

@@ -160,6 +160,7 @@ def write_starter(browser: str) -> None:
         lines.append(f"export LD_LIBRARY_PATH={shlex.quote(str(OURS / 'lib'))}")
     if (OURS / "fonts.conf").exists():
         lines.append(f"export FONTCONFIG_FILE={shlex.quote(str(OURS / 'fonts.conf'))}")
+    OURS.mkdir(exist_ok=True)
     STARTER.write_text("\n".join([*lines, f'exec {shlex.quote(browser)} "$@"', ""]), encoding="utf-8")
     STARTER.chmod(0o755)
 
@@ -209,7 +210,8 @@ def main() -> int:
         return 1
     if not (OURS / "fonts.conf").exists() and not has_fonts():
         get_fonts()
-    if (OURS / "fonts.conf").exists() and not os.environ.get("HEADLIGHT_CHROMIUM"):
+    is_first = find_chromium(windowless=True) == browser  # else one that does not start stands before it on the path
+    if not os.environ.get("HEADLIGHT_CHROMIUM") and ((OURS / "fonts.conf").exists() or not is_first):
         write_starter(str(ENGINE) if browser == str(STARTER) else browser)
     shutil.rmtree(MODULES, ignore_errors=True)
     say(f"The page's tests run in {find_chromium(windowless=True)}.")

@@ -109,10 +109,10 @@ def running(said: Path) -> Iterator[int]:
         )
         try:
             for _ in range(PATIENCE * 2):
-                if "Running on local URL" in said.read_text() or process.poll() is not None:
+                if "* Running on " in said.read_text() or process.poll() is not None:
                     break
                 time.sleep(0.5)
-            assert "Running on local URL" in said.read_text(), said.read_text()
+            assert "* Running on " in said.read_text(), said.read_text()
             yield port
         finally:
             process.terminate()

@@ -9,10 +9,7 @@ import json
 import secrets
 from collections.abc import Callable, Hashable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
-
-if TYPE_CHECKING:
-    from headlight.viz.answers.line import Line
+from typing import Any, NamedTuple, Protocol, Self
 
 
 class Visitor(NamedTuple):
@@ -22,12 +19,30 @@ class Visitor(NamedTuple):
     session: str = ""
 
 
+class Queue(Protocol):
+    """The methods of the queue (`Line`) that a place calls; the queue itself imports this module."""
+
+    by_session: bool
+
+    def wait(self, place: Place, seconds: float | None) -> bool:
+        """See `Place.wait`."""
+
+    def before(self, place: Place) -> int | None:
+        """See `Place.before`."""
+
+    def done(self, place: Place, result: Any) -> None:
+        """See `Place.done`."""
+
+    def leave(self, place: Place) -> None:
+        """See `Place.leave`."""
+
+
 class Place:
     """One visitor's place in the queue, then the turn itself. Leaving the `with` block gives it back."""
 
     def __init__(
         self,
-        line: Line,
+        line: Queue,
         visitor: Visitor,
         number: int,
         *,

@@ -37,6 +37,7 @@ def space_files(root: Path, extra_models: Iterable[str] = ()) -> Mapping[str, Pa
     assets = root / "assets"
     paths += [assets / "first.json", assets / "models" / "hub.json"]
     paths += [*(assets / "words").glob("*.json"), *(assets / "faithfulness").glob("*.json")]
+    paths += (assets / "pictures").glob("*.png")
     paths += [assets / "corpora" / f"{name}.tsv" for name in CORPORA]
     for name in dict.fromkeys((*MODELS, *extra_models)):
         paths += _model_files(assets / "models", name)

@@ -89,7 +89,7 @@ def test_a_long_file_shows_progress_on_standard_error_only(
     assert run(*arguments, monkeypatch=monkeypatch, stdin="\n".join(lines)) == 0
     shown = capsys.readouterr()
     assert shown.out.count("\n") == 53
-    assert "53 of 53 lines" in shown.err
+    assert "53 lines, " in shown.err
 
 
 @pytest.mark.parametrize("arguments", [("--beam", "3"), ("--temperature", "1.5", "--seed", "4"), ("--no-repeat", "2")])

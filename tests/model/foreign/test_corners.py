@@ -163,7 +163,7 @@ def test_small_100_is_told_the_target_in_front_of_the_source(tmp_path: Path, hun
     ("make", "named", "where"),
     [
         (marian, "ByT5Tokenizer", "config.json"),
-        (t5, "RobertaTokenizer", "tokenizer_config.json"),
+        (t5, "BigBirdTokenizer", "tokenizer_config.json"),
         (m2m, "IndicTransTokenizer", "tokenizer_config.json"),
         (marian, "BertTokenizerFast", "tokenizer_config.json"),
     ],

@@ -213,7 +213,7 @@ def test_a_wrong_address_and_a_missing_package_are_told(monkeypatch: pytest.Monk
     with pytest.raises(SettingsError, match="HEADLIGHT_CACHE_URL must be an address"):
         SharedAnswers("ftp://example.org")
     monkeypatch.setitem(__import__("sys").modules, "valkey", None)
-    with pytest.raises(SettingsError, match="headlight\\[cluster\\]"):
+    with pytest.raises(SettingsError, match="headlight-attention\\[cluster\\]"):
         SharedAnswers("redis://127.0.0.1:1/0")
 
 

@@ -104,3 +104,7 @@ def test_a_package_finds_the_checkout_in_the_current_folder(tmp_path: Path) -> N
     assert find_root([tmp_path, ROOT]) == ROOT
     with pytest.raises(CommandError, match="from a checkout"):
         find_root([tmp_path])
+
+
+def test_a_space_gets_the_icon_and_the_picture_without_which_the_page_does_not_start() -> None:
+    assert {"assets/pictures/icon.png", "assets/pictures/share.png"} <= set(space_files(ROOT))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from headlight.model.records import TranslationRequest
+from headlight.model.records import DecodingOptions, TranslationRequest
 from headlight.viz.answers.cards import ModelCard
 from headlight.viz.answers.service import Service
 from headlight.viz.errors import PageError
@@ -148,6 +148,7 @@ class ModelDefaults(NamedTuple):
     source: str = ""
     target: str = ""
     left_out: tuple[str, ...] = ()
+    in_python: DecodingOptions = DecodingOptions()
 
     def options(self) -> dict[str, Any]:
         return {}

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from headlight.model.folders.checksums import weights_digest
 from headlight.viz.answers.markdown import Block, blocks, curve_of, licence_of, scores_of, sections
 from headlight.viz.answers.service import Service
 from headlight.viz.settings import MODELS, Settings
@@ -192,7 +193,8 @@ def test_plain_answers_that_nobody_has_read_yet_are_no_wrong_ones(
 ) -> None:
     shutil.copytree(MODELS / "toy", tmp_path / "new")
     measured = {"alone": {"answers": 3, "area": 0.5, "calibration": [[3, 0.5, 1.0]]}, "plain": plain}
-    (tmp_path / "new" / "reliability.json").write_text(json.dumps({"measured": measured}), encoding="utf-8")
+    report = {"weights": weights_digest(tmp_path / "new"), "measured": measured}
+    (tmp_path / "new" / "reliability.json").write_text(json.dumps(report), encoding="utf-8")
     (card,) = cards_values(Service(Settings(models_folder=tmp_path)))
     assert card["reliability"]["plain"] == shown
 

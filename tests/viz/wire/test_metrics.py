@@ -178,7 +178,7 @@ def test_a_port_that_is_taken_and_a_missing_package_are_told(watch: Watch, monke
             server.shutdown()
             server.server_close()
     monkeypatch.setitem(__import__("sys").modules, "prometheus_client", None)
-    with pytest.raises(SettingsError, match="headlight\\[metrics\\]"):
+    with pytest.raises(SettingsError, match="headlight-attention\\[metrics\\]"):
         serve_metrics(watch.page, watch.service, settings)
 
 

@@ -90,8 +90,6 @@ class Beside {
     listenToKeys(() => (this.open() ? this.keys() : null));
   }
 
-  // ---------------------------------------------------------------- asking
-
   update() {
     if (state.tab !== 'beside' || !state.translation) return;
     if (!this.sides) this.build();
@@ -140,8 +138,6 @@ class Beside {
     else this.draw();
   }
 
-  // ---------------------------------------------------------------- what is shown
-
   /** The page's translation; where one model searches twice, what it chooses alone. */
   get first() {
     return this.told?.own ?? state.translation;
@@ -174,8 +170,6 @@ class Beside {
     else if (state.kind === this.kind) set(head);
     else set({ kind: this.kind, ...LET_GO, ...head });
   }
-
-  // ---------------------------------------------------------------- drawing
 
   draw() {
     const { kind, told, first: translation } = this;
@@ -219,8 +213,6 @@ class Beside {
     const matched = t(told.partners.same(kind, told.back ? 'columns' : 'rows') ? 'beside_by_characters' : 'beside_by_words');
     this.shares.title = [counted, told.back ? t('beside_rescaled') : '', matched].filter(Boolean).join(' ');
   }
-
-  // ---------------------------------------------------------------- what is lit
 
   /** The page's own pin, in common words, or the one of a word that the first model lacks. */
   held() {

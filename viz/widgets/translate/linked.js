@@ -4,6 +4,7 @@ import { lookOf, readLink, withinTranslation } from '../core/link.js';
 import { LET_GO, state } from '../core/state.js';
 import { bestHead } from '../core/besthead.js';
 import { tellingRow } from '../core/look.js';
+import { keptPins } from '../core/pins.js';
 
 /** All of the request that an address names a part of: a sentence, or a model alone. Nothing where it names neither. */
 export function wantedBy(request, defaults, example) {
@@ -49,3 +50,9 @@ function begin(translation, chosen) {
 
 const ids = (tokens) => tokens.map((token) => token.id).join();
 const sameShape = (one, other) => ids(one.source) === ids(other.source) && ids(one.target) === ids(other.target);
+
+/** Where one looks in a live answer: every pin stays with its word, unless the model is another one. */
+export function liveLook(before, translation) {
+  if (before?.model.name !== translation.model.name) return lookAt(translation, null);
+  return { hoverRow: null, hoverColumn: null, written: null, ...keptPins(before, translation, state) };
+}

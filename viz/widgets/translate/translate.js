@@ -4,7 +4,6 @@ import { Translation, placed } from '../core/translation.js';
 import { readLink } from '../core/link.js';
 import { keptChanges } from '../core/interventions.js';
 import { ready } from '../core/page.js';
-import { keptPins } from '../core/pins.js';
 import { on, set, state } from '../core/state.js';
 import { shadedSpans } from '../parts/reliability.js';
 import { Chooser } from './chooser.js';
@@ -12,7 +11,7 @@ import { Examples } from './examples.js';
 import { SentenceField } from './field.js';
 import { Fields } from './fields.js';
 import { Folded } from './folded.js';
-import { isAsked, lookAt, defaultInstead, wantedBy } from './linked.js';
+import { defaultInstead, isAsked, liveLook, lookAt, wantedBy } from './linked.js';
 import { LooksLike } from './looks.js';
 import { Live } from './live.js';
 import { mountOptions } from './options.js';
@@ -73,8 +72,8 @@ class TranslateWidget {
       if (this.written.says && this.isCurrent()) this.outdate('');
     });
     const about = { model: () => this.chooser.model, pending: () => (state.busy ? this.asked.text : null) };
-    const refuse = () => this.outdate('not_translated');
-    this.live = new Live(this.field, { ask: () => this.askLive(), drop: () => this.turns.stop(), refuse, ...about });
+    const does = { ask: () => this.askLive(), drop: () => this.turns.stop(), refuse: () => this.outdate('not_translated') };
+    this.live = new Live(this.field, { ...does, ...about });
     this.reading = new Reading({
       language: reads,
       above: [menu.element, this.examples.element],
@@ -91,7 +90,6 @@ class TranslateWidget {
     this.root.append(this.reading.element, this.written.element, options.element, this.desk.element, this.written.popup);
   }
 
-  /** Another model, with a sentence that it can read. */
   useModel(name) {
     const example = this.examples.of(name);
     if (example) this.take(name, example.text);
@@ -109,8 +107,6 @@ class TranslateWidget {
     else this.take(model, this.field.text);
     this.field.focus();
   }
-
-  // ---------------------------------------------------------------- asking
 
   translate(more = {}) {
     this.fields.clear();
@@ -158,7 +154,6 @@ class TranslateWidget {
     this.ask(asked, cut, following);
   }
 
-  /** Abandon the request; keep the last translation. */
   drop() {
     this.turns.drop();
     this.showTranslation();
@@ -210,8 +205,6 @@ class TranslateWidget {
     return true;
   }
 
-  // ---------------------------------------------------------------- hearing
-
   hear(message) {
     if (!this.turns.hears(message)) return;
     if (message.what === 'parcel') collect(this.server, message).then((answer) => this.hear(answer));
@@ -238,16 +231,11 @@ class TranslateWidget {
       return;
     }
     const translation = new Translation({ ...message, live: true });
-    const before = state.translation;
-    const same = before?.model.name === translation.model.name;
-    const kept = { hoverRow: null, hoverColumn: null, written: null };
-    const look = same ? { ...kept, ...keptPins(before, translation, state) } : lookAt(translation, null);
     this.written.stopped('');
-    this.show(translation, look);
+    this.show(translation, liveLook(state.translation, translation));
     this.live.answered(translation);
   }
 
-  /** The page's new translation. */
   arrive(translation) {
     const look = lookAt(translation, this.following);
     this.following = null;
@@ -269,7 +257,6 @@ class TranslateWidget {
     this.outdate('not_translated');
   }
 
-  /** Whether the translation on show is of the sentence in the field. */
   isCurrent() {
     return this.field.text === state.translation?.request.text;
   }
@@ -280,8 +267,6 @@ class TranslateWidget {
     this.written.stopped(this.isCurrent() ? '' : word);
     if (!state.busy) this.showTranslation();
   }
-
-  // ---------------------------------------------------------------- drawing
 
   draw() {
     const model = state.translation?.model;
@@ -307,7 +292,6 @@ class TranslateWidget {
     this.judge(state.translation);
   }
 
-  /** Show the reliability below the translation and in the sentence. */
   judge(translation) {
     if (translation !== state.translation) return;
     this.written.judge(translation);

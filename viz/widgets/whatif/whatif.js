@@ -120,8 +120,6 @@ class WhatIf {
     return this.maps;
   }
 
-  // ---------------------------------------------------------------- asking
-
   update() {
     const { translation } = state;
     if (state.tab !== 'whatif' || !translation) return;
@@ -178,8 +176,6 @@ class WhatIf {
     this.heads.draw();
     this.draw();
   }
-
-  // ---------------------------------------------------------------- drawing
 
   draw() {
     if (this.base !== state.translation) return; // it is drawn when what the changes do to it is known
