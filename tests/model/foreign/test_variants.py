@@ -125,5 +125,5 @@ def test_code_is_cut_as_transformers_cuts_it(apart: bool, tmp_path: Path) -> Non
     folder = t5(tmp_path / "model", of_code=True, apart=apart, tasks=False)
     theirs = transformers.RobertaTokenizer.from_pretrained(folder)
     ours = translator(folder)
-    for text in ("Der Wind weht.", "def f(x):  return x", "日本 ½"):
+    for text in ("Der Wind weht.", "def f(x): return x", "日本 ½"):
         assert [token.id for token in ours.translate(text, max_length=1).source_tokens] == theirs(text).input_ids

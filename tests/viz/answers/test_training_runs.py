@@ -190,7 +190,7 @@ def test_a_full_part_of_the_queue_is_told_in_words_of_its_own(
     theirs = [runs.begin(Visitor(ANNA.address, name), TOY) for name in "abc"]
     with pytest.raises(PageError) as caught:
         runs.begin(Visitor(ANNA.address, "d"), TOY)
-    assert (caught.value.word, caught.value.values) == ("training_full", {"before": 2})
+    assert (caught.value.word, caught.value.values) == ("training_full", {"before": 2, "seconds": 1})
     for run in theirs:
         runs.left(run.visitor)
         ended(runs, run)

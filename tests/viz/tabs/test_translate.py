@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from threading import Event
 from types import SimpleNamespace
 from typing import Any
@@ -30,6 +30,15 @@ from headlight.viz.wire.visitors import VISITOR, with_turn
 from tests.letters import NEAR, decoded
 
 SENTENCE = "Der alte Mann liest seiner Frau am Abend aus der Zeitung vor."
+
+
+def collect(messages: AsyncIterator[Any]) -> list[Any]:
+    """All messages of a stream."""
+
+    async def read() -> list[Any]:
+        return [each async for each in messages]
+
+    return asyncio.run(read())
 
 
 def ask(translate_widget: TranslateWidget, visitor: str = "one", **values: Any) -> list[dict[str, Any]]:
@@ -165,7 +174,7 @@ def test_nothing_is_kept_of_a_visitor_for_whom_nothing_runs(translate_widget: Tr
 def test_what_is_no_request_is_told_so(translate_widget: TranslateWidget, request_: Any) -> None:
     event: Any = SimpleNamespace(request=request_)
     visitor: Any = SimpleNamespace(session_hash="one")
-    (message,), (queued, _) = translate_widget.ask(request_, Event()), translate_widget.tell(event, visitor)
+    (message,), (queued, _) = translate_widget.ask(request_, Event()), collect(translate_widget.tell(event, visitor))
     assert json.loads(message)["word"] in ("not_json", "not_names")
     assert queued == message
 
@@ -181,7 +190,7 @@ def test_a_stopped_request_has_no_answer(translate_widget: TranslateWidget) -> N
     values = default_request(translate_widget.service) | {
         "text": "Dieser Satz wurde noch nie gefragt, und er ist lang."
     }
-    assert list(translate_widget._messages(values, stop)) == []
+    assert list(translate_widget._messages(values, stop, lambda translation: None)) == []
 
 
 def test_what_ends_says_nothing_over_the_news_of_a_later_request(
@@ -189,13 +198,20 @@ def test_what_ends_says_nothing_over_the_news_of_a_later_request(
 ) -> None:
     messages = ['{"what":"progress","text":"A"}', '{"what":"progress","text":"A dog"}', '{"what":"answer"}']
     visitor: Any = SimpleNamespace(session_hash="one")
-    monkeypatch.setattr(translate_widget, "_messages", lambda values, stop: (each for each in messages))
-    told = translate_widget.tell(SimpleNamespace(request='{"turn":3}'), visitor)  # type: ignore[arg-type]
-    assert [next(told), next(told)] == [f'{{"turn":3,{each[1:]}' for each in messages[:2]]
-    later = translate_widget.tell(SimpleNamespace(request='{"turn":4}'), visitor)  # type: ignore[arg-type]
-    assert json.loads(next(later)) == {"turn": 4, "what": "waiting", "before": 0}
-    assert list(told) == [gr.skip()]  # not its answer, and no word of it once more
-    assert list(later)[-2:] == [f'{{"turn":4,{messages[-1][1:]}', gr.skip()]
+    monkeypatch.setattr(translate_widget, "_messages", lambda values, stop, done: (each for each in messages))
+
+    async def converse() -> tuple[list[Any], list[Any], list[Any]]:
+        first = translate_widget.tell(SimpleNamespace(request='{"turn":3}'), visitor)  # type: ignore[arg-type]
+        begun = [await anext(first), await anext(first)]
+        later = translate_widget.tell(SimpleNamespace(request='{"turn":4}'), visitor)  # type: ignore[arg-type]
+        started = await anext(later)
+        ended = [each async for each in first]
+        return begun, ended, [started, *[each async for each in later]]
+
+    begun, ended, later = asyncio.run(converse())
+    assert begun == [f'{{"turn":3,{each[1:]}' for each in messages[:2]]
+    assert ended == [gr.skip()]  # not its answer, and no word of it once more
+    assert later[-2:] == [f'{{"turn":4,{messages[-1][1:]}', gr.skip()]
 
 
 def test_the_browser_knows_models_examples_and_limits_beforehand(
