@@ -231,6 +231,16 @@ def test_each_source_is_tried_until_one_brings_a_browser_that_starts(
     assert f'exec {bare / "path" / "google-chrome"} "$@"' in starter  # not the first on the path, which does not start
 
 
+@needs_sh
+def test_a_browser_that_is_named_and_does_not_start_is_said(
+    bare: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HEADLIGHT_CHROMIUM", str(bare / "none"))
+    fake(bare / "path" / "chromium")
+    assert browser_install.main() == 1
+    assert lines(capsys).startswith(f"HEADLIGHT_CHROMIUM names {bare / 'none'}, which does not start.")
+
+
 def test_where_none_can_be_had_a_sentence_says_what_to_do(
     bare: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -86,7 +86,7 @@ def test_the_slowest_five_are_listed_with_their_cpu_seconds(pytester: pytest.Pyt
     lines = (pytester.path / "costs.txt").read_text(encoding="utf-8").splitlines()
     costs = {line.split("\t")[0]: float(line.split("\t")[2]) for line in lines if "\tcall\t" in line}
     assert len(costs) == 8
-    assert max(costs.values()) >= 0.2
+    assert max(costs.values()) > 0.1
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes that still run are read from Linux's /proc")
@@ -94,11 +94,11 @@ def test_a_process_that_a_test_started_counts() -> None:
     before = cpu_seconds()
     end = "import time\nwhile time.process_time() < 0.3: pass\n"
     with subprocess.Popen([sys.executable, "-c", end + "input()"], stdin=subprocess.PIPE) as process:
-        while cpu_seconds() - before < 0.3 and process.poll() is None:
+        while cpu_seconds() - before < 0.25 and process.poll() is None:
             time.sleep(0.02)
         assert process.stdin
         process.stdin.write(b"\n")
-    assert cpu_seconds() - before >= 0.3
+    assert cpu_seconds() - before >= 0.25  # of whole ticks
 
 
 @pytest.mark.skipif(not shutil.which("make"), reason="what the Makefile runs is asked of make")

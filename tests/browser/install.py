@@ -204,6 +204,10 @@ def get_fonts() -> None:
 
 
 def main() -> int:
+    named = os.environ.get("HEADLIGHT_CHROMIUM")
+    if named and not starts(named):
+        say(f"HEADLIGHT_CHROMIUM names {named}, which does not start. Name another Chromium, or none.")
+        return 1
     browser = get_browser()
     if browser is None:
         say(FAILED)
@@ -211,7 +215,7 @@ def main() -> int:
     if not (OURS / "fonts.conf").exists() and not has_fonts():
         get_fonts()
     is_first = find_chromium(windowless=True) == browser  # else one that does not start stands before it on the path
-    if not os.environ.get("HEADLIGHT_CHROMIUM") and ((OURS / "fonts.conf").exists() or not is_first):
+    if not named and ((OURS / "fonts.conf").exists() or not is_first):
         write_starter(str(ENGINE) if browser == str(STARTER) else browser)
     shutil.rmtree(MODULES, ignore_errors=True)
     say(f"The page's tests run in {find_chromium(windowless=True)}.")
