@@ -367,7 +367,7 @@ def test_products_sum_to_the_score_and_the_softmax_of_scores_is_the_weight_in_he
     assert moved.sum() == pytest.approx(own, abs=(len(moved) + 1) * THREE)
     strip = page.locator(".headlight-why .stream tfoot canvas")
     strip.hover(position={"x": 1, "y": 5})
-    expect(page.locator(".value-tip")).to_have_text(f"1: {added[0]:.4f}".replace("-", "−"))
+    expect(page.locator(".value-tip")).to_have_text(f"0: {added[0]:.4f}".replace("-", "−"))
 
 
 def test_what_the_decoder_may_not_see_is_said_to_be_masked(page: Page, example: Translation) -> None:
