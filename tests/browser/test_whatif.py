@@ -78,7 +78,9 @@ def test_a_click_switches_a_head_off_and_another_one_on_again(
     off = [{"action": "remove", "kind": "cross", "layer": 0, "head": 3}]
     loss = held(translator, example, off).log_probability - example.log_probability
     assert sum_of(page) == pytest.approx(loss, abs=0.006)
-    changed = translator.translate(TEXT, beam_size=4, no_repeat=4, interventions=off)  # its own choice: nothing is read back
+    changed = translator.translate(
+        TEXT, beam_size=4, no_repeat=4, interventions=off
+    )  # its own choice: nothing is read back
     assert re.sub(r"\W", "", now(page)) == re.sub(r"\W", "", changed.text)
     assert chips(page) == ["Cross L1·H4: off"]
     drawn = page.evaluate(f"document.querySelector('{TAB} .head .plot').data[0].z")
