@@ -71,6 +71,7 @@ class Crowd:
         return str(told[-1].get("word", told[-1]["what"]))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("computed")
 def test_sixty_pupils_get_all_their_answers_beside_five_hundred_hostile_requests(site: Site) -> None:
     async def lesson() -> tuple[Counter[str], str, int]:
