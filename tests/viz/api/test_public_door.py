@@ -108,7 +108,8 @@ def test_what_the_page_and_programs_need_is_there(site: Site, path: str) -> None
 def test_all_that_the_page_itself_names_is_there(site: Site) -> None:
     text = site.http.get("/").text
     named = set(re.findall(r'(?:src|href)="\.?(/[^"]+)"', text))
-    assert len(named) >= 2  # the page's script and its style; our own tags have whole addresses
+    named |= {f"/{each}" for each in re.findall(r'href="(gradio_api/headlight/[^"]+)"', text)}  # our icon and manifest
+    assert len(named) > 2
     assert {path: site.http.get(path).status_code for path in named} == dict.fromkeys(named, 200)
 
 
