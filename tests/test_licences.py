@@ -22,7 +22,7 @@ BOUND = sorted(
 def test_the_readme_claims_no_free_licence_for_a_space_with_restricted_weights() -> None:
     assert BOUND == ["de-en", "en-de", "en-zh", "fr-en", "sentiment", "zh-en"]
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    matter = dict(line.split(": ", 1) for line in readme.split("---")[1].strip().splitlines())
+    matter = dict(re.findall(r"^(\w+): (.+)$", readme.split("---")[1], re.MULTILINE))
     assert matter["license"] == "other"
     assert "non-commercial" in matter["license_name"]
     assert (ROOT / matter["license_link"]).is_file()
