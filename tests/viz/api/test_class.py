@@ -80,7 +80,8 @@ def test_sixty_pupils_get_all_their_answers_beside_five_hundred_hostile_requests
         async with httpx.AsyncClient(base_url=site.page.local_url, timeout=600, limits=MANY) as client:
             crowd = Crowd(site, client)
             hostile = [
-                asyncio.create_task(crowd.ask(sentence(1000 + number), f"h{number}", HOSTILE)) for number in range(HOSTILE_REQUESTS)
+                asyncio.create_task(crowd.ask(sentence(1000 + number), f"h{number}", HOSTILE))
+                for number in range(HOSTILE_REQUESTS)
             ]
 
             async def pupil(number: int) -> list[str]:
