@@ -2,7 +2,7 @@
 
 const PAUSES = [2000, 4000, 8000, 15_000, 30_000]; // retry delays in milliseconds; the last one repeats
 const MOST = 24; // maximum number of retrying requests; further ones report the error
-const BUSY = new Set(['line_full', 'cluster_busy']);
+const BUSY = new Set(['line_full', 'cluster_busy', 'training_full']);
 
 const staying = new Set();
 
