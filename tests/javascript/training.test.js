@@ -70,8 +70,12 @@ test('a full queue is waited for and said; whoever stops meanwhile is not asked 
   const begins = [];
   const signs = [];
   line.again = (_who, pause) => signs.push(pause);
+  const answer = async () => {
+    begins.push(performance.now());
+    return said.shift();
+  };
   const asks = {
-    begin: (values, wanted, refused) => call(async () => (begins.push(performance.now()), said.shift()), values, wanted, refused),
+    begin: (values, wanted, refused) => call(answer, values, wanted, refused),
     more: async () => ({ before: 0, messages: [], over: true }),
     stop: async () => ({}),
   };
