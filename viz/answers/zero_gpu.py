@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Generator
 from threading import Event
 from typing import Any
@@ -15,8 +16,12 @@ from headlight.viz.answers.cards import ModelCard
 from headlight.viz.answers.loaded import LoadedModels, place_of
 from headlight.viz.answers.stored import pack, unpack
 from headlight.viz.answers.work import WORK, Work, name_of
+from headlight.viz.errors import PageError
 
 SECONDS = 15  # the limit of one call; a translation takes less than one
+BROKE = "ZeroGPU worker error"  # the package's title of what failed in a call
+TAG = re.compile(r"<[^>]*>")  # the package may add links
+LONGEST = 300  # characters of what it says
 KEPT = 2  # models in the process of calls: an answer that is read back uses two
 
 
@@ -37,7 +42,14 @@ class LentGpu(Here):
         """What goes in and comes out is copied between the processes."""
         self.models.catalogue.folder(card)  # a model that is not here is an error before a GPU is asked for
         self.models.catalogue.used(card)
-        return unpack(self._gpu(card, name_of(work), pack(given)))
+        try:
+            return unpack(self._gpu(card, name_of(work), pack(given)))
+        except Exception as error:  # the package's own: a visitor's share of GPU time is used up, or none is free
+            title = str(getattr(error, "title", ""))
+            if not title.startswith("ZeroGPU") or title == BROKE:
+                raise
+            why = TAG.sub("", str(getattr(error, "message", ""))).strip()[:LONGEST]
+            raise PageError("model", "gpu_not_lent", {"why": why}) from error
 
     def stream(self, card: ModelCard, request: TranslationRequest, stop: Event) -> Generator[Progress]:
         """The answer in one call, without progress."""

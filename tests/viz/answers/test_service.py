@@ -15,6 +15,7 @@ from threading import Barrier, Event
 from types import ModuleType
 from typing import Any
 
+import gradio as gr
 import numpy as np
 import pytest
 
@@ -399,6 +400,22 @@ def test_a_lent_gpu_alone_loads_models(monkeypatch: pytest.MonkeyPatch) -> None:
     for text in (BEER, COLA):
         assert lent.translate(lent.check({"text": text})).text
     assert calls == ["toy"]  # once, and kept
+
+
+@pytest.mark.parametrize("title", ["ZeroGPU quota exceeded", "ZeroGPU worker error"])
+def test_who_gets_no_gpu_is_told_why(monkeypatch: pytest.MonkeyPatch, title: str) -> None:
+    fake_spaces(monkeypatch, lends=True)
+    lent = Service(TOY)
+
+    def refuse(*given: Any) -> None:
+        raise gr.Error("Your quota is used up. <a href='x'>Subscribe</a>", title=title, print_exception=False)
+
+    monkeypatch.setattr(lent.backend, "_gpu", refuse)
+    with pytest.raises(PageError if "quota" in title else gr.Error) as caught:
+        lent.translate(lent.check({"text": BEER}))
+    if isinstance(caught.value, PageError):
+        assert caught.value.word == "gpu_not_lent"
+        assert str(caught.value).endswith("Your quota is used up. Subscribe")
 
 
 def test_a_lent_gpu_tells_the_end_alone_and_it_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
