@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 SECTIONS = (
-    "decode", "probes", "lines", "memory", "importance", "training", "gpu", "page", "paint", "visit", "live", "watched",
-    "scale",
+    "decode", "probes", "lines", "memory", "importance", "training", "gpu", "page", "paint", "visit", "live", "class",
+    "watched", "scale",
 )  # fmt: skip
 NUMBERS = "benchmarks.json"
 
@@ -20,7 +20,7 @@ NUMBERS = "benchmarks.json"
 def main(arguments: list[str]) -> int:
     """Measure the sections asked for, print them, and write them down beside those measured before."""
     options = _options(arguments)
-    apart = ("page", "paint", "visit", "live", "scale")  # with a browser, or a cluster
+    apart = ("page", "paint", "visit", "live", "class", "scale")  # with a browser, many visitors, or a cluster
     names = tuple(name for name in SECTIONS if name not in apart) if options.section == "all" else (options.section,)
     results = _measured_before(options.output)
     from benchmarks.about import about
@@ -68,6 +68,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
 
 def _measure(name: str, options: argparse.Namespace) -> dict[str, Any]:
     from benchmarks import (
+        classroom,
         decode,
         first_visit,
         gpu,
@@ -102,6 +103,9 @@ def _measure(name: str, options: argparse.Namespace) -> dict[str, Any]:
         "visit": lambda: first_visit.measure(repetitions, say),
         "live": lambda: live.measure(
             options.visitors or (5 if quick else 30), options.seconds or (6.0 if quick else 30.0), say
+        ),
+        "class": lambda: classroom.measure(
+            ((5, 1), (5, 2)) if quick else classroom.LESSONS, 20 if quick else classroom.HOSTILE_REQUESTS, say=say
         ),
         "watched": lambda: watched.measure(repetitions, say),
         "scale": lambda: scale.measure(

@@ -38,6 +38,17 @@ def share_equal(sentences: Sequence[Sequence[int]], others: Sequence[Sequence[in
     return same / most if most else 1.0
 
 
+def spread(seconds: Sequence[float]) -> dict[str, float]:
+    """Half and 95% of some times; how many there were."""
+    ordered = sorted(seconds) or [math.nan]
+    last = len(ordered) - 1
+    return {
+        "p50": ordered[len(ordered) // 2],
+        "p95": ordered[min(last, int(0.95 * len(ordered)))],
+        "count": len(seconds),
+    }
+
+
 # ------------------------------------------------------------ in words
 
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import httpx
 
-from benchmarks.arithmetic import summary
+from benchmarks.arithmetic import spread, summary
 from benchmarks.page import HUNDRED, MODULES, PAINTED, PORT, THIRTY, Say, _memory, _open, _served
 from tests.browser.browsers import find_chromium
 
@@ -85,8 +85,8 @@ def measure(typists: int, seconds: float, say: Say) -> dict[str, Any]:
         "answers": sum(typist.answers for typist in crowd),
         "busy": sum(typist.busy for typist in crowd),
         "lost": sum(typist.lost for typist in crowd),
-        "answered": _spread(waits),
-        "painted": _spread(painted),
+        "answered": spread(waits),
+        "painted": spread(painted),
         "alone": summary(alone),
         "among": summary(among),
         "ratio": summary(among)["median"] / summary(alone)["median"],
@@ -95,17 +95,6 @@ def measure(typists: int, seconds: float, say: Say) -> dict[str, Any]:
     }
     say(str(result))
     return result
-
-
-def _spread(seconds: list[float]) -> dict[str, float]:
-    """Half and 95% of some times; how many there were."""
-    ordered = sorted(seconds) or [float("nan")]
-    last = len(ordered) - 1
-    return {
-        "p50": ordered[len(ordered) // 2],
-        "p95": ordered[min(last, int(0.95 * len(ordered)))],
-        "count": len(seconds),
-    }
 
 
 # ---------------------------------------------------------------- the wire

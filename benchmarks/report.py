@@ -406,6 +406,45 @@ def live(result: Result) -> str:
     )
 
 
+def classroom(result: Result) -> str:
+    """A class behind one address, and who else is there."""
+    alone = result["alone"]["median"]
+    rows = [
+        [
+            f"{each['pupils']} pupils × {each['sentences']}",
+            f"{each['hostile']['requests'] or ''}",
+            f"{each['answered']} of {each['pupils'] * each['sentences']}",
+            str(each["refused"]),
+            f"{each['again']}, {verdict(each['again'] == 0)}",
+            f"{each['seconds']:.1f}",
+            *(f"{each[who][share] / alone:.1f}" for who in ("waits", "third") for share in ("p50", "p95")),
+        ]
+        for each in result["lessons"]
+    ]
+    hostile = ", ".join(
+        f"{each['hostile']['answered']} and {each['hostile']['refused']}"
+        for each in result["lessons"]
+        if each["hostile"]["requests"]
+    )
+    return "\n".join(
+        [
+            "## A class at one address\n",
+            "All pupils press Translate together, each with sentences of their own, and for the next one as soon as "
+            "the last is answered; another address has sent hundreds of requests just before. Refused: the page asks "
+            "again by itself. The goal: nobody is told to press again. Waiting times, pauses counted, are divided by "
+            f"the {alone:.2f} s of one visitor alone; *other*: a visitor of a third address, who asks all the time.\n",
+            table(
+                [
+                    "", "hostile", "answered", "refused", "told to press again", "all done after, s",
+                    "p50 ÷ alone", "p95 ÷ alone", "other, p50", "other, p95",
+                ],
+                rows,
+            ),
+            f"Of the hostile requests, so many were answered and refused while the class worked: {hostile}.\n",
+        ]
+    )  # fmt: skip
+
+
 def watched(result: Result) -> str:
     """Answers beside a training run."""
     ratio = result["ratio"]
@@ -514,6 +553,7 @@ SECTIONS: dict[str, Callable[[Result], str]] = {
     "paint": painting,
     "visit": first_visit,
     "live": live,
+    "class": classroom,
     "watched": watched,
     "scale": scale,
 }

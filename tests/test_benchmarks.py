@@ -409,6 +409,25 @@ def _result() -> dict[str, Any]:
             "memory": 500e6,
             "about": machine,
         },
+        "class": {
+            "alone": {"median": 0.2, "low": 0.1, "high": 0.3},
+            "lessons": [
+                {
+                    "pupils": 30,
+                    "sentences": 1,
+                    "answered": 30 - again,
+                    "refused": 3,
+                    "again": again,
+                    "seconds": 9.0,
+                    "waits": {"p50": 1.0, "p95": 3.0, "count": 30},
+                    "third": {"p50": 0.3, "p95": 0.4, "count": 17},
+                    "third_again": 0,
+                    "hostile": {"requests": requests, "answered": requests // 4, "refused": requests // 2},
+                }
+                for requests, again in ((0, 0), (500, 2))
+            ],
+            "about": machine,
+        },
         "watched": {
             **{name: {"median": each, "low": each, "high": each} for name, each in (("alone", 0.2), ("beside", 0.27))},
             "ratio": {"median": 1.35, "low": 1.3, "high": 1.4, "pairs": 11},
@@ -457,6 +476,9 @@ def test_the_report_says_honestly_which_goals_are_met() -> None:
     assert "| 60 read, 7 written | 50.0 | 100 | 150 | 100 | at most 120 | met |" in text
     assert "| the one over the other | 1.60 | at most 1.5 | **not met** |" in text
     assert "400 live answers, 7 times others came first, 0 lost." in text
+    assert "| 30 pupils × 1 |  | 30 of 30 | 3 | 0, met | 9.0 | 5.0 | 15.0 | 1.5 | 2.0 |" in text
+    assert "| 30 pupils × 1 | 500 | 28 of 30 | 3 | 2, **not met** |" in text
+    assert "answered and refused while the class worked: 125 and 250." in text
     assert "| the one over the other, 11 pairs | 1.35 (1.30-1.40) | at most 1.3 | **not met** |" in text
     assert "| a whole default run, its process started | 4.2 s | at most 15 s | met |" in text
 
@@ -482,7 +504,7 @@ def test_the_machine_is_named_once_or_below_each_section_where_they_differ() -> 
     results = _result()
     assert report.render(results).count("2031-02-03") == 1
     results["gpu"] = results["gpu"] | {"about": results["gpu"]["about"] | {"date": "2031-02-04", "load": 3.5}}
-    assert report.render(results).count("2031-02-03") == 12
+    assert report.render(results).count("2031-02-03") == 13
     assert report.render(results).count("Other work kept 3.5 cores busy") == 1
 
 

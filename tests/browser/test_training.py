@@ -5,6 +5,7 @@ from __future__ import annotations
 import gradio as gr
 from playwright.sync_api import Page, expect
 
+from headlight.viz.answers.places import Visitor
 from headlight.viz.answers.training_runs import LONGEST
 from headlight.viz.tabs.translate import TranslateWidget
 from headlight.viz.words import words
@@ -101,6 +102,27 @@ def test_two_runs_stand_side_by_side_on_a_phone_and_leaving_ends_them(
     expect(page.locator(".lesson-list")).to_be_visible()
     assert training.wait_until(lambda: training.line.running == 0 and not training._runs, PATIENCE / 1000)
     assert state(page, "lesson") == ""
+    at_rest(page)
+
+
+def test_a_full_queue_is_waited_for_until_one_stops(visit: Visit, translate_widget: TranslateWidget) -> None:
+    line = translate_widget.service.training.line
+    page = visit_step(visit, "watch")
+    most, line.most = line.most, 0
+    try:
+        with line.join(Visitor("another", "visitor")):  # trains, and nobody may wait
+            page.click(".train-line .go")
+            status = page.locator(".train-side [role=status]")
+            expect(status).to_have_text(words("en")["error_training_full"].format(before=0))
+            expect(page.locator(".line-sign")).to_have_count(0)
+            page.click(".train-line .go")  # Stop
+            expect(status).not_to_contain_text(words("en")["error_training_full"][:12])
+            page.click(".train-line .go")
+            expect(status).to_contain_text(words("en")["error_training_full"][:12])
+    finally:
+        line.most = most
+    page.wait_for_selector(OVER, timeout=OVER_BY)  # by itself
+    assert losses(page)[0] < 0.2
     at_rest(page)
 
 

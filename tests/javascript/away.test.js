@@ -8,7 +8,8 @@ const FULL = { what: 'error', word: 'line_full', values: { seconds: 7 } };
 
 test('a question stays for machines that are away or busy, and for no other fault', () => {
   const patience = new Patience();
-  for (const answer of [GONE, FULL, { ...GONE, word: 'cluster_busy' }]) assert.ok(patience.bears(answer));
+  for (const answer of [GONE, FULL, { ...FULL, word: 'training_full' }, { ...GONE, word: 'cluster_busy' }])
+    assert.ok(patience.bears(answer));
   for (const answer of [null, {}, { what: 'waiting' }, { ...GONE, word: 'cluster_lost' }]) assert.ok(!patience.bears(answer));
   patience.end();
 });

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import './setup.js';
 
 const { TrainingRun, verdictOf } = await import('../../viz/widgets/lessons/trainingrun.js');
+const { call, line } = await import('../../viz/widgets/core/boot.js');
 
 /** A server that answers when the test says so, and what it was asked. */
 function server() {
@@ -61,6 +62,33 @@ test('a run that is stopped twice while it begins, and one whose beginning faile
   await last;
   assert.deepEqual(asked, ['begin', 'begin', 'more two']);
   assert.deepEqual([run.phase, run.error], ['over', '']);
+});
+
+test('a full queue is waited for and said; whoever stops meanwhile is not asked for again, and holds nothing up', async () => {
+  const full = { what: 'error', word: 'training_full', values: { before: 32, seconds: 40 } };
+  const said = [full, { run: 'one' }];
+  const begins = [];
+  const signs = [];
+  line.again = (_who, pause) => signs.push(pause);
+  const answer = async () => {
+    begins.push(performance.now());
+    return said.shift();
+  };
+  const asks = {
+    begin: (values, wanted, refused) => call(answer, values, wanted, refused),
+    more: async () => ({ before: 0, messages: [], over: true }),
+    stop: async () => ({}),
+  };
+  const run = new TrainingRun(asks, () => {});
+  const first = run.begin({});
+  while (!run.full) await soon();
+  assert.deepEqual([run.phase, run.full.includes('32'), run.error], ['waiting', true, '']);
+  assert.deepEqual(signs, []); // the step itself says it
+  run.stop();
+  await run.begin({}); // at once, and not after the forty seconds of the first
+  await first;
+  assert.deepEqual([run.phase, run.full, run.error, begins.length], ['over', '', '', 2]);
+  assert.ok(begins[1] - begins[0] < 5000);
 });
 
 test('of several translations of one sentence, none is more right than the others', () => {

@@ -34,10 +34,6 @@ class LoadedModels:
             self.catalogue.used(card)
             yield model
 
-    def find(self, card: ModelCard) -> Any:
-        """The model if it is loaded. Takes no lock, so a forked process can call it."""
-        return self.cache.find(place_of(card))
-
     def outline(self, card: ModelCard) -> Outline:
         """Model information of a translator from its folder, without weights."""
         with self.cache.hold(("outline", *place_of(card)), lambda: self._read(card, read_outline)) as outline:

@@ -6,6 +6,7 @@ import json
 import pickle
 import shutil
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
@@ -14,6 +15,7 @@ from threading import Barrier, Event
 from types import ModuleType
 from typing import Any
 
+import gradio as gr
 import numpy as np
 import pytest
 
@@ -380,6 +382,40 @@ def test_a_lent_gpu_answers_what_the_own_machine_answers(service: Service, monke
     assert not there.positions["encoder"].flags.writeable
     with pytest.raises(TypeError):
         there.positions["encoder"] = array  # type: ignore[index]
+
+
+def test_a_lent_gpu_alone_loads_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_spaces(monkeypatch, lends=True)
+    calls: list[str] = []
+    load = Translator.load
+
+    def loaded(folder: Path) -> Translator:
+        # Outside of a call, no thread but the main one may touch CUDA.
+        assert "elsewhere" in {frame.name for frame in traceback.extract_stack()}
+        calls.append(folder.name)
+        return load(folder)
+
+    monkeypatch.setattr(Translator, "load", loaded)
+    lent = Service(TOY)
+    for text in (BEER, COLA):
+        assert lent.translate(lent.check({"text": text})).text
+    assert calls == ["toy"]  # once, and kept
+
+
+@pytest.mark.parametrize("title", ["ZeroGPU quota exceeded", "ZeroGPU worker error"])
+def test_who_gets_no_gpu_is_told_why(monkeypatch: pytest.MonkeyPatch, title: str) -> None:
+    fake_spaces(monkeypatch, lends=True)
+    lent = Service(TOY)
+
+    def refuse(*given: Any) -> None:
+        raise gr.Error("Your quota is used up. <a href='x'>Subscribe</a>", title=title, print_exception=False)
+
+    monkeypatch.setattr(lent.backend, "_gpu", refuse)
+    with pytest.raises(PageError if "quota" in title else gr.Error) as caught:
+        lent.translate(lent.check({"text": BEER}))
+    if isinstance(caught.value, PageError):
+        assert caught.value.word == "gpu_not_lent"
+        assert str(caught.value).endswith("Your quota is used up. Subscribe")
 
 
 def test_a_lent_gpu_tells_the_end_alone_and_it_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -514,7 +514,7 @@ def test_a_crowd_of_sessions_takes_nobodys_news(site: Site, monkeypatch: pytest.
             news[f"crowd{number}"] = asyncio.Queue()  # as each job of a new session does
         held.go.set()
         assert "event: complete" in answer.result()
-    until(lambda: len(news) < 2001)  # the queue forgets them just after it has answered
+    until(lambda: len(news) < 2001)  # the answer is sent before its job is over
 
 
 def test_an_answer_waits_for_a_program_whose_line_broke(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,8 @@
 
 const PAUSES = [2000, 4000, 8000, 15_000, 30_000]; // retry delays in milliseconds; the last one repeats
 const MOST = 24; // maximum number of retrying requests; further ones report the error
-const BUSY = new Set(['line_full', 'cluster_busy']);
+const NAP = 250; // milliseconds between two looks at whether an answer is still wanted
+const BUSY = new Set(['line_full', 'cluster_busy', 'training_full']);
 
 const staying = new Set();
 
@@ -35,4 +36,10 @@ export class Patience {
   }
 }
 
-export const rest = (pause) => new Promise((over) => setTimeout(over, pause));
+/** Rest for so many milliseconds, or until nobody wants the answer any more. */
+export async function rest(pause, wanted = null) {
+  const nap = wanted ? NAP : pause;
+  for (let left = pause; left > 0 && (!wanted || wanted()); left -= nap) {
+    await new Promise((over) => setTimeout(over, Math.min(nap, left)));
+  }
+}

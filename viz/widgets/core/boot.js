@@ -72,9 +72,10 @@ async function asked(ask, values) {
 /**
  * Ask the server for something small; where others are before us, that is said until it is our turn. What it complains
  * of is thrown, with the phrase that says so. While no machine computes, or all are busy, the question stays, and is asked again.
- * `wanted()`: for background calls. They show no status and resolve to `null` once `wanted()` is false.
+ * `wanted()`: for calls that show no status of their own, and resolve to `null` once it is false. `refused(answer)` hears
+ * what a busy server says, each time before the call rests.
  */
-export async function call(ask, values, wanted = null) {
+export async function call(ask, values, wanted = null, refused = null) {
   const patience = new Patience();
   let answer = await asked(ask, values);
   try {
@@ -87,7 +88,11 @@ export async function call(ask, values, wanted = null) {
         line.away(patience, stays && !isBusy(answer));
         line.again(patience, isBusy(answer) ? pause : null);
       }
-      if (stays) await rest(pause);
+      if (stays) {
+        refused?.(answer);
+        await rest(pause, wanted);
+        if (wanted && !wanted()) return null;
+      }
       // In the line, the server keeps our place meanwhile.
       answer = await asked(ask, stays ? values : { ...values, place: answer.place });
     }

@@ -9,7 +9,7 @@ export async function asksOf(root, server) {
     counted(root, asks, (values) => call(ask, values)),
   );
   const training = {
-    begin: (values) => call(server.begin_training, values),
+    begin: (values, wanted, refused) => call(server.begin_training, values, wanted, refused),
     more: (values) => call(server.more_training, values),
     stop: (values) => call(server.stop_training, values),
   };

@@ -194,8 +194,8 @@ export class Training {
 
   /** One sentence on how it goes. */
   said() {
-    const { phase, before, runs } = this.run;
-    if (phase === 'waiting') return t(WAITS[before] ?? 'lesson_train_waits', { count: before });
+    const { phase, before, full, runs } = this.run;
+    if (phase === 'waiting') return full || t(WAITS[before] ?? 'lesson_train_waits', { count: before });
     if (!runs.length) return t('lesson_train_untried');
     const { parameters } = runs[0].beginning;
     const sizes = t('lesson_train_sizes', { count: parameters.toLocaleString('en'), steps: runs[0].beginning.moments.at(-1) });

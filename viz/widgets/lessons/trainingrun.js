@@ -1,6 +1,6 @@
 // A training run on the server, or two side by side: begun, asked for its moments, stopped. It draws nothing.
 
-import { faultSays, t } from '../core/words.js';
+import { errorSays, faultSays, t } from '../core/words.js';
 import { unpacked } from '../core/packed.js';
 
 const GLANCE = 250; // milliseconds between two questions
@@ -31,6 +31,7 @@ export class TrainingRun {
     /** @type {'idle' | 'waiting' | 'running' | 'over'} a stored run is idle */
     this.phase = 'idle';
     this.before = 0;
+    this.full = ''; // what the server says of a full queue, until there is a place in it
     this.error = '';
     for (const message of kept) this.take(message);
     this.phase = 'idle';
@@ -45,7 +46,7 @@ export class TrainingRun {
     const turn = ++this.turn;
     this.name = '';
     this.phase = 'waiting'; // the view stays until the first snapshot arrives
-    this.error = '';
+    this.full = this.error = '';
     this.changed();
     try {
       const run = await this.named(turn, about);
@@ -53,6 +54,7 @@ export class TrainingRun {
         if (run) this.leave(run); // stopped meanwhile
         return;
       }
+      this.full = '';
       this.name = run;
       for (let seen = 0; ; ) {
         const { before, messages, over } = await this.asks.more({ run, seen });
@@ -74,9 +76,15 @@ export class TrainingRun {
     }
   }
 
-  /** Start a run after the previous start has finished, so that the server sees them in order. */
+  /** Start a run after the previous start has finished, so that the server sees them in order. A full queue is waited for. */
   named(turn, about) {
-    const asked = this.begun.then(async () => (turn === this.turn ? (await this.asks.begin(about)).run : ''));
+    const wanted = () => turn === this.turn;
+    const full = (answer) => {
+      if (!wanted()) return;
+      this.full = errorSays(answer);
+      this.changed();
+    };
+    const asked = this.begun.then(async () => (wanted() ? ((await this.asks.begin(about, wanted, full))?.run ?? '') : ''));
     this.begun = asked.catch(() => {});
     return asked;
   }
